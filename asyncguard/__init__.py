@@ -1,0 +1,50 @@
+"""asyncguard finds the places where a deep-learning program silently waits for its device.
+
+The names below are loaded when first used: importing asyncguard imports no framework, no NumPy
+and no libcst, and patches nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncguard.api import Trace as Trace
+    from asyncguard.api import load_trace as load_trace
+    from asyncguard.api import trace as trace
+    from asyncguard.model import AsyncguardError as AsyncguardError
+    from asyncguard.runtime.benchmark import Benchmark as Benchmark
+    from asyncguard.runtime.limits import SyncLimitExceeded as SyncLimitExceeded
+    from asyncguard.runtime.limits import allow_syncs as allow_syncs
+    from asyncguard.runtime.limits import forbid_syncs as forbid_syncs
+    from asyncguard.runtime.limits import limit_syncs as limit_syncs
+    from asyncguard.runtime.session import step as step
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AsyncguardError": "asyncguard.model",
+    "Benchmark": "asyncguard.runtime.benchmark",
+    "SyncLimitExceeded": "asyncguard.runtime.limits",
+    "Trace": "asyncguard.api",
+    "allow_syncs": "asyncguard.runtime.limits",
+    "forbid_syncs": "asyncguard.runtime.limits",
+    "limit_syncs": "asyncguard.runtime.limits",
+    "load_trace": "asyncguard.api",
+    "step": "asyncguard.runtime.session",
+    "trace": "asyncguard.api",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'asyncguard' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

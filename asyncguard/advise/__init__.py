@@ -1,0 +1,1 @@
+"""What to do about the sync points of a trace: pure functions over its record."""

@@ -1,0 +1,294 @@
+"""The catalogue of what blocks: `rules/*.toml`, read and validated.
+
+The linter and the runtime both work from this one table. A TOML file describes one framework:
+which modules mean that it is in use, what its APIs return (for the linter), what marks a step,
+and one `[[sync]]` entry for each API that makes the frontend wait. `rules/python.toml` describes
+the language: which calls invoke which protocol method of their argument.
+
+Every error names the file and the entry. `rules/README.md` documents the format.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from asyncguard.model import AsyncguardError, SyncKind
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCHEMA = 1
+WAITS_FOR = ("value", "stream", "device", "everything")
+# What a call may return, as far as the linter cares; the same words as `lint.values` uses.
+VALUE_KINDS = (
+    "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
+    "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
+    "container", "device_or_host",
+)  # fmt: skip
+
+
+class CatalogueError(AsyncguardError):
+    """A rules file breaks the format; the message names the file, the entry and what it lacks."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on a call's arguments: true when every part that is given holds."""
+
+    keyword_true: tuple[str, ...] = ()  # any of these keywords is the literal True (or unknown)
+    keyword_false: tuple[str, ...] = ()  # any of these keywords is the literal False
+    keyword_present: tuple[str, ...] = ()  # any of these keywords is given, and not None
+    keyword_absent: tuple[str, ...] = ()  # none of these keywords is given
+    positional: tuple[int, ...] = ()  # the number of positional arguments is one of these
+    positional_at_least: int | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a sync point looks in source. At least one field is given."""
+
+    methods: tuple[str, ...] = ()  # `value.item()`, on a device value (or on `receiver`)
+    functions: tuple[str, ...] = ()  # `torch.cuda.synchronize()`, dotted as imported
+    protocols: tuple[str, ...] = ()  # `__bool__`: syntax or a builtin that calls it
+    operators: tuple[str, ...] = ()  # "mask-read", "mask-write", "slice-bound", "index-upload"
+    receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
+    arguments: tuple[int | str, ...] = ()  # positions/keywords that must hold a device value; -1: any
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What the runtime hooks. `patch` are attribute paths of the imported framework."""
+
+    patch: tuple[str, ...] = ()  # replaced while tracing: "torch.Tensor.item"
+    value: str = "self"  # whose device decides: "self", "argument" (first), "result", "none"
+    dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
+
+
+@dataclass(frozen=True)
+class SyncPoint:
+    """One entry of the catalogue: one API that makes the frontend wait."""
+
+    id: str
+    framework: str
+    rule: str
+    kind: SyncKind
+    waits_for: str
+    url: str
+    advice: str
+    hit: str
+    miss: str
+    source: Source | None = None
+    runtime: Runtime | None = None
+    one_sided: str = ""  # why only the linter or only the runtime can see it
+    when: Condition | None = None  # it blocks only if this holds
+    unless: Condition | None = None  # it does not block if this holds
+    versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How a step of the loop is recognised."""
+
+    methods: tuple[str, ...] = ()  # in source, on any value: "backward"
+    optimizer_methods: tuple[str, ...] = ()  # in source, on an optimizer: "step"
+    contexts: tuple[str, ...] = ()  # in source, `with` these: "mxnet.autograd.record"
+    functions: tuple[str, ...] = ()  # in source, calls of: "jax.grad"
+    hot_functions: tuple[str, ...] = ()  # names of functions that run once a step: "forward"
+    cold_functions: tuple[str, ...] = ()  # names of hooks that run once an epoch
+    compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
+    runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One rules file: a framework, what its APIs return, its steps and its sync points."""
+
+    name: str
+    modules: tuple[str, ...]  # top-level import names
+    checked_version: str  # the version that the entries were read against
+    asynchronous_cpu: bool  # are values of its CPU backend device values
+    path: Path
+    returns: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> call patterns, the most specific wins
+    types: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> class names (annotations, isinstance, bases)
+    attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
+    methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
+    steps: Steps
+    sync: tuple[SyncPoint, ...]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Calls that invoke a protocol of their arguments: `print` calls `__repr__`."""
+
+    protocol: str
+    functions: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()  # on a value of kind `receiver`
+    receiver: str = ""
+    arguments: tuple[int | str, ...] = (-1,)  # positions/keywords; -1: any
+    sink: bool = False  # a progress bar, metric writer or logger (ASG107)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All rules files together."""
+
+    frameworks: Mapping[str, Framework]
+    triggers: tuple[Trigger, ...]
+
+    def __iter__(self) -> Iterator[SyncPoint]:
+        for framework in self.frameworks.values():
+            yield from framework.sync
+
+    def __getitem__(self, sync_id: str) -> SyncPoint:
+        for point in self:
+            if point.id == sync_id:
+                return point
+        raise KeyError(sync_id)
+
+
+@lru_cache(maxsize=1)
+def load() -> Catalogue:
+    """Load the catalogue that ships with asyncguard."""
+    return load_directory(rules_directory())
+
+
+def rules_directory() -> Path:
+    """The directory of the shipped rules files: `asyncguard.data` once installed."""
+    checkout = Path(__file__).parent.parent / "rules"
+    if checkout.is_dir() and not (Path(__file__).parent / "data").is_dir():
+        return checkout
+    return Path(__file__).parent / "data"
+
+
+def load_directory(directory: Path) -> Catalogue:
+    """Load every `*.toml` of `directory`; raises CatalogueError."""
+    frameworks: dict[str, Framework] = {}
+    triggers: tuple[Trigger, ...] = ()
+    for path in sorted(directory.glob("*.toml")):
+        data = _read(path)
+        if "trigger" in data:
+            triggers += _triggers(path, data)
+        if "framework" in data:
+            framework = _framework(path, data)
+            frameworks[framework.name] = framework
+    if not frameworks:
+        raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
+    catalogue = Catalogue(frameworks, triggers)
+    _unique_ids(catalogue)
+    return catalogue
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CatalogueError(f"{path}: {error}") from error
+    if data.get("schema") != SCHEMA:
+        raise CatalogueError(f"{path}: schema is {data.get('schema')!r}; expected {SCHEMA}")
+    return data
+
+
+_TOP_LEVEL = {
+    "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
+    "attributes", "methods", "steps", "sync", "trigger",
+}  # fmt: skip
+
+
+def _framework(path: Path, data: dict[str, Any]) -> Framework:
+    where = str(path)
+    if unknown := set(data) - _TOP_LEVEL:
+        raise CatalogueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
+    for key in ("modules", "checked_version", "asynchronous_cpu"):
+        if key not in data:
+            raise CatalogueError(f"{where}: missing {key!r}")
+    return Framework(
+        name=data["framework"],
+        modules=tuple(data["modules"]),
+        checked_version=data["checked_version"],
+        asynchronous_cpu=data["asynchronous_cpu"],
+        path=path,
+        returns=_by_kind(where, "returns", data),
+        types=_by_kind(where, "types", data),
+        attributes=_by_kind(where, "attributes", data),
+        methods=_by_kind(where, "methods", data),
+        steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
+        sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
+    )
+
+
+def _triggers(path: Path, data: dict[str, Any]) -> tuple[Trigger, ...]:
+    return tuple(
+        _build(Trigger, entry, f"{path}: trigger {entry.get('protocol')!r}")
+        for entry in data["trigger"]
+    )
+
+
+def _by_kind(where: str, table: str, data: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    result: dict[str, tuple[str, ...]] = {}
+    for kind, names in data.get(table, {}).items():
+        if kind not in VALUE_KINDS:
+            raise CatalogueError(
+                f"{where}: [{table}]: unknown value kind {kind!r}; one of {', '.join(VALUE_KINDS)}"
+            )
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise CatalogueError(f"{where}: [{table}]: {kind!r} must be a list of strings")
+        result[kind] = tuple(names)
+    return result
+
+
+_REQUIRED = ("id", "rule", "kind", "waits_for", "url", "advice", "hit", "miss")
+
+
+def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
+    where = f"{path}: sync {entry.get('id', '(without id)')!r}"
+    for key in _REQUIRED:
+        if not entry.get(key):
+            raise CatalogueError(f"{where}: missing {key!r}")
+    if entry["kind"] not in {kind.value for kind in SyncKind}:
+        raise CatalogueError(f"{where}: unknown kind {entry['kind']!r}")
+    if entry["waits_for"] not in WAITS_FOR:
+        raise CatalogueError(f"{where}: unknown waits_for {entry['waits_for']!r}")
+    if not re.fullmatch(r"ASG\d{3}", entry["rule"]):
+        raise CatalogueError(f"{where}: rule {entry['rule']!r} is no rule code")
+    if not entry["url"].startswith("https://"):
+        raise CatalogueError(f"{where}: url must start with https://")
+    if not ("source" in entry and "runtime" in entry) and not entry.get("one_sided"):
+        raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
+    parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
+    built = {
+        key: _build(cls, entry[key], f"{where}: {key}") for key, cls in parts.items() if key in entry
+    }
+    point: SyncPoint = _build(
+        SyncPoint,
+        {**entry, **built, "framework": framework, "kind": SyncKind(entry["kind"])},
+        where,
+    )
+    return point
+
+
+def _build(cls: type[Any], data: Mapping[str, Any], where: str) -> Any:
+    """Make a record from a TOML table, lists turned into tuples; unknown keys are errors."""
+    known = {f.name for f in fields(cls)}
+    if unknown := set(data) - known:
+        raise CatalogueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
+    try:
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
+    except TypeError as error:
+        raise CatalogueError(f"{where}: {error}") from error
+
+
+def _unique_ids(catalogue: Catalogue) -> None:
+    seen: dict[str, str] = {}
+    for point in catalogue:
+        path = str(catalogue.frameworks[point.framework].path)
+        if point.id in seen:
+            raise CatalogueError(f"{path}: sync {point.id!r}: id is taken in {seen[point.id]}")
+        seen[point.id] = path

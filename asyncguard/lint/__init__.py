@@ -1,0 +1,1 @@
+"""The static analyzer: source -> tree -> values -> loops -> sites -> checks -> findings -> fixes."""

@@ -1,0 +1,215 @@
+"""The records that every part of asyncguard shares.
+
+Frozen, plain data between the stages: the linter makes `Finding`s, the runtime makes
+`TraceRecord`s, everything after them (gate, advise, render) only reads. This module imports
+nothing but the standard library and nothing of asyncguard.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+class AsyncguardError(Exception):
+    """Something that the user can put right: a wrong call, configuration or file.
+
+    The message names the file, the line where there is one, and the remedy; the command line
+    prints it to stderr and exits with status 2.
+    """
+
+
+class SyncKind(str, enum.Enum):
+    """What makes the frontend wait (see README, "Sync kinds")."""
+
+    BARRIER = "barrier"
+    SCALAR = "scalar"
+    ARRAY = "array"
+    TEXT = "text"
+    TRUTH = "truth"
+    SHAPE = "shape"
+    UPLOAD = "upload"
+    QUEUE = "queue"  # the frontend was held back because a bounded queue was full
+
+
+class Loop(str, enum.Enum):
+    """How often a site executes: once a step, once an epoch, or otherwise."""
+
+    STEP = "step"
+    EPOCH = "epoch"
+    NONE = "none"
+
+
+class Confidence(str, enum.Enum):
+    """How sure the linter is that the value lives on the device and the site is hot."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text from (line, column) up to (end_line, end_column) with `text`.
+
+    Lines count from 1 and columns from 0, in characters, as in `ast`.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair: what it does in words, its edits, and whether it keeps the program's meaning."""
+
+    message: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One place in the source that a rule objects to.
+
+    Lines count from 1; columns count from 1, in characters, as editors show them.
+    """
+
+    code: str
+    message: str
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str = ""
+    loop: Loop = Loop.NONE
+    guarded: bool = False
+    framework: str = ""
+    api: str = ""
+    confidence: Confidence = Confidence.HIGH
+    advice: str = ""
+    source: str = ""
+    fix: Fix | None = None
+    cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON-ready data."""
+        return _plain(asdict(self))  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Finding:
+        """Rebuild a finding from `to_dict`'s result."""
+        values = {f.name: data[f.name] for f in fields(cls) if f.name in data}
+        values["loop"] = Loop(values.get("loop", "none"))
+        values["confidence"] = Confidence(values.get("confidence", "high"))
+        if fix := values.get("fix"):
+            values["fix"] = Fix(
+                fix["message"], tuple(Edit(**edit) for edit in fix["edits"]), fix["safe"]
+            )
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStats:
+    """What happened at one sync point of the traced program, summed over the run.
+
+    `count` is the number of waits. Stalls are in nanoseconds. `gpu_stall_ns` is device idle time
+    that the waits caused, None where it was not measured.
+    """
+
+    path: str
+    line: int
+    function: str
+    api: str
+    framework: str
+    kind: SyncKind
+    count: int
+    cpu_stall_ns: int
+    gpu_stall_ns: int | None = None
+    source: str = ""  # the text of the line, stripped: what a gate recognises the site by
+    device: str = ""  # "cuda:0", "cpu", "cpu (stand-in)", ...
+    first_step: int | None = None
+    last_step: int | None = None
+    steady_count: int = 0  # of `count`, those within complete steps after the warm-up
+    max_stall_ns: int = 0
+    stall_histogram: Mapping[int, int] = field(default_factory=dict)  # log2(ns) -> waits
+    stack: tuple[str, ...] = ()  # "path:line function", innermost first, user's frames only
+    thread: str = ""
+    allowed: str | None = None  # the reason given to allow_syncs
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to do about one or more sites, and at most how much it can save a step."""
+
+    title: str
+    advice: str
+    sites: tuple[SiteStats, ...]
+    syncs_saved_per_step: float
+    saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRecord:
+    """The record of one run: plain data, saved as JSON.
+
+    A step ends at each boundary (an optimizer's step, or `asyncguard.step()`). `step_count` counts
+    the boundaries, `steady_steps` those of complete steps after the warm-up, and `step_syncs` is
+    the number of sync points in each of the newest complete steps (a bounded window).
+    """
+
+    sites: tuple[SiteStats, ...]
+    step_count: int
+    duration_ns: int
+    steady_steps: int = 0
+    step_syncs: tuple[int, ...] = ()
+    command: str = ""
+    root: str = ""  # directory that relative site paths start from
+    asyncguard_version: str = ""
+    frameworks: Mapping[str, str] = field(default_factory=dict)  # name -> version
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def total_syncs(self) -> int:
+        """The number of sync points executed."""
+        return sum(site.count for site in self.sites)
+
+    @property
+    def syncs_per_step(self) -> float | None:
+        """Sync points a step, warm-up left out; None when no step was marked."""
+        return self.per_step(sum(s.count for s in self.sites), sum(s.steady_count for s in self.sites))
+
+    def per_step(self, total: int, steady: int) -> float | None:
+        """Turn a total over the run and over its steady steps into a rate a step."""
+        if self.steady_steps:
+            return steady / self.steady_steps
+        return total / self.step_count if self.step_count else None
+
+    @property
+    def cpu_stall_ns(self) -> int:
+        """Host time spent blocked, in nanoseconds."""
+        return sum(site.cpu_stall_ns for site in self.sites)
+
+    @property
+    def gpu_stall_ns(self) -> int | None:
+        """Device idle time that the waits caused, in nanoseconds; None if nowhere measured."""
+        known = [site.gpu_stall_ns for site in self.sites if site.gpu_stall_ns is not None]
+        return sum(known) if known else None
+
+
+def _plain(value: Any) -> Any:
+    """Reduce enums and tuples to what `json` writes."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value

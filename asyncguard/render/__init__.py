@@ -1,0 +1,1 @@
+"""One file an output format; found by walking this package."""

@@ -1,0 +1,1 @@
+"""The runtime shim: hooks -> recorder -> record. It only appends while the program runs."""

@@ -1,0 +1,1 @@
+"""One file a framework; found by walking this package and by the entry point `asyncguard.adapters`."""
