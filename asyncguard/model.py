@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 
@@ -100,7 +100,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
-        return _plain(asdict(self))  # type: ignore[no-any-return]
+        return to_plain(self)  # type: ignore[no-any-return]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finding:
@@ -204,12 +204,14 @@ class TraceRecord:
         return sum(known) if known else None
 
 
-def _plain(value: Any) -> Any:
-    """Reduce enums and tuples to what `json` writes."""
+def to_plain(value: Any) -> Any:
+    """Reduce records, enums, mappings and tuples to what `json` writes."""
     if isinstance(value, enum.Enum):
         return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [to_plain(item) for item in value]
     return value

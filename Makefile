@@ -1,0 +1,55 @@
+# Two commands on a fresh machine (Python 3.10 to 3.12, make, gcc):
+#   make demo   sets up, then shows the whole job on real input
+#   make test   sets up, then runs every test
+# PYTHON chooses the interpreter; TORCH, PIP_INSTALL_ARGS and pip's own environment variables choose
+# where packages come from (see README, "Installing").
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-numpy1 test-numpy2 lint format bench clean
+
+PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.10 python3,$(if $(shell $(p) -c '' 2>/dev/null && echo ok),$(p))))
+PIP_INSTALL_ARGS ?=
+PYTEST_ARGS ?=
+
+V1 := .venv
+V2 := .venv-numpy2
+READY1 := $(V1)/.ready
+READY2 := $(V2)/.ready
+
+help:
+	@echo "make demo    set up, then show asyncguard at work on real input"
+	@echo "make test    set up, then run every test"
+	@echo "make lint    ruff, mypy --strict"
+	@echo "make bench   the benchmarks behind every figure in the documentation"
+	@echo "make clean   remove the environments and caches"
+
+demo: $(READY1)
+	@$(V1)/bin/asyncguard demo
+
+# mxnet 1.9.1 needs NumPy < 2, jax and tensorflow need NumPy >= 2: two environments, one suite.
+# ASYNCGUARD_REQUIRE turns "framework not installed" from a skip into a failure.
+test: test-numpy1 test-numpy2
+
+test-numpy1: $(READY1)
+	ASYNCGUARD_REQUIRE=torch,mxnet,cupy $(V1)/bin/python -m pytest $(PYTEST_ARGS)
+
+test-numpy2: $(READY2)
+	ASYNCGUARD_REQUIRE=jax,tensorflow $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime $(PYTEST_ARGS)
+
+lint: $(READY1)
+	$(V1)/bin/ruff check .
+	$(V1)/bin/ruff format --check .
+	$(V1)/bin/mypy
+
+format: $(READY1)
+	$(V1)/bin/ruff check --fix .
+	$(V1)/bin/ruff format .
+
+clean:
+	rm -rf $(V1) $(V2) build dist *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(READY1): GROUPS := --group dev
+$(READY2): GROUPS := --group test --group numpy2
+$(READY1) $(READY2): pyproject.toml tools/setup_venv.sh
+	@PYTHON="$(PYTHON)" PIP_INSTALL_ARGS="$(PIP_INSTALL_ARGS)" sh tools/setup_venv.sh $(@D) $(GROUPS)
+	@touch $@

@@ -1,0 +1,111 @@
+"""The Python face: `asyncguard.trace()` and `asyncguard.load_trace()`.
+
+Composes the parts that must not know each other: a runtime session records, `advise` suggests,
+`runtime.store` writes. A `Trace` reads the same whether it is running, finished or loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from asyncguard.advise import suggest
+from asyncguard.model import SiteStats, Suggestion, TraceRecord
+from asyncguard.runtime import store
+from asyncguard.runtime.session import Session
+
+
+class Trace:
+    """Sync points of one run: a context manager that records, or a loaded record.
+
+    Counts are of waits, times in nanoseconds. While the block runs, every property shows the
+    state so far; afterwards they stay as they were on exit.
+    """
+
+    def __init__(self, session: Session | None = None, record: TraceRecord | None = None) -> None:
+        self._session = session
+        self._record = record
+
+    def __enter__(self) -> Trace:
+        if self._session is None or self._record is not None:
+            raise RuntimeError("this trace has already been recorded; call asyncguard.trace() again")
+        self._session.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._session is not None
+        self._session.stop()
+        self._record = self._session.record()
+
+    @property
+    def record(self) -> TraceRecord:
+        """The plain data, as it is saved."""
+        if self._record is not None:
+            return self._record
+        assert self._session is not None
+        return self._session.record()
+
+    @property
+    def total_syncs(self) -> int:
+        """How many times the frontend waited for the backend."""
+        return self.record.total_syncs
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were marked."""
+        return self.record.step_count
+
+    @property
+    def syncs_per_step(self) -> float | None:
+        """Sync points a step, the first (warm-up) step left out; None without steps."""
+        return self.record.syncs_per_step
+
+    @property
+    def cpu_stall_ns(self) -> int:
+        """Host time spent waiting, in nanoseconds."""
+        return self.record.cpu_stall_ns
+
+    @property
+    def gpu_stall_ns(self) -> int | None:
+        """Device idle time that the waits caused, in nanoseconds; None where not measured."""
+        return self.record.gpu_stall_ns
+
+    @property
+    def sites(self) -> tuple[SiteStats, ...]:
+        """One entry for each place that waited, what cost most first."""
+        return self.record.sites
+
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        """What to batch, move or drop, and at most what that saves."""
+        return suggest(self.record)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the record as JSON; `asyncguard.load_trace` reads it back."""
+        store.save(self.record, Path(path))
+
+    def __repr__(self) -> str:
+        record = self.record
+        return f"<asyncguard.Trace: {record.total_syncs} syncs, {record.step_count} steps>"
+
+
+def trace(**options: Any) -> Trace:
+    """Count and time every sync point of the block.
+
+    The options are those of `runtime.session.Session`: `frameworks` (names to watch; default all
+    that are imported), `count_cpu` (torch: whether reads of CPU tensors count; default: only
+    where no accelerator is in use), `warmup` (steps kept apart from the per-step figures), `clock`.
+    """
+    return Trace(Session(**options))
+
+
+def load_trace(path: str | os.PathLike[str]) -> Trace:
+    """Read a saved trace; raises AsyncguardError if the file is not one."""
+    return Trace(record=store.load(Path(path)))

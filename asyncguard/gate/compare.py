@@ -1,0 +1,112 @@
+"""What is new, and what has grown, since a baseline.
+
+Both comparisons match what stands in the baseline with what is there now, strictest identity
+first: the same file, function, API and source text; then an edited line of the same function;
+then a function renamed or a line moved to another one; then a file renamed. What stays unmatched
+is a regression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from asyncguard.gate.baseline import FindingKey, Rate, SiteKey, finding_key, of_traces, site_key
+from asyncguard.model import Finding, SiteStats, TraceRecord
+
+_FINDING_IDENTITIES: tuple[Callable[[FindingKey], Hashable], ...] = (
+    lambda key: key,
+    lambda key: (key.path, key.function, key.code, key.api),
+    lambda key: (key.path, key.code, key.api, key.source),
+    lambda key: (key.function, key.code, key.api, key.source),
+)
+_SITE_IDENTITIES: tuple[Callable[[SiteKey], Hashable], ...] = (
+    lambda key: key,
+    lambda key: (key.path, key.function, key.framework, key.api),
+    lambda key: (key.path, key.framework, key.api, key.source),
+    lambda key: (key.function, key.framework, key.api, key.source),
+)
+
+
+@dataclass(frozen=True)
+class GrownSite:
+    """A sync point of a trace that is new or waits more often than the baseline allows."""
+
+    site: SiteStats
+    key: SiteKey
+    before: Rate | None  # None: new
+    now: Rate
+
+
+def new_findings(
+    findings: Iterable[Finding], accepted: Mapping[FindingKey, int]
+) -> tuple[Finding, ...]:
+    """The findings that the baseline does not account for, in their order."""
+    left = list(findings)
+    budget = Counter(accepted)
+    for identity in _FINDING_IDENTITIES:
+        left = _spend(left, budget, identity)
+    return tuple(left)
+
+
+def _spend(
+    findings: Sequence[Finding],
+    budget: Counter[FindingKey],
+    identity: Callable[[FindingKey], Hashable],
+) -> list[Finding]:
+    """Match findings against what is left of the budget; return those that stay unmatched."""
+    available = defaultdict(list)
+    for key in budget.elements():
+        available[identity(key)].append(key)
+    unmatched = []
+    for finding in findings:
+        keys = available[identity(finding_key(finding))]
+        if keys:
+            budget[keys.pop()] -= 1
+        else:
+            unmatched.append(finding)
+    return unmatched
+
+
+def grown_sites(
+    records: Sequence[TraceRecord], accepted: Mapping[SiteKey, Rate]
+) -> tuple[GrownSite, ...]:
+    """The sites that are new or wait more often a step than the baseline allows."""
+    now = of_traces(records)
+    before = _matched(now, accepted)
+    sites = {site_key(site, record.root): site for record in records for site in record.sites}
+    return tuple(
+        GrownSite(sites[key], key, before.get(key), rate)
+        for key, rate in now.items()
+        if rate.count > allowance(before.get(key), rate.steps)
+    )
+
+
+def allowance(before: Rate | None, steps: int) -> int:
+    """How many waits `steps` steps may hold without being a regression.
+
+    A whole number a step is exact. A site behind `step % n` waits once more or less depending on
+    where the run ends, so a fractional rate allows one more.
+    """
+    if before is None:
+        return 0
+    expected = before.per_step * max(steps, 1)
+    fractional = before.steps and before.count % before.steps
+    return math.floor(expected + 1e-9) + (1 if fractional else 0)
+
+
+def _matched(now: Mapping[SiteKey, Rate], accepted: Mapping[SiteKey, Rate]) -> dict[SiteKey, Rate]:
+    """Pair the sites of now with those of the baseline, strictest identity first."""
+    pairs: dict[SiteKey, Rate] = {}
+    left = dict(accepted)
+    for identity in _SITE_IDENTITIES:
+        available = defaultdict(list)
+        for key in left:
+            available[identity(key)].append(key)
+        for key in now:
+            candidates = available[identity(key)]
+            if key not in pairs and candidates:
+                pairs[key] = left.pop(candidates.pop(0))
+    return pairs

@@ -1,0 +1,50 @@
+"""JSON: `check` prints a list of findings, `report` the record of each trace with suggestions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asyncguard.model import to_plain
+from asyncguard.render import FindingsReport, Screen, TraceReport
+
+
+def findings(report: FindingsReport, screen: Screen) -> str:
+    """Return a JSON list of objects, one a finding; with statistics, one a rule."""
+    if report.statistics:
+        return _dump(
+            [
+                {"code": code, "name": report.rule_names.get(code, ""), "count": count}
+                for code, count in count_by_code(report)
+            ]
+        )
+    return _dump([finding.to_dict() for finding in report.findings])
+
+
+def traces(report: TraceReport, screen: Screen) -> str:
+    """Return the record's fields, its totals and its suggestions as one JSON object."""
+    record = report.record
+    totals = {
+        "total_syncs": record.total_syncs,
+        "syncs_per_step": record.syncs_per_step,
+        "cpu_stall_ns": record.cpu_stall_ns,
+        "gpu_stall_ns": record.gpu_stall_ns,
+    }
+    data: dict[str, Any] = totals | to_plain(record)
+    for site in data["sites"]:
+        site["advice"] = report.advice.get(site["api"], "")
+        site["url"] = report.urls.get(site["api"], "")
+    data["suggestions"] = to_plain(report.suggestions)
+    return _dump(data)
+
+
+def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:
+    """Findings by rule, the most frequent first."""
+    counts: dict[str, int] = {}
+    for finding in report.findings:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _dump(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

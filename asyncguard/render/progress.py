@@ -1,0 +1,18 @@
+"""The progress bar of a long check, on stderr; it leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+
+@contextmanager
+def progress_bar(verb: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a callback `(done, total)` that moves the bar."""
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(verb, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

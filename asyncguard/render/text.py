@@ -1,0 +1,174 @@
+"""Text for a terminal or a log: places first, then what to do about them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
+from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.json_ import count_by_code
+
+SITES_SHOWN = 20
+
+
+class Page:
+    """A text being written: rich markup in, plain or coloured text of the screen's width out."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._buffer = io.StringIO()
+        self._console = Console(
+            file=self._buffer,
+            width=screen.width,
+            force_terminal=screen.color,
+            color_system="standard" if screen.color else None,
+            highlight=False,
+        )
+
+    def text(self) -> str:
+        """Everything written so far."""
+        return self._buffer.getvalue()
+
+    def add(self, renderable: Any) -> None:
+        """Write anything that rich renders."""
+        self._console.print(renderable)
+
+    def line(self, markup: str, indent: int = 0) -> None:
+        """Write a paragraph of markup, wrapped to the screen."""
+        self._console.print(Padding(markup, (0, 0, 0, indent)))
+
+    def long_line(self, markup: str) -> None:
+        """Write one line whatever the width: a place must stay readable to other programs."""
+        self._console.print(markup, soft_wrap=True)
+
+    def verbatim(self, text: str, indent: int) -> None:
+        """Write source as it is, on one line; nothing if there is none."""
+        if text:
+            self._console.print(Text(" " * indent + text), soft_wrap=True)
+
+    def help(self, advice: str, indent: int) -> None:
+        """Write advice; nothing if there is none."""
+        if advice:
+            self.line(f"[cyan]help:[/] {escape(advice)}", indent)
+
+    def finding(self, finding: Finding) -> None:
+        """Write one finding: its place and message, the source line, the advice."""
+        cell = f"cell {finding.cell}:" if finding.cell else ""
+        place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
+        self.long_line(
+            f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}"
+        )
+        self.verbatim(finding.source.strip(), indent=4)
+        self.help(finding.advice, indent=4)
+
+
+def findings(report: FindingsReport, screen: Screen) -> str:
+    """One block a finding, or counts by rule; then a summary."""
+    page = Page(screen)
+    if report.statistics:
+        page.add(_statistics(report))
+    else:
+        for finding in report.findings:
+            page.finding(finding)
+    page.line(_findings_summary(report))
+    return page.text()
+
+
+def traces(report: TraceReport, screen: Screen) -> str:
+    """The totals, the sites (what cost most first), the suggestions."""
+    page = Page(screen)
+    record = report.record
+    if report.title:
+        page.line(f"[bold]{escape(report.title)}[/]")
+    for line in _totals(record):
+        page.line(line)
+    for site in record.sites[:SITES_SHOWN]:
+        _site(page, record, site, report.advice.get(site.api, ""))
+    if len(record.sites) > SITES_SHOWN:
+        page.line(f"... and {len(record.sites) - SITES_SHOWN} more sites (--format json)")
+    if report.suggestions:
+        page.line("\n[bold]What to do[/]")
+        for number, suggestion in enumerate(report.suggestions, 1):
+            _suggestion(page, number, suggestion)
+    for note in record.notes:
+        page.line(f"[dim]note: {escape(note)}[/]")
+    return page.text()
+
+
+def duration(nanoseconds: float) -> str:
+    """Nanoseconds in the unit that a person reads: `1.23 ms`."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:#.3g} {unit}".replace(". ", " ")
+    return f"{nanoseconds:.0f} ns"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _statistics(report: FindingsReport) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(justify="right")
+    for code, number in count_by_code(report):
+        table.add_row(str(number), code, report.rule_names.get(code, ""))
+    return table
+
+
+def _findings_summary(report: FindingsReport) -> str:
+    checked = count(report.files_checked, "file")
+    if not report.findings:
+        return f"[green]No findings[/] in {checked}."
+    files = count(len({finding.path for finding in report.findings}), "file")
+    fixable = sum(finding.fix is not None for finding in report.findings)
+    text = f"Found {count(len(report.findings), 'finding')} in {files} ({checked} checked)."
+    return text + (f" {fixable} fixable with --fix." if fixable else "")
+
+
+def _totals(record: TraceRecord) -> Iterable[str]:
+    share = record.cpu_stall_ns / record.duration_ns if record.duration_ns else 0.0
+    yield (
+        f"[bold]{count(record.total_syncs, 'sync point')}[/] at "
+        f"{count(len(record.sites), 'site')}; Python waited {duration(record.cpu_stall_ns)} of "
+        f"{duration(record.duration_ns)} ({share:.0%})"
+    )
+    per_step = record.syncs_per_step
+    if per_step is not None:
+        yield f"{count(record.step_count, 'step')}, {per_step:,.2f} sync points a step"
+    if record.gpu_stall_ns is not None:
+        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
+
+
+def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None:
+    rate = record.per_step(site.count, site.steady_count)
+    per_step = "" if rate is None else f"  {rate:,.2f} a step"
+    device = f", {site.device}" if site.device else ""
+    page.line(
+        f"\n[bold]{duration(site.cpu_stall_ns):>8}[/]  {site.count:,} x{per_step}  "
+        f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
+    )
+    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
+    page.verbatim(where, indent=10)
+    page.verbatim(site.source, indent=12)
+    if site.gpu_stall_ns is not None:
+        page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
+    if site.allowed is not None:
+        page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
+    else:
+        page.help(advice, indent=10)
+
+
+def _suggestion(page: Page, number: int, suggestion: Suggestion) -> None:
+    saving = suggestion.saving_ns_per_step
+    bound = "" if saving is None else f", at most {duration(saving)} a step"
+    fewer = f"{suggestion.syncs_saved_per_step:,.2f} fewer sync points a step{bound}"
+    page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
+    page.line(escape(suggestion.advice), indent=4)
