@@ -137,6 +137,7 @@ class SiteStats:
     first_step: int | None = None
     last_step: int | None = None
     steady_count: int = 0  # of `count`, those within complete steps after the warm-up
+    steady_stall_ns: int = 0  # the CPU stall of those
     max_stall_ns: int = 0
     stall_histogram: Mapping[int, int] = field(default_factory=dict)  # log2(ns) -> waits
     stack: tuple[str, ...] = ()  # "path:line function", innermost first, user's frames only
@@ -160,14 +161,15 @@ class TraceRecord:
     """The record of one run: plain data, saved as JSON.
 
     A step ends at each boundary (an optimizer's step, or `asyncguard.step()`). `step_count` counts
-    the boundaries, `steady_steps` those of complete steps after the warm-up, and `step_syncs` is
-    the number of sync points in each of the newest complete steps (a bounded window).
+    the boundaries, `steady_steps` the complete steps after the warm-up, which took
+    `steady_duration_ns`, and `step_syncs` is the number of sync points in each of the newest complete steps (a bounded window).
     """
 
     sites: tuple[SiteStats, ...]
     step_count: int
     duration_ns: int
     steady_steps: int = 0
+    steady_duration_ns: int = 0
     step_syncs: tuple[int, ...] = ()
     command: str = ""
     root: str = ""  # directory that relative site paths start from
