@@ -30,7 +30,9 @@ class Trace:
 
     def __enter__(self) -> Trace:
         if self._session is None or self._record is not None:
-            raise RuntimeError("this trace has already been recorded; call asyncguard.trace() again")
+            raise RuntimeError(
+                "this trace has already been recorded; call asyncguard.trace() again"
+            )
         self._session.start()
         return self
 

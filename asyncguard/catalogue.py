@@ -60,7 +60,9 @@ class Source:
     protocols: tuple[str, ...] = ()  # `__bool__`: syntax or a builtin that calls it
     operators: tuple[str, ...] = ()  # "mask-read", "mask-write", "slice-bound", "index-upload"
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
-    arguments: tuple[int | str, ...] = ()  # positions/keywords that must hold a device value; -1: any
+    arguments: tuple[
+        int | str, ...
+    ] = ()  # that must hold a device value; -1: any
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,9 @@ class Framework:
     asynchronous_cpu: bool  # are values of its CPU backend device values
     path: Path
     returns: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> call patterns, the most specific wins
-    types: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> class names (annotations, isinstance, bases)
+    types: Mapping[
+        str, tuple[str, ...]
+    ]  # VALUE_KINDS -> class names, bases too
     attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
     methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
     steps: Steps
@@ -188,7 +192,7 @@ def load_directory(directory: Path) -> Catalogue:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CatalogueError(f"{path}: {error}") from error
     if data.get("schema") != SCHEMA:
@@ -264,7 +268,9 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
         raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
     parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
     built = {
-        key: _build(cls, entry[key], f"{where}: {key}") for key, cls in parts.items() if key in entry
+        key: _build(cls, entry[key], f"{where}: {key}")
+        for key, cls in parts.items()
+        if key in entry
     }
     point: SyncPoint = _build(
         SyncPoint,

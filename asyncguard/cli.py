@@ -71,12 +71,22 @@ def _add_check(commands: Any) -> None:
     )
     _add_selection(parser)
     parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: all fixes")
-    parser.add_argument("--diff", action="store_true", help="show the fixes as a diff, change nothing")
+    parser.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: all fixes"
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="show the fixes as a diff, change nothing"
+    )
     parser.add_argument("--statistics", action="store_true", help="show counts by rule")
-    parser.add_argument("--baseline", metavar="F", type=Path, help="report only what F does not hold")
-    parser.add_argument("--write-baseline", metavar="F", type=Path, help="accept what is found into F")
-    parser.add_argument("--jobs", "-j", metavar="N", type=int, help="processes (default: the cores)")
+    parser.add_argument(
+        "--baseline", metavar="F", type=Path, help="report only what F does not hold"
+    )
+    parser.add_argument(
+        "--write-baseline", metavar="F", type=Path, help="accept what is found into F"
+    )
+    parser.add_argument(
+        "--jobs", "-j", metavar="N", type=int, help="processes (default: the cores)"
+    )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     parser.add_argument(
@@ -108,7 +118,9 @@ def _add_report(commands: Any) -> None:
     parser.set_defaults(command=_report)
     parser.add_argument("traces", metavar="TRACE", nargs="+", type=Path)
     parser.add_argument("--format", metavar="F", default="text", help="text (default) or json")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout"
+    )
 
 
 def _add_gate(commands: Any) -> None:
@@ -175,7 +187,10 @@ def _check(arguments: argparse.Namespace) -> int:
         found = _fix(arguments, found)
     if arguments.write_baseline:
         baseline.update(arguments.write_baseline, baseline.of_findings(found), None)
-        print(f"asyncguard: {len(found)} findings accepted into {arguments.write_baseline}", file=sys.stderr)
+        print(
+            f"asyncguard: {len(found)} findings accepted into {arguments.write_baseline}",
+            file=sys.stderr,
+        )
         return 0
     if arguments.baseline:
         accepted = baseline.load(arguments.baseline).findings or {}
@@ -234,7 +249,9 @@ def _report(arguments: argparse.Namespace) -> int:
     render = _renderer(arguments.format, "traces")
     screen = _plain_screen() if arguments.output else _screen(sys.stdout)
     many = len(arguments.traces) > 1
-    texts = [render(_trace_report(path, str(path) if many else ""), screen) for path in arguments.traces]
+    texts = [
+        render(_trace_report(path, str(path) if many else ""), screen) for path in arguments.traces
+    ]
     if not arguments.output:
         sys.stdout.write("\n".join(texts))
         return 0

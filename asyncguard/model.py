@@ -161,8 +161,9 @@ class TraceRecord:
     """The record of one run: plain data, saved as JSON.
 
     A step ends at each boundary (an optimizer's step, or `asyncguard.step()`). `step_count` counts
-    the boundaries, `steady_steps` the complete steps after the warm-up, which took
-    `steady_duration_ns`, and `step_syncs` is the number of sync points in each of the newest complete steps (a bounded window).
+    the boundaries, `steady_steps` the complete steps after the warm-up, which together took
+    `steady_duration_ns`, and `step_syncs` is the number of sync points in each of the newest
+    complete steps (a bounded window).
     """
 
     sites: tuple[SiteStats, ...]
@@ -186,7 +187,9 @@ class TraceRecord:
     @property
     def syncs_per_step(self) -> float | None:
         """Sync points a step, warm-up left out; None when no step was marked."""
-        return self.per_step(sum(s.count for s in self.sites), sum(s.steady_count for s in self.sites))
+        return self.per_step(
+            sum(s.count for s in self.sites), sum(s.steady_count for s in self.sites)
+        )
 
     def per_step(self, total: int, steady: int) -> float | None:
         """Turn a total over the run and over its steady steps into a rate a step."""

@@ -62,9 +62,7 @@ class Page:
         """Write one finding: its place and message, the source line, the advice."""
         cell = f"cell {finding.cell}:" if finding.cell else ""
         place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
-        self.long_line(
-            f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}"
-        )
+        self.long_line(f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}")
         self.verbatim(finding.source.strip(), indent=4)
         self.help(finding.advice, indent=4)
 

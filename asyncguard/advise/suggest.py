@@ -1,0 +1,180 @@
+"""Suggestions from a trace: which sync points to batch, defer, narrow or add.
+
+Each suggestion carries an upper bound on what it saves a step. A wait that is removed lets the
+host run ahead while the device works, so what comes back is at most the smaller of the two: the
+host's own time in a step and the time that the removed waits took. (The same bound as in
+Daydream, ATC'20, without its replay; a wait may only move elsewhere, so it is never a promise.)
+A trace without steps is read as one step.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from asyncguard import catalogue
+from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
+
+READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
+# Under this share of the step, a saving is lost in the noise of any real run.
+NOTHING = 0.005
+# An asynchronous backend that never synchronises is worth a word only if its queue can grow long.
+MANY_STEPS = 100
+
+
+def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
+    """Return what to do, the largest possible saving first."""
+    sites = [site for site in record.sites if site.allowed is None]
+    found = [
+        *_batch_reads(record, sites),
+        *_defer_reads(record, sites),
+        *_narrow_barriers(record, sites),
+        *_wait_less_often(record, sites),
+        *_synchronise_at_all(record),
+    ]
+    return tuple(sorted(found, key=lambda item: -(item.saving_ns_per_step or 0)))
+
+
+def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+    """Several reads in one step of one function: one transfer can serve them."""
+    for function, group in _hot_groups(record, sites).items():
+        rate = _rate(record, group)
+        if len(group) > 1:
+            yield _suggestion(
+                record,
+                f"Read {len(group)} values of {function} in one transfer",
+                f"Lines {_lines(group)} each wait. Stack the values on the device and read the "
+                "stack once.",
+                group,
+                saved=rate - 1,
+                share=(len(group) - 1) / len(group),
+            )
+
+
+def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+    """A read in every step: after the loop, every N steps, or one step late."""
+    for function, group in _hot_groups(record, sites).items():
+        yield _suggestion(
+            record,
+            f"Read less often in {function}",
+            f"Line{'s' if len(group) > 1 else ''} {_lines(group)} read in every step. Keep a "
+            "running value on the device and read it after the loop, read every N steps, or read "
+            "the previous step's value while this one runs.",
+            group,
+            saved=_rate(record, group),
+        )
+
+
+def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+    """A barrier for the whole device or engine in every step: wait for one value, or not at all."""
+    for site in sites:
+        if site.kind is SyncKind.BARRIER and _waits_for_all(site) and _is_hot(record, site):
+            yield _suggestion(
+                record,
+                f"Narrow {site.api} at {site.path}:{site.line}",
+                "It waits for everything that is enqueued. Wait for the one value that is needed "
+                "next, or drop it where the next read waits anyway.",
+                (site,),
+                saved=_rate(record, (site,)),
+            )
+
+
+def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+    """A wait for one value many times a step: once a step bounds the queue as well."""
+    for site in sites:
+        rate = _rate(record, (site,))
+        if site.kind is SyncKind.BARRIER and not _waits_for_all(site) and rate > 1:
+            yield _suggestion(
+                record,
+                f"Wait once instead of {rate:,.0f} times at {site.path}:{site.line}",
+                "Each wait lets the queue run dry. One wait after the inner loop, once a "
+                "mini-batch, keeps the queue bounded and the backend busy.",
+                (site,),
+                saved=rate - 1,
+            )
+
+
+def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
+    """No wait in many steps on an asynchronous backend: the queue and its memory grow."""
+    frameworks = catalogue.load().frameworks
+    asynchronous = [
+        name
+        for name in record.frameworks
+        if name in frameworks and frameworks[name].asynchronous_cpu
+    ]
+    if record.sites or record.step_count < MANY_STEPS or not asynchronous:
+        return
+    peak = record.extra.get("peak_pending_bytes")
+    bounded = f" It bounds what reached {peak / 2**20:,.0f} MiB in this run." if peak else ""
+    yield Suggestion(
+        f"Synchronise once a mini-batch ({', '.join(asynchronous)})",
+        f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
+        f"from enqueuing far ahead: pending work and its memory grow.{bounded}",
+        (),
+        syncs_saved_per_step=-1.0,
+        saving_ns_per_step=None,
+    )
+
+
+def _hot_groups(
+    record: TraceRecord, sites: Iterable[SiteStats]
+) -> dict[str, tuple[SiteStats, ...]]:
+    """Reads that happen in every step, by function."""
+    groups: dict[str, list[SiteStats]] = defaultdict(list)
+    for site in sites:
+        if site.kind in READS and _is_hot(record, site):
+            groups[f"{site.function or 'module'} ({site.path})"].append(site)
+    return {name: tuple(group) for name, group in groups.items()}
+
+
+def _is_hot(record: TraceRecord, site: SiteStats) -> bool:
+    return _rate(record, (site,)) >= (1 if record.step_count else 2)
+
+
+def _rate(record: TraceRecord, sites: Iterable[SiteStats]) -> float:
+    """Waits a step of these sites together; of the whole run where no step was marked."""
+    group = tuple(sites)
+    total = sum(site.count for site in group)
+    rate = record.per_step(total, sum(site.steady_count for site in group))
+    return float(total) if rate is None else rate
+
+
+def _waits_for_all(site: SiteStats) -> bool:
+    try:
+        return catalogue.load()[site.api].waits_for in {"device", "everything"}
+    except KeyError:  # an API of a third party's adapter that brings no catalogue entry
+        return False
+
+
+def _suggestion(
+    record: TraceRecord,
+    title: str,
+    advice: str,
+    sites: Sequence[SiteStats],
+    *,
+    saved: float,
+    share: float = 1.0,
+) -> Suggestion:
+    """Make a suggestion with its bound; `share` of the sites' waits would go away."""
+    step, stall, waited = _step_times(record, sites)
+    bound = int(min(step - stall, share * waited))
+    if bound < NOTHING * step:
+        title = f"Nothing to gain: {title[0].lower()}{title[1:]}"
+        advice += " In this run the waits took next to no time."
+    return Suggestion(title, advice, tuple(sites), saved, bound)
+
+
+def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float, float, float]:
+    """Nanoseconds a step: in all, waiting anywhere, and waiting at these sites."""
+    if record.steady_steps:
+        steps = record.steady_steps
+        stall = sum(site.steady_stall_ns for site in record.sites)
+        waited = sum(site.steady_stall_ns for site in sites)
+        return record.steady_duration_ns / steps, stall / steps, waited / steps
+    steps = max(record.step_count, 1)
+    waited = sum(site.cpu_stall_ns for site in sites)
+    return record.duration_ns / steps, record.cpu_stall_ns / steps, waited / steps
+
+
+def _lines(sites: Iterable[SiteStats]) -> str:
+    return ", ".join(str(line) for line in sorted({site.line for site in sites}))
