@@ -34,7 +34,7 @@ _HOMES = {
     "step": "asyncguard.runtime.session",
     "trace": "asyncguard.api",
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from asyncguard.model import AsyncguardError, SyncKind
+from asyncguard.model import AsyncguardError, Confidence, SyncKind
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -33,6 +33,12 @@ VALUE_KINDS = (
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
     "container", "device_or_host",
 )  # fmt: skip
+
+# Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
+# the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`.
+OPERATORS = ("mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write")
+DECIDERS = ("self", "argument", "result", "none")
+MOVES = ("", "download", "upload")
 
 
 class CatalogueError(AsyncguardError):
@@ -49,6 +55,8 @@ class Condition:
     keyword_absent: tuple[str, ...] = ()  # none of these keywords is given
     positional: tuple[int, ...] = ()  # the number of positional arguments is one of these
     positional_at_least: int | None = None
+    argument_in: tuple[str, ...] = ()  # an argument is one of these strings or names: "cpu"
+    argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,9 @@ class Source:
     methods: tuple[str, ...] = ()  # `value.item()`, on a device value (or on `receiver`)
     functions: tuple[str, ...] = ()  # `torch.cuda.synchronize()`, dotted as imported
     protocols: tuple[str, ...] = ()  # `__bool__`: syntax or a builtin that calls it
-    operators: tuple[str, ...] = ()  # "mask-read", "mask-write", "slice-bound", "index-upload"
+    operators: tuple[str, ...] = ()  # subscripts: some of OPERATORS
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
-    arguments: tuple[
-        int | str, ...
-    ] = ()  # that must hold a device value; -1: any
+    arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ class Runtime:
     """What the runtime hooks. `patch` are attribute paths of the imported framework."""
 
     patch: tuple[str, ...] = ()  # replaced while tracing: "torch.Tensor.item"
-    value: str = "self"  # whose device decides: "self", "argument" (first), "result", "none"
+    value: str = "self"  # whose device decides: one of DECIDERS ("argument": the first one)
+    moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
 
 
@@ -93,6 +100,7 @@ class SyncPoint:
     when: Condition | None = None  # it blocks only if this holds
     unless: Condition | None = None  # it does not block if this holds
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
+    confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ class Steps:
     functions: tuple[str, ...] = ()  # in source, calls of: "jax.grad"
     hot_functions: tuple[str, ...] = ()  # names of functions that run once a step: "forward"
     cold_functions: tuple[str, ...] = ()  # names of hooks that run once an epoch
+    hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
 
@@ -119,9 +128,7 @@ class Framework:
     asynchronous_cpu: bool  # are values of its CPU backend device values
     path: Path
     returns: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> call patterns, the most specific wins
-    types: Mapping[
-        str, tuple[str, ...]
-    ]  # VALUE_KINDS -> class names, bases too
+    types: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> class names, bases too
     attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
     methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
     steps: Steps
@@ -272,12 +279,33 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
         for key, cls in parts.items()
         if key in entry
     }
+    _check_words(built, where)
+    if "confidence" in entry:
+        _one_of((entry["confidence"],), tuple(Confidence), f"{where}: confidence")
+        built["confidence"] = Confidence(entry["confidence"])
     point: SyncPoint = _build(
         SyncPoint,
         {**entry, **built, "framework": framework, "kind": SyncKind(entry["kind"])},
         where,
     )
     return point
+
+
+def _check_words(built: Mapping[str, Any], where: str) -> None:
+    """Raise for a word in an entry's source or runtime table that nobody would understand."""
+    if source := built.get("source"):
+        _one_of(source.operators, OPERATORS, f"{where}: source: operators")
+        _one_of((source.receiver,), VALUE_KINDS, f"{where}: source: receiver")
+    if runtime := built.get("runtime"):
+        _one_of((runtime.value,), DECIDERS, f"{where}: runtime: value")
+        _one_of((runtime.moves,), MOVES, f"{where}: runtime: moves")
+
+
+def _one_of(words: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
+    for word in words:
+        if word not in known:
+            expected = ", ".join(filter(None, known))
+            raise CatalogueError(f"{where}: unknown {word!r}; one of {expected}")
 
 
 def _build(cls: type[Any], data: Mapping[str, Any], where: str) -> Any:

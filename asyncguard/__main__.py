@@ -1,0 +1,7 @@
+"""`python -m asyncguard`."""
+
+import sys
+
+from asyncguard.cli import main
+
+sys.exit(main())

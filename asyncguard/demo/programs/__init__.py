@@ -1,0 +1,1 @@
+"""Programs that the demo traces and lints; each runs by itself as well."""

@@ -1,0 +1,122 @@
+"""Suggestions: each kind appears when it should, with a bound that holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncguard.advise import suggest
+from asyncguard.model import Suggestion, SyncKind, TraceRecord
+from tests.records import record, site, steady
+
+STEPS = 10
+
+
+def run(*sites, step_ns: int = 1_000_000, **values) -> TraceRecord:
+    return record(
+        *sites,
+        step_count=STEPS + 1,
+        steady_steps=STEPS,
+        steady_duration_ns=step_ns * STEPS,
+        **values,
+    )
+
+
+def titled(suggestions: tuple[Suggestion, ...], words: str) -> Suggestion:
+    (found,) = [item for item in suggestions if words in item.title]
+    return found
+
+
+def test_several_reads_of_one_step_become_one_transfer() -> None:
+    trace = run(
+        steady(1, line=5, stall_ns=100_000),
+        steady(1, line=6, stall_ns=100_000),
+        steady(1, line=9, stall_ns=100_000),
+    )
+    found = titled(suggest(trace), "Read 3 values")
+    assert "5, 6, 9" in found.advice
+    assert found.syncs_saved_per_step == 2
+    assert found.saving_ns_per_step == 200_000
+
+
+def test_reads_of_different_functions_are_not_batched() -> None:
+    trace = run(steady(1, function="a"), steady(1, function="b"))
+    assert not any("one transfer" in item.title for item in suggest(trace))
+
+
+def test_a_read_each_step_can_be_deferred() -> None:
+    found = titled(suggest(run(steady(1, stall_ns=400_000))), "Read less often")
+    assert found.syncs_saved_per_step == 1
+    assert found.saving_ns_per_step == 400_000
+
+
+def test_the_bound_is_the_hosts_own_time_where_that_is_smaller() -> None:
+    found = titled(suggest(run(steady(1, stall_ns=900_000))), "Read less often")
+    assert found.saving_ns_per_step == 100_000
+
+
+def test_a_gated_read_is_left_alone() -> None:
+    assert suggest(run(site(count=1, steady_count=1))) == ()
+
+
+def test_an_allowed_read_is_left_alone() -> None:
+    assert suggest(run(replace(steady(1), allowed="early stopping"))) == ()
+
+
+def test_a_barrier_for_everything_is_narrowed() -> None:
+    barrier = steady(1, api="torch.cuda.synchronize", kind=SyncKind.BARRIER, stall_ns=500_000)
+    assert titled(suggest(run(barrier)), "Narrow torch.cuda.synchronize")
+
+
+def test_many_waits_in_a_step_become_one() -> None:
+    wait = steady(
+        100,
+        api="mxnet.nd.NDArray.wait_to_read",
+        framework="mxnet",
+        kind=SyncKind.BARRIER,
+        stall_ns=1000,
+    )
+    found = titled(suggest(run(wait)), "Wait once instead of 100 times")
+    assert found.syncs_saved_per_step == 99
+
+
+def test_one_wait_a_step_is_right() -> None:
+    wait = steady(1, api="mxnet.nd.NDArray.wait_to_read", framework="mxnet", kind=SyncKind.BARRIER)
+    assert suggest(run(wait)) == ()
+
+
+def test_nothing_to_gain_is_said() -> None:
+    found = suggest(run(steady(1, stall_ns=100)))
+    assert all(item.title.startswith("Nothing to gain") for item in found)
+    assert found
+
+
+@pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False)])
+def test_never_synchronising_is_told_on_asynchronous_backends(framework: str, told: bool) -> None:
+    trace = record(step_count=1000, frameworks={framework: "1.0"})
+    assert bool(suggest(trace)) is told
+
+
+def test_without_steps_the_run_is_one_step() -> None:
+    trace = record(site(count=10_000, cpu_stall_ns=4_000_000), duration_ns=10_000_000)
+    assert titled(suggest(trace), "Read less often").saving_ns_per_step == 4_000_000
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.integers(0, 10**6), st.booleans()), max_size=6),
+    st.integers(0, 10**7),
+)
+def test_no_bound_exceeds_host_or_waiting_time(
+    sites: list[tuple[int, int, bool]], host_ns: int
+) -> None:
+    made = [
+        steady(n, line=i, stall_ns=ns, kind=SyncKind.SCALAR if read else SyncKind.BARRIER)
+        for i, (n, ns, read) in enumerate(sites)
+    ]
+    stall = sum(s.steady_stall_ns for s in made) // STEPS
+    for item in suggest(run(*made, step_ns=host_ns + stall)):
+        waited = sum(s.steady_stall_ns for s in item.sites) // STEPS
+        assert 0 <= (item.saving_ns_per_step or 0) <= min(host_ns, waited)

@@ -1,0 +1,93 @@
+"""The real pre-commit, with this repository as its hook, in a scratch git repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BAD = """\
+import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+CLEAN = BAD.replace("        print(loss.item())\n", "    print(loss.item())\n")
+
+
+def git(directory: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", "-c", "user.name=Test", "-c", "user.email=test@example.invalid", *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def hook_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git repository of the working tree as it is now, so that what is tested is this code."""
+    target = tmp_path_factory.mktemp("hook")
+    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", check=True)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    git(target, "init", "--quiet", check=True)
+    git(target, "add", "--all", check=True)
+    git(target, "commit", "--quiet", "-m", "hook", check=True)
+    git(target, "tag", "v0", check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A scratch repository with pre-commit installed as its git hook."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    (scratch / ".pre-commit-config.yaml").write_text(
+        f"repos:\n- repo: {hook_repository}\n  rev: v0\n  hooks:\n  - id: asyncguard\n"
+    )
+    os.environ["PRE_COMMIT_HOME"] = str(tmp_path_factory.mktemp("pre-commit-home"))
+    git(scratch, "init", "--quiet", check=True)
+    git(scratch, "add", "--all", check=True)
+    subprocess.run(
+        [sys.executable, "-m", "pre_commit", "install"],
+        cwd=scratch,
+        check=True,
+        capture_output=True,
+    )
+    return scratch
+
+
+def commit(repository: Path, name: str, source: str) -> subprocess.CompletedProcess[str]:
+    (repository / name).write_text(source)
+    git(repository, "add", name, check=True)
+    return git(repository, "commit", "-m", name)
+
+
+def test_no_python_file_staged_passes(repository: Path) -> None:
+    done = commit(repository, "notes.txt", "nothing to check\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_bad_file_blocks_the_commit(repository: Path) -> None:
+    done = commit(repository, "bad.py", BAD)
+    assert done.returncode == 1
+    assert "bad.py:8:15: ASG102" in done.stdout + done.stderr
+    git(repository, "rm", "--quiet", "--force", "bad.py", check=True)
+
+
+def test_a_clean_file_passes(repository: Path) -> None:
+    done = commit(repository, "clean.py", CLEAN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Passed" in done.stdout + done.stderr
