@@ -157,6 +157,24 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """One span of the optional timeline; nanoseconds from the start of the trace.
+
+    `kind` is "step" (a whole step), "wait" (a sync point), "enqueue" (handing one operation over),
+    "run" (the device executes) or "idle" (the device waits for the host). `site` is an index into
+    the record's sites; `cause` is, for "idle", the index of the event that brought it about.
+    """
+
+    kind: str
+    name: str
+    begin_ns: int
+    end_ns: int
+    thread: str = ""
+    site: int | None = None
+    cause: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TraceRecord:
     """The record of one run: plain data, saved as JSON.
 
@@ -178,6 +196,7 @@ class TraceRecord:
     frameworks: Mapping[str, str] = field(default_factory=dict)  # name -> version
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    timeline: tuple[TimelineEvent, ...] = ()  # the newest events only, where one was asked for
 
     @property
     def total_syncs(self) -> int:

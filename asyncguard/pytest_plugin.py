@@ -68,7 +68,5 @@ def _excess(record: TraceRecord, limit: int, per: str | None) -> str:
         unit = " in one step"
     if most <= limit:
         return ""
-    lines = [f"{most} sync points{unit}, at most {limit} allowed"]
-    for site in counted:
-        lines.append(f"  {site.path}:{site.line} {site.api} x{site.count}  {site.source}")
-    return "\n".join(lines)
+    places = (f"  {s.path}:{s.line} {s.api} x{s.count}  {s.source}" for s in counted)
+    return "\n".join([f"{most} sync points{unit}, at most {limit} allowed", *places])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,22 +51,19 @@ def hook_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A scratch repository with pre-commit installed as its git hook."""
     scratch = tmp_path_factory.mktemp("scratch")
     (scratch / ".pre-commit-config.yaml").write_text(
         f"repos:\n- repo: {hook_repository}\n  rev: v0\n  hooks:\n  - id: asyncguard\n"
     )
-    os.environ["PRE_COMMIT_HOME"] = str(tmp_path_factory.mktemp("pre-commit-home"))
     git(scratch, "init", "--quiet", check=True)
     git(scratch, "add", "--all", check=True)
-    subprocess.run(
-        [sys.executable, "-m", "pre_commit", "install"],
-        cwd=scratch,
-        check=True,
-        capture_output=True,
-    )
-    return scratch
+    install = [sys.executable, "-m", "pre_commit", "install"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRE_COMMIT_HOME", str(tmp_path_factory.mktemp("pre-commit-home")))
+        subprocess.run(install, cwd=scratch, check=True, capture_output=True)
+        yield scratch
 
 
 def commit(repository: Path, name: str, source: str) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,219 @@
+"""The command line as a user meets it: exit status, streams, formats, errors."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import asyncguard
+from asyncguard.cli import main
+from asyncguard.runtime import store
+from tests.records import record, site, steady
+
+HOT = """\
+import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+CLEAN = "def add(a, b):\n    return a + b\n"
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def hot(directory: Path) -> Path:
+    (directory / "hot.py").write_text(HOT)
+    return directory / "hot.py"
+
+
+def test_check_finds_and_exits_1(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "hot.py"]) == 1
+    out = capsys.readouterr().out
+    assert "hot.py:8:15: ASG102" in out
+    assert "print(loss.item())" in out
+    assert "Found 1 finding in 1 file (1 file checked)." in out
+
+
+def test_check_without_findings_exits_0(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "clean.py").write_text(CLEAN)
+    assert main(["check", "clean.py"]) == 0
+    assert "No findings in 1 file." in capsys.readouterr().out
+
+
+def test_check_without_paths_checks_the_working_directory(hot: Path) -> None:
+    assert main(["check"]) == 1
+
+
+def test_check_json_has_the_promised_fields(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", "--output-format", "json", "hot.py"])
+    (found,) = json.loads(capsys.readouterr().out)
+    expected = {
+        "code": "ASG102",
+        "path": "hot.py",
+        "line": 8,
+        "column": 15,
+        "end_line": 8,
+        "end_column": 26,
+        "function": "train",
+        "loop": "step",
+        "guarded": False,
+        "framework": "torch",
+        "api": "torch.Tensor.item",
+    }
+    assert expected.items() <= found.items()
+    assert {"message", "confidence", "fix"} <= found.keys()
+
+
+def test_check_reads_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(HOT.encode())))
+    assert main(["check", "--stdin-filename", "given.py", "-"]) == 1
+    assert "given.py:8:15" in capsys.readouterr().out
+
+
+def test_check_select_ignore_and_exit_zero(hot: Path) -> None:
+    assert main(["check", "--ignore", "ASG102", "hot.py"]) == 0
+    assert main(["check", "--select", "ASG2", "hot.py"]) == 0
+    assert main(["check", "--exit-zero", "hot.py"]) == 0
+
+
+def test_statistics_count_by_rule(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--statistics", "hot.py"]) == 1
+    assert "1  ASG102  scalar-conversion" in capsys.readouterr().out
+
+
+def test_a_written_baseline_silences_what_it_holds(hot: Path) -> None:
+    assert main(["check", "--write-baseline", "b.json", "hot.py"]) == 0
+    assert main(["check", "--baseline", "b.json", "hot.py"]) == 0
+    hot.write_text("# moved\n" + HOT)
+    assert main(["check", "--baseline", "b.json", "hot.py"]) == 0
+    hot.write_text(HOT + "        print(loss.cpu())\n")
+    assert main(["check", "--baseline", "b.json", "hot.py"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["check", "missing.py"], "missing.py"),
+        (["check", "--output-format", "xml", "."], "unknown format 'xml'; one of"),
+        (["check", "--select", "ASG9999", "."], "ASG9999"),
+        (["check", "-", "other.py"], "cannot be mixed"),
+        (["check", "--baseline", "none.json", "."], "none.json: no such baseline"),
+        (["report", "none.json"], "none.json"),
+        (["gate", "none.json"], "none.json"),
+        (["gate", "."], "--update"),
+        (["explain", "ASG777"], "ASG777"),
+        (["run"], "name a script"),
+        (["run", "missing.py"], "missing.py"),
+        (["run", "-m", "no_such_module_here"], "no_such_module_here"),
+    ],
+)
+def test_a_wrong_call_exits_2_and_says_why_on_stderr(
+    argv: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_a_bad_option_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["check", "--no-such-option"])
+    assert caught.value.code == 2
+    assert "--no-such-option" in capsys.readouterr().err
+
+
+def test_report_shows_sites_costliest_first(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cheap, dear = site(line=3, cpu_stall_ns=10), site(line=7, cpu_stall_ns=5_000_000)
+    store.save(record(dear, cheap), directory / "t.json")
+    assert main(["report", "t.json"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("train.py:7") < out.index("train.py:3")
+    assert "5.00 ms" in out
+
+
+def test_report_json_holds_record_totals_and_suggestions(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = record(steady(2), step_count=11, steady_steps=10, steady_duration_ns=10**7)
+    store.save(trace, directory / "t.json")
+    assert main(["report", "--format", "json", "t.json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["total_syncs"], data["step_count"], data["syncs_per_step"]) == (20, 11, 2.0)
+    assert data["sites"][0]["api"] == "torch.Tensor.item"
+    assert data["sites"][0]["gpu_stall_ns"] is None
+    assert data["suggestions"]
+
+
+def test_report_writes_to_a_file(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store.save(record(site()), directory / "t.json")
+    assert main(["report", "t.json", "-o", "report.txt"]) == 0
+    assert "train.py:10" in (directory / "report.txt").read_text()
+    assert capsys.readouterr().out == ""
+
+
+def test_gate_passes_what_was_accepted_and_names_what_is_new(
+    hot: Path, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = record(steady(1), step_count=11, steady_steps=10)
+    store.save(before, directory / "before.json")
+    assert main(["gate", "--update", "hot.py", "before.json"]) == 0
+    assert main(["gate", "hot.py", "before.json"]) == 0
+    new = steady(1, line=20, function="log", source="x.tolist()", api="torch.Tensor.tolist")
+    store.save(record(steady(1), new, step_count=11, steady_steps=10), directory / "after.json")
+    hot.write_text("# a comment\n" + HOT + "        print(loss.cpu())\n")
+    capsys.readouterr()
+    assert main(["gate", "hot.py", "after.json"]) == 1
+    out = capsys.readouterr().out
+    assert "train.py:20: new -> 1 a step  torch.Tensor.tolist in log" in out
+    assert "hot.py:10:15: ASG103" in out
+    assert "2 sync points new or grown" in out
+    assert "train.py:10" not in out
+
+
+def test_explain_and_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "asg102"]) == 0
+    assert "scalar-conversion" in capsys.readouterr().out
+    assert main(["rules"]) == 0
+    assert "ASG102" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"asyncguard {asyncguard.__version__}\n"
+
+
+def test_a_closed_pipe_is_no_traceback(hot: Path) -> None:
+    check = f"{sys.executable} -m asyncguard check --select ALL . | head -n 0"
+    done = subprocess.run(["bash", "-c", check], capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["check", "run", "report", "gate", "explain", "rules", "demo"])
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"asyncguard {command}" in capsys.readouterr().out
