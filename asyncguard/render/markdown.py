@@ -1,0 +1,63 @@
+"""Markdown, for a pull request comment or a CI job summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.text import count, duration
+
+
+def findings(report: FindingsReport, screen: Screen) -> str:
+    """A table with one row a finding."""
+    rows = [(f"`{f.path}:{f.line}`", f.code, f.message, f.advice) for f in report.findings]
+    head = f"**asyncguard**: {count(len(rows), 'finding')} in {count(report.files_checked, 'file')}"
+    return "\n".join([head, "", *_table(("place", "rule", "what", "instead"), rows)]) + "\n"
+
+
+def traces(report: TraceReport, screen: Screen) -> str:
+    """The totals, a table with one row a site, the suggestions."""
+    record = report.record
+    lines = [f"### {report.title or 'asyncguard trace'}", "", _totals(record), ""]
+    header = ("stall", "waits", "a step", "site", "API", "source")
+    lines += _table(header, (_row(record, site) for site in record.sites))
+    if report.suggestions:
+        lines += ["", "**What to do**", ""]
+    for number, item in enumerate(report.suggestions, 1):
+        saving = item.saving_ns_per_step
+        bound = "" if saving is None else f" (at most {duration(saving)} a step)"
+        lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(item.advice)}")
+    return "\n".join(lines) + "\n"
+
+
+def _totals(record: TraceRecord) -> str:
+    text = (
+        f"{count(record.total_syncs, 'sync point')} at {count(len(record.sites), 'site')}, "
+        f"Python waited {duration(record.cpu_stall_ns)} of {duration(record.duration_ns)}"
+    )
+    if record.syncs_per_step is not None:
+        text += f"; {record.syncs_per_step:,.2f} a step over {count(record.step_count, 'step')}"
+    return text + "."
+
+
+def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
+    rate = record.per_step(site.count, site.steady_count)
+    return (
+        duration(site.cpu_stall_ns),
+        f"{site.count:,}",
+        "" if rate is None else f"{rate:,.2f}",
+        f"`{site.path}:{site.line}`",
+        f"`{site.api}`",
+        f"`{site.source}`" if site.source else "",
+    )
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in rows]
+    return lines
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,172 @@
+"""Every format shows what the record says, and the pages work in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from asyncguard.model import AsyncguardError, Suggestion, TimelineEvent
+from asyncguard.render import FindingsReport, Screen, TraceReport, formats
+from asyncguard.render.text import duration
+from tests.records import finding, record, site, steady
+
+SCREEN = Screen()
+STEADY = steady(2, stall_ns=100_000, line=3, path="t.py", source="loss.item()")
+EVENTS = (
+    TimelineEvent("step", "step 1", 0, 1000),
+    TimelineEvent("enqueue", "dot", 10, 20, thread="main"),
+    TimelineEvent("wait", "torch.Tensor.item", 100, 600, thread="main", site=0),
+    TimelineEvent("run", "dot", 50, 550, thread="worker 0"),
+    TimelineEvent("idle", "idle", 550, 700, thread="worker 0", cause=2),
+)
+REPORT = TraceReport(
+    record(
+        STEADY,
+        site(line=9, path="u.py", cpu_stall_ns=5, source="a < b"),
+        step_count=11,
+        steady_steps=10,
+        steady_duration_ns=10**7,
+        step_syncs=(2,) * 10,
+        frameworks={"torch": "2.13.0"},
+        timeline=EVENTS,
+    ),
+    (Suggestion("Read 2 values", "Stack | them", (STEADY,), 1.0, 200_000),),
+    {"torch.Tensor.item": "Read it once."},
+    {"torch.Tensor.item": "https://docs.pytorch.org/item"},
+    "a trace",
+)
+
+
+def test_formats_are_found_by_walking() -> None:
+    assert {"text", "json", "markdown"} <= formats("findings").keys()
+    assert {"text", "json", "markdown", "html", "perfetto"} <= formats("traces").keys()
+
+
+@pytest.mark.parametrize("name", ["text", "json", "markdown", "html"])
+def test_every_trace_format_names_sites_apis_and_advice(name: str) -> None:
+    text = formats("traces")[name](REPORT, SCREEN)
+    for expected in ("t.py", "u.py", "torch.Tensor.item", "Read 2 values", "loss.item()"):
+        assert expected in text
+
+
+@pytest.mark.parametrize("name", sorted(formats("findings")))
+def test_every_findings_format_names_place_and_rule(name: str) -> None:
+    report = FindingsReport((finding(advice="Read it once."),), 3)
+    text = formats("findings")[name](report, SCREEN)
+    for expected in ("train.py", "ASG102", "Read it once."):
+        assert expected in text
+
+
+def test_text_fits_80_columns() -> None:
+    long = replace(REPORT.record.sites[0], source="x")
+    text = formats("traces")["text"](
+        replace(REPORT, record=replace(REPORT.record, sites=(long,))), SCREEN
+    )
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_text_keeps_brackets_of_source_and_advice() -> None:
+    report = FindingsReport((finding(message="`x[mask]`", source="y = x[mask]"),), 1)
+    text = formats("findings")["text"](report, SCREEN)
+    assert "`x[mask]`" in text
+    assert "y = x[mask]" in text
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "expected"),
+    [(0, "0 ns"), (999, "999 ns"), (1500, "1.50 us"), (2.5e6, "2.50 ms"), (123e9, "123 s")],
+)
+def test_durations_are_in_the_unit_a_person_reads(nanoseconds: float, expected: str) -> None:
+    assert duration(nanoseconds) == expected
+
+
+def test_unmeasured_device_time_is_not_a_zero() -> None:
+    assert "device idle" not in formats("traces")["text"](REPORT, SCREEN)
+    assert json.loads(formats("traces")["json"](REPORT, SCREEN))["gpu_stall_ns"] is None
+    assert "not measured" in formats("traces")["html"](REPORT, SCREEN)
+
+
+def test_markdown_escapes_what_would_break_a_table() -> None:
+    text = formats("traces")["markdown"](REPORT, SCREEN)
+    assert "Stack \\| them" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+
+
+def test_perfetto_has_host_and_device_tracks_and_a_flow_to_each_bubble() -> None:
+    events = json.loads(formats("traces")["perfetto"](REPORT, SCREEN))["traceEvents"]
+    spans = {(e["cat"], e["pid"]): e for e in events if e["ph"] == "X"}
+    assert set(spans) == {("step", 1), ("enqueue", 1), ("wait", 1), ("run", 2), ("idle", 2)}
+    assert (spans["wait", 1]["ts"], spans["wait", 1]["dur"]) == (0.1, 0.5)
+    assert spans["wait", 1]["args"]["site"] == "t.py:3"
+    start, finish = (next(e for e in events if e["ph"] == kind) for kind in "sf")
+    assert start["id"] == finish["id"]
+    assert (start["pid"], finish["pid"]) == (1, 2)
+
+
+def test_perfetto_without_a_timeline_says_how_to_get_one() -> None:
+    with pytest.raises(AsyncguardError, match="--timeline"):
+        formats("traces")["perfetto"](TraceReport(record(site())), SCREEN)
+
+
+class _Links(HTMLParser):
+    """Collects what a page would load, and checks that its tags are balanced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.loaded += [v or "" for k, v in attrs if k == "src" or (tag == "link" and k == "href")]
+        if tag not in {"meta", "link", "br", "img"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_and_loads_nothing() -> None:
+    page = formats("traces")["html"](REPORT, SCREEN)
+    links = _Links()
+    links.feed(page)
+    assert links.open == []
+    assert links.loaded == []
+    assert "url(" not in page
+
+
+def test_the_page_escapes_what_comes_from_the_program() -> None:
+    nasty = replace(STEADY, source="<script>alert(1)</script>")
+    page = formats("traces")["html"](TraceReport(record(nasty)), SCREEN)
+    assert "<script>" not in page
+
+
+def test_the_page_shows_the_lines_around_a_site(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("a = 1\nb = 2\nloss.item()\nc = 3\n")
+    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
+    assert "b = 2" in page
+    (tmp_path / "t.py").write_text("a = 1\nb = 2\nchanged()\nc = 3\n")
+    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
+    assert "b = 2" not in page
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
+def test_the_page_renders_in_a_browser(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(formats("traces")["html"](REPORT, SCREEN), encoding="utf-8")
+    chromium = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"]
+    quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    done = subprocess.run(
+        [*chromium, *quiet, "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}",
+         "--dump-dom", page.as_uri()],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert '<article class="site">' in done.stdout
+    assert "Python waited" in done.stdout
