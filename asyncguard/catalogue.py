@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ WAITS_FOR = ("value", "stream", "device", "everything")
 VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
-    "container", "device_or_host",
+    "container", "device_or_host", "metric",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
@@ -131,8 +131,12 @@ class Framework:
     types: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> class names, bases too
     attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
     methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
+    usage: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that only such a value has
+    names: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> names that suggest it; patterns allowed
+    model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
     sync: tuple[SyncPoint, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
 
 
 @dataclass(frozen=True)
@@ -209,7 +213,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
-    "attributes", "methods", "steps", "sync", "trigger",
+    "attributes", "methods", "usage", "names", "model_methods", "steps", "sync", "trigger", "aliases",
 }  # fmt: skip
 
 
@@ -230,8 +234,12 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         types=_by_kind(where, "types", data),
         attributes=_by_kind(where, "attributes", data),
         methods=_by_kind(where, "methods", data),
+        usage=_by_kind(where, "usage", data),
+        names=_by_kind(where, "names", data),
+        model_methods=_by_kind(where, "model_methods", data),
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
+        aliases=data.get("aliases", {}),
     )
 
 
