@@ -41,6 +41,10 @@ lint: $(READY1)
 	$(V1)/bin/ruff format --check .
 	$(V1)/bin/mypy
 
+# Every figure that the documentation claims, measured here and now.
+bench: $(READY1)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(V1)/bin/python $$script || exit 1; done
+
 format: $(READY1)
 	$(V1)/bin/ruff check --fix .
 	$(V1)/bin/ruff format .

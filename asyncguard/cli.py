@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncguard
-from asyncguard.model import AsyncguardError, Finding
+from asyncguard.model import AsyncguardError, Finding, TraceRecord
 
 if TYPE_CHECKING:
     from asyncguard.lint.settings import Settings
@@ -67,7 +67,11 @@ def _add_check(commands: Any) -> None:
     parser.set_defaults(command=_check)
     _add_paths(parser)
     parser.add_argument(
-        "--output-format", "--format", metavar="F", default="text", help="text (default) or json"
+        "--output-format",
+        "--format",
+        metavar="F",
+        default="text",
+        help="text (default), json or markdown",
     )
     _add_selection(parser)
     parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
@@ -117,7 +121,12 @@ def _add_report(commands: Any) -> None:
     )
     parser.set_defaults(command=_report)
     parser.add_argument("traces", metavar="TRACE", nargs="+", type=Path)
-    parser.add_argument("--format", metavar="F", default="text", help="text (default) or json")
+    parser.add_argument(
+        "--format",
+        metavar="F",
+        default="text",
+        help="text (default), json, markdown, html or perfetto",
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout"
     )
@@ -241,25 +250,37 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _show_saved(path: Path) -> None:
     """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
-    text = _renderer("text", "traces")(_trace_report(path), _screen(sys.stderr))
+    text = _report_text([path], "text", _screen(sys.stderr))
     sys.stderr.write(f"\n{text}asyncguard: trace saved to {path}\n")
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    render = _renderer(arguments.format, "traces")
     screen = _plain_screen() if arguments.output else _screen(sys.stdout)
-    many = len(arguments.traces) > 1
-    texts = [
-        render(_trace_report(path, str(path) if many else ""), screen) for path in arguments.traces
-    ]
+    text = _report_text(arguments.traces, arguments.format, screen)
     if not arguments.output:
-        sys.stdout.write("\n".join(texts))
+        sys.stdout.write(text)
         return 0
     try:
-        arguments.output.write_text("\n".join(texts), encoding="utf-8")
+        arguments.output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise AsyncguardError(f"{arguments.output}: cannot write the report: {error}") from error
     return 0
+
+
+def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
+    """One report a trace, or one for all where they are the ranks of one run."""
+    from asyncguard.advise import ranks
+    from asyncguard.runtime import store
+
+    records = [store.load(path) for path in paths]
+    if ranks.is_ranked(records):
+        return _renderer(name, "ranks")(ranks.merge(records), screen)
+    render = _renderer(name, "traces")
+    titles = map(str, paths) if len(paths) > 1 else [""]
+    return "\n".join(
+        render(_trace_report(record, title), screen)
+        for record, title in zip(records, titles, strict=True)
+    )
 
 
 def _gate(arguments: argparse.Namespace) -> int:
@@ -335,11 +356,11 @@ def _codes(text: str | None) -> tuple[str, ...] | None:
     return tuple(code.strip().upper() for code in text.split(",") if code.strip())
 
 
-def _trace_report(path: Path, title: str = "") -> TraceReport:
+def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
+    from asyncguard.advise import suggest
     from asyncguard.render import TraceReport
 
-    trace = asyncguard.load_trace(path)
-    return TraceReport(trace.record, trace.suggestions, _advice(), _urls(), title)
+    return TraceReport(record, suggest(record), _advice(), _urls(), title)
 
 
 def _advice() -> dict[str, str]:

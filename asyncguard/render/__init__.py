@@ -1,7 +1,8 @@
 """One file an output format, found by walking this package.
 
-A format module defines `findings(report, screen)`, `traces(report, screen)` or both; each returns
-the whole text. Renderers only read: they compute nothing that a record does not say.
+A format module defines `findings(report, screen)`, `traces(report, screen)`,
+`ranks(report, screen)` or several of them; each returns the whole text. Renderers only read: they
+compute nothing that a record does not say.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class TraceReport:
 
 
 def formats(what: str) -> dict[str, Any]:
-    """The formats that can show `what` ("findings" or "traces"), by name."""
+    """The formats that can show `what` ("findings", "traces", "ranks"), by name."""
     modules = {
         info.name: import_module(f"{__name__}.{info.name}")
         for info in pkgutil.iter_modules(__path__)

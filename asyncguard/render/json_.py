@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from asyncguard.advise.ranks import RankReport
 from asyncguard.model import to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
 
@@ -36,6 +37,11 @@ def traces(report: TraceReport, screen: Screen) -> str:
         site["url"] = report.urls.get(site["api"], "")
     data["suggestions"] = to_plain(report.suggestions)
     return _dump(data)
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """Return the ranks of one run beside each other, as one JSON object."""
+    return _dump(to_plain(report))
 
 
 def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:

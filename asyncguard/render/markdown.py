@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asyncguard.advise.ranks import RankReport
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.text import count, duration
@@ -28,6 +29,33 @@ def traces(report: TraceReport, screen: Screen) -> str:
         saving = item.saving_ns_per_step
         bound = "" if saving is None else f" (at most {duration(saving)} a step)"
         lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(item.advice)}")
+    return "\n".join(lines) + "\n"
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """A table of the ranks and one of the sites where they differ."""
+    header = ("rank", "sync points", "waited", "of", "for the straggler")
+    rows = zip(
+        map(str, report.ranks),
+        map(str, report.totals),
+        map(duration, report.stalls_ns),
+        map(duration, report.durations_ns),
+        map(duration, report.waited_for_straggler_ns),
+        strict=True,
+    )
+    lines = ["### asyncguard trace, by rank", "", *_table(header, rows), ""]
+    if report.straggler is not None:
+        lines += [f"Rank {report.straggler} came last at collectives.", ""]
+    site_rows = (
+        (
+            f"`{item.site.path}:{item.site.line}`",
+            f"`{item.site.api}`",
+            f"{min(item.counts):,} to {max(item.counts):,}",
+            f"{duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))}",
+        )
+        for item in report.sites
+    )
+    lines += _table(("site", "API", "waits a rank", "stall a rank"), site_rows)
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from asyncguard.advise.ranks import RankReport
 from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.json_ import count_by_code
@@ -97,6 +98,36 @@ def traces(report: TraceReport, screen: Screen) -> str:
             _suggestion(page, number, suggestion)
     for note in record.notes:
         page.line(f"[dim]note: {escape(note)}[/]")
+    return page.text()
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """A table of the ranks, who was late, and the sites where the ranks differ most."""
+    page = Page(screen)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for header in ("rank", "sync points", "waited", "of", "for the straggler"):
+        table.add_column(header, justify="right")
+    for index, rank in enumerate(report.ranks):
+        table.add_row(
+            str(rank),
+            f"{report.totals[index]:,}",
+            duration(report.stalls_ns[index]),
+            duration(report.durations_ns[index]),
+            duration(report.waited_for_straggler_ns[index]),
+        )
+    page.add(table)
+    if report.straggler is not None:
+        page.line(f"\n[bold]Rank {report.straggler} came last at collectives[/] most of the time.")
+    for item in report.sites[:SITES_SHOWN]:
+        low, high = min(item.counts), max(item.counts)
+        times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        page.line(
+            f"\n{times} x [cyan]{escape(item.site.api)}[/]"
+            + (" (collective)" if item.collective else "")
+            + f", waited {duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))} a rank"
+        )
+        page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
+        page.verbatim(item.site.source, indent=6)
     return page.text()
 
 

@@ -1,0 +1,55 @@
+"""Traces of several ranks beside each other."""
+
+from __future__ import annotations
+
+from asyncguard.advise.ranks import is_ranked, merge
+from asyncguard.model import SyncKind, TraceRecord
+from asyncguard.render import Screen, formats
+from tests.records import record, site
+
+
+def rank(number: int, barrier_ns: int, item_ns: int = 100) -> TraceRecord:
+    barrier = site(
+        line=5,
+        api="torch.distributed.barrier",
+        kind=SyncKind.BARRIER,
+        count=3,
+        cpu_stall_ns=barrier_ns,
+    )
+    return record(barrier, site(line=9, count=3, cpu_stall_ns=item_ns), extra={"rank": number})
+
+
+def test_only_traces_of_different_ranks_are_merged() -> None:
+    assert is_ranked([rank(0, 1), rank(1, 1)])
+    assert not is_ranked([rank(0, 1), rank(0, 1)])
+    assert not is_ranked([rank(0, 1)])
+    assert not is_ranked([rank(0, 1), record(site())])
+
+
+def test_who_waited_least_at_collectives_is_the_straggler() -> None:
+    merged = merge([rank(1, 50), rank(0, 900), rank(2, 700)])
+    assert merged.ranks == (0, 1, 2)
+    assert merged.straggler == 1
+    assert merged.waited_for_straggler_ns == (850, 0, 650)
+
+
+def test_reads_do_not_make_a_straggler() -> None:
+    reads = [record(site(cpu_stall_ns=n), extra={"rank": n}) for n in (0, 1)]
+    assert merge(reads).straggler is None
+
+
+def test_sites_are_ordered_by_their_spread_and_missing_ones_count_zero() -> None:
+    only_on_1 = record(site(line=30, count=4, cpu_stall_ns=5000), extra={"rank": 1})
+    merged = merge([rank(0, 900), only_on_1])
+    assert [item.site.line for item in merged.sites] == [30, 5, 9]
+    assert merged.sites[0].counts == (0, 4)
+    assert merged.sites[0].spread_ns == 5000
+
+
+def test_every_format_of_ranks_names_the_straggler() -> None:
+    merged = merge([rank(0, 900), rank(1, 50)])
+    rendered = {name: show(merged, Screen()) for name, show in formats("ranks").items()}
+    assert rendered.keys() >= {"text", "json", "markdown"}
+    assert "Rank 1 came last" in rendered["text"]
+    assert "Rank 1 came last" in rendered["markdown"]
+    assert '"straggler": 1' in rendered["json"]
