@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 
 __all__ = ["Call", "Engine", "EngineError", "Failure", "Operation", "Site", "Variable"]
 
-_OWN_FILES = frozenset(str(file) for file in Path(__file__).parent.glob("*.py"))
+OWN_FILES = frozenset(str(file) for file in Path(__file__).parent.glob("*.py"))
 
 
 class EngineError(RuntimeError):
@@ -79,6 +79,7 @@ class Operation:
     )
     repeatable: ClassVar[bool] = False
     changes: ClassVar[bool] = True  # False: it is ordered as a write, but writes nothing
+    depth: ClassVar[int] = 1  # how many callers of `__init__` are of this package, at least
     name: str = "operation"
     priority: int = 0
 
@@ -97,8 +98,11 @@ class Operation:
         self.done = False
         self.failure: Failure | None = None
         # The frame itself would keep the caller's locals alive; this pair is enough for the line.
-        frame = sys._getframe(1)
-        while frame.f_code.co_filename in _OWN_FILES and frame.f_back is not None:
+        try:
+            frame = sys._getframe(self.depth)
+        except ValueError:  # a thread started right here
+            frame = sys._getframe(0)
+        while frame.f_code.co_filename in OWN_FILES and frame.f_back is not None:
             frame = frame.f_back
         self.origin: CodeType = frame.f_code
         self.instruction: int = frame.f_lasti
@@ -137,7 +141,7 @@ class Call(Operation):
     ) -> None:
         super().__init__(tuple(reads), tuple(writes), nbytes, brief=False)
         self.function: Callable[[], object] | None = function
-        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.priority = priority
 
     def run(self) -> object:
@@ -270,15 +274,18 @@ def carry_out(operation: Operation) -> Failure | None:
 
     Returns the failure that is new with this operation. Waiters are the engine's affair.
     """
-    new = None
-    inherited = inherited_failure(operation.reads)
-    if inherited is None:
-        try:
-            operation.run()
-        except BaseException as error:  # noqa: BLE001 - it travels to the next wait
-            inherited = new = Failure(error, operation)
-    finish(operation, inherited)
-    return new
+    for variable in operation.reads:
+        if variable.failure is not None:
+            finish(operation, variable.failure)
+            return None
+    try:
+        operation.run()
+    except BaseException as error:  # noqa: BLE001 - it travels to the next wait
+        failure = Failure(error, operation)
+        finish(operation, failure)
+        return failure
+    finish(operation, None)
+    return None
 
 
 def inherited_failure(reads: Sequence[Variable]) -> Failure | None:

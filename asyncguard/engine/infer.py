@@ -15,11 +15,48 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy
+from numpy.lib.stride_tricks import as_strided
 
-__all__ = ["Shape"]
+__all__ = ["Layout", "Shape", "layout"]
 
 Shape = tuple[int, ...]
 AxisError: Any = getattr(numpy, "exceptions", numpy).AxisError
+
+
+class Layout:
+    """Shape, dtype and strides (bytes) of an array; one object for all arrays that share them.
+
+    `plans` keeps what was found out about operations whose first array looks like this.
+    """
+
+    __slots__ = ("dtype", "nbytes", "plain", "plans", "shape", "strides")
+
+    def __init__(self, shape: Shape, dtype: Any, strides: Shape) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.nbytes: int = math.prod(shape) * dtype.itemsize
+        self.plain = strides == plain_strides(shape, dtype)
+        self.plans: dict[Any, Any] = {}
+
+    def ghost(self) -> Any:
+        """Return a NumPy array that looks like this and has no memory: index it, never read it."""
+        return as_strided(numpy.empty((1,), self.dtype), self.shape, self.strides)
+
+
+@functools.lru_cache(maxsize=4096)
+def layout(shape: Shape, dtype: Any, strides: Shape | None = None) -> Layout:
+    """Return the layout of an array; C-contiguous where no strides are given."""
+    return Layout(shape, dtype, plain_strides(shape, dtype) if strides is None else strides)
+
+
+def plain_strides(shape: Shape, dtype: Any) -> Shape:
+    """Return the strides in bytes of a C-contiguous array."""
+    strides, step = [], int(dtype.itemsize)
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 @functools.lru_cache(maxsize=256)

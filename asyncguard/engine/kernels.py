@@ -8,12 +8,13 @@ C-contiguous.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from asyncguard.engine.core import Operation, Variable
+from asyncguard.engine.core import OWN_FILES, Operation, Variable
 
 __all__ = ["BRIEF_BYTES", "Chunk", "Compute", "Constant", "Update", "View"]
 
@@ -62,24 +63,37 @@ class Compute(Operation):
 
     __slots__ = ("arguments", "function", "out")
     repeatable = True
-
     def __init__(
         self,
         function: Callable[..., Any],
-        arguments: tuple[Store, ...],
+        arguments: tuple[Any, ...],
         out: Chunk,
         reads: tuple[Variable, ...],
         nbytes: int,
         brief: bool,
     ) -> None:
-        super().__init__(reads, (out,), nbytes, brief)
+        # `Operation.__init__` in place: an element-wise operation takes a microsecond, calls count.
+        self.reads = reads
+        self.writes = (out,)
+        self.nbytes = nbytes
+        self.brief = brief
+        self.done = False
+        self.failure = None
         self.function: Any = function
         self.arguments = arguments
         self.out: Any = out
+        try:
+            frame = sys._getframe(3)  # past binary() or compute(), and their caller in `ndarray`
+        except ValueError:  # a thread started right there
+            frame = sys._getframe(0)
+        while frame.f_code.co_filename in OWN_FILES and frame.f_back is not None:
+            frame = frame.f_back
+        self.origin = frame.f_code
+        self.instruction = frame.f_lasti
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return getattr(self.function, "__name__", "compute")
+        return str(getattr(self.function, "__name__", "compute"))
 
     def run(self) -> None:
         self.out.data = self.function(*[argument.data for argument in self.arguments])
@@ -87,6 +101,36 @@ class Compute(Operation):
     def release(self) -> None:
         self.reads = self.writes = self.arguments = ()
         self.out = None
+
+
+class OfTwo(Compute):
+    """The common case: a function of two arrays."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        x, y = self.arguments
+        self.out.data = self.function(x.data, y.data)
+
+
+class OfArrayAndNumber(Compute):
+    """The common case: a function of an array and a number of the host."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        x, number = self.arguments
+        self.out.data = self.function(x.data, number)
+
+
+class OfNumberAndArray(Compute):
+    """The common case: a function of a number of the host and an array."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        number, y = self.arguments
+        self.out.data = self.function(number, y.data)
 
 
 class Update(Operation):
@@ -110,7 +154,7 @@ class Update(Operation):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return getattr(self.function, "__name__", "update")
+        return str(getattr(self.function, "__name__", "update"))
 
     def run(self) -> None:
         self.function(self.target.data, *[argument.data for argument in self.arguments])

@@ -18,15 +18,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy
-from numpy.lib.stride_tricks import as_strided
 
 from asyncguard.engine import default, hooks, infer
-from asyncguard.engine.infer import Shape
+from asyncguard.engine.infer import Layout, Shape
 from asyncguard.engine.kernels import (
     BRIEF_BYTES,
     Chunk,
     Compute,
     Constant,
+    OfArrayAndNumber,
+    OfNumberAndArray,
+    OfTwo,
     Update,
     View,
     contiguous,
@@ -59,38 +61,36 @@ def blocker(kind: str, owner: str = "ndarray") -> Callable[[F], F]:
 class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
     """An array whose data the engine owns. Made by the functions of `asyncguard.engine.np`."""
 
-    __slots__ = ("_dtype", "_ghost", "_shape", "_store", "_var")
+    __slots__ = ("_layout", "_store", "_var")
     __array_priority__ = 1000.0  # NumPy's operators leave `host + device` to us
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, var: Chunk, store: Chunk | View, shape: Shape, dtype: Any, ghost: Any):
+    def __init__(self, var: Chunk, store: Chunk | View, layout: Layout) -> None:
         self._var = var
         self._store = store
-        self._shape = shape
-        self._dtype = dtype
-        self._ghost = ghost  # views: a NumPy array of the same strides and no memory
+        self._layout = layout
 
     # ------------------------------------------------------------------- what is known at once
 
     @property
     def shape(self) -> Shape:
-        return self._shape
+        return self._layout.shape
 
     @property
     def dtype(self) -> Any:
-        return self._dtype
+        return self._layout.dtype
 
     @property
     def ndim(self) -> int:
-        return len(self._shape)
+        return len(self._layout.shape)
 
     @property
     def size(self) -> int:
-        return math.prod(self._shape)
+        return math.prod(self._layout.shape)
 
     @property
     def nbytes(self) -> int:
-        return self.size * int(self._dtype.itemsize)
+        return self._layout.nbytes
 
     @property
     def version(self) -> int:
@@ -98,9 +98,9 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         return self._var.version
 
     def __len__(self) -> int:
-        if not self._shape:
+        if not self._layout.shape:
             raise TypeError("len() of unsized object")
-        return self._shape[0]
+        return self._layout.shape[0]
 
     # ------------------------------------------------------------------------------- blockers
 
@@ -328,15 +328,15 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         if has_device_mask(key):
             return self._read_masked(key)
         if is_basic(key):
-            return view(self, self._layout()[key], operator.itemgetter(key))
-        names, stores, rebuild = take_apart(key)
-        ghost = numpy.broadcast_to(numpy.empty((), numpy.bool_), self._shape)
-        shape = ghost[rebuild(*(numpy.zeros(n._shape, numpy.intp) for n in names))].shape
+            return self._window(key)
+        names, rebuild = take_apart(key)
+        ghost = numpy.broadcast_to(numpy.empty((), numpy.bool_), self.shape)
+        shape = ghost[rebuild(*(numpy.zeros(n.shape, numpy.intp) for n in names))].shape
 
         def take(data: Any, *found: Any) -> Any:
             return numpy.array(data[rebuild(*found)])
 
-        return compute(take, (self, *names), shape, self._dtype, stores)
+        return compute(take, (self, *names), shape, self.dtype)
 
     @blocker("shape")
     def _read_masked(self, key: Any) -> Any:
@@ -344,13 +344,13 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         return from_host(numpy.array(self._read()[host]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        names, _, rebuild = take_apart(key)
+        names, rebuild = take_apart(key)
         source = operand(value)
         if source is NotImplemented:
             raise TypeError(f"cannot assign {type(value).__name__} to an array of the engine")
         if not has_device_mask(key):
-            ghost = numpy.broadcast_to(numpy.empty((), numpy.bool_), self._shape)
-            zeros = (numpy.zeros(n._shape, numpy.intp) for n in names)
+            ghost = numpy.broadcast_to(numpy.empty((), numpy.bool_), self.shape)
+            zeros = (numpy.zeros(n.shape, numpy.intp) for n in names)
             infer.into(ghost[rebuild(*zeros)].shape, numpy.shape(source))
 
         def setitem(data: Any, new: Any, *found: Any) -> None:
@@ -358,50 +358,49 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 
         update(setitem, self, (source, *names))
 
+    def _window(self, key: Any) -> Any:
+        ghost = self._layout.ghost()[(*as_tuple(key), ...)]
+        return view(self, ghost, operator.itemgetter((*as_tuple(key), ...)))
+
     def reshape(self, *shape: Any) -> Any:
         """Return the data in another shape: a view of a contiguous array, else a copy."""
-        wanted = shape[0] if len(shape) == 1 else shape
-        new = infer.reshaped(self._shape, wanted)
-        if self._ghost is None or self._ghost.flags.c_contiguous:
-            ghost = as_strided(numpy.empty((1,), self._dtype), new, _strides(new, self._dtype))
+        new = infer.reshaped(self.shape, shape[0] if len(shape) == 1 else shape)
+        if self._layout.plain:
+            ghost = infer.layout(new, self.dtype).ghost()
             return view(self, ghost, operator.methodcaller("reshape", new))
-        copy = named("reshape", lambda data: numpy.array(data).reshape(new))
-        return compute(copy, (self,), new, self._dtype)
+        copy = named("reshape", lambda data: numpy.array(data, order="C").reshape(new))
+        return compute(copy, (self,), new, self.dtype)
 
     def transpose(self, *order: Any) -> Any:
         """Return a view with the axes in another order (reversed where none is given)."""
         wanted = order[0] if len(order) == 1 else (order or None)
-        ghost = self._layout().transpose(wanted)
-        return view(self, ghost, operator.methodcaller("transpose", wanted))
+        return self._seen("transpose", wanted)
 
     @property
     def T(self) -> Any:  # noqa: N802 - NumPy's name
         """The view with the axes reversed."""
         return self.transpose()
 
+    def squeeze(self, axis: Any = None) -> Any:
+        """Return a view without the axes of size one (or those given)."""
+        return self._seen("squeeze", axis)
+
+    def swapaxes(self, a: int, b: int) -> Any:
+        """Return a view with two axes exchanged."""
+        return self._seen("swapaxes", a, b)
+
+    def _seen(self, method: str, *arguments: Any) -> Any:
+        look = operator.methodcaller(method, *arguments)
+        return view(self, look(self._layout.ghost()), look)
+
     def flatten(self) -> Any:
         """Return a copy with one axis."""
         flat = named("flatten", lambda data: data.flatten())
-        return compute(flat, (self,), (self.size,), self._dtype)
+        return compute(flat, (self,), (self.size,), self.dtype)
 
     def ravel(self) -> Any:
         """Return the data with one axis: a view of a contiguous array, else a copy."""
         return self.reshape(self.size)
-
-    def squeeze(self, axis: Any = None) -> Any:
-        """Return a view without the axes of size one (or those given)."""
-        return view(self, self._layout().squeeze(axis), operator.methodcaller("squeeze", axis))
-
-    def swapaxes(self, a: int, b: int) -> Any:
-        """Return a view with two axes exchanged."""
-        return view(self, self._layout().swapaxes(a, b), operator.methodcaller("swapaxes", a, b))
-
-    def _layout(self) -> Any:
-        """Return an array with this one's shape and strides, and no memory: never read it."""
-        if self._ghost is not None:
-            return self._ghost
-        strides = _strides(self._shape, self._dtype)
-        return as_strided(numpy.empty((1,), self._dtype), self._shape, strides)
 
     # -------------------------------------------------------------------- copies and reductions
 
@@ -409,11 +408,11 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         """Return a copy converted to `dtype`."""
         to = numpy.dtype(dtype)
         cast = named("astype", lambda data: numpy.array(data, dtype=to, order="C"))
-        return compute(cast, (self,), self._shape, to)
+        return compute(cast, (self,), self.shape, to)
 
     def copy(self) -> Any:
         """Return a copy."""
-        return self.astype(self._dtype)
+        return self.astype(self.dtype)
 
     def fill(self, value: Any) -> None:
         """Set every element to `value`."""
@@ -468,7 +467,7 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 def fresh(shape: Shape, dtype: Any) -> Any:
     """Return an array that the next operation will fill."""
     chunk = Chunk()
-    return ndarray(chunk, chunk, shape, dtype, None)
+    return ndarray(chunk, chunk, infer.layout(shape, dtype))
 
 
 def from_host(data: Any) -> Any:
@@ -529,15 +528,8 @@ def update(function: Callable[..., Any], target: ndarray, arrays: Sequence[Any])
 
 def view(base: ndarray, ghost: Any, look: Callable[[Any], Any]) -> Any:
     """Return a view of `base` with the layout of `ghost`; nothing is enqueued."""
-    if not isinstance(ghost, numpy.ndarray):  # a full index: NumPy gives a number, we an array
-        ghost, number = numpy.empty((), base._dtype), look
-        look = functools.partial(_element, number)
-    return ndarray(base._var, View(base._store, look), ghost.shape, base._dtype, ghost)
-
-
-def _element(look: Any, data: Any) -> Any:
-    (key,) = look.__reduce__()[1]
-    return data[(*as_tuple(key), ...)]
+    layout = infer.layout(ghost.shape, base.dtype, ghost.strides)
+    return ndarray(base._var, View(base._store, look), layout)
 
 
 def unary(function: Any, x: Any) -> Any:
@@ -546,10 +538,10 @@ def unary(function: Any, x: Any) -> Any:
     if not isinstance(x, ndarray):
         x = from_host(numpy.asarray(x))
     return compute(
-        contiguous(function, x._shape),
+        contiguous(function, x.shape),
         (x,),
-        x._shape,
-        infer.dtype_of(function, x._dtype),
+        x.shape,
+        infer.dtype_of(function, x.dtype),
         brief=True,
     )
 
@@ -557,61 +549,47 @@ def unary(function: Any, x: Any) -> Any:
 def binary(function: Any, x: Any, y: Any) -> Any:
     """Enqueue the NumPy function `function` of two arrays or numbers, with broadcasting.
 
-    Returns NotImplemented where an operand is neither. What can be told from shapes and types is
-    told once per combination and kept in `_plans`.
+    Returns NotImplemented where an operand is neither. What can be told from layouts is told once
+    for each combination and kept as a plan: the operation, its kernel, and the result's layout.
     """
-    if type(x) is ndarray:
-        left = (type(x._store), x._shape, x._dtype)
-    else:
-        x = operand(x)
-        left = _key(x)
-    if type(y) is ndarray:
-        right = (type(y._store), y._shape, y._dtype)
-    else:
-        y = operand(y)
-        right = _key(y)
-    plan = _plans.get((function, left, right))
-    if plan is None:
+    if type(x) is not ndarray or type(y) not in _SIMPLE:
+        x, y = operand(x), operand(y)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
-        plan = _plan(function, x, y, (function, left, right))
-    kernel, shape, dtype, nbytes, brief, a, b = plan
-    out = Chunk()
-    if a is not None:
-        reads, arguments = (y._var,), (a, y._store)
-    elif b is not None:
-        reads, arguments = (x._var,), (x._store, b)
+        if type(x) is not ndarray and type(y) is not ndarray:
+            x = from_host(numpy.asarray(x))
+    if type(x) is not ndarray:
+        key, plans = (type(x), x, function), y._layout.plans
+        reads, arguments = (y._var,), (x, y._store)
+    elif type(y) is not ndarray:
+        key, plans = (function, type(y), y), x._layout.plans
+        reads, arguments = (x._var,), (x._store, y)
     else:
+        key, plans = (function, y._layout), x._layout.plans
         reads, arguments = (x._var, y._var), (x._store, y._store)
-    default.engine.submit(Compute(kernel, arguments, out, reads, nbytes, brief))
-    return ndarray(out, out, shape, dtype, None)
+    operation, kernel, layout, brief = plans.get(key) or _plan(function, x, y, plans, key)
+    out = Chunk()
+    default.engine.submit(operation(kernel, arguments, out, reads, layout.nbytes, brief))
+    return ndarray(out, out, layout)
 
 
-_plans: dict[Any, Any] = {}
+_SIMPLE = frozenset([ndarray, int, float, bool])
 
 
-def _key(x: Any) -> Any:
-    """Return what a plan depends on: layout, shape and dtype, or the number with its type."""
-    if isinstance(x, ndarray):
-        return (type(x._store), x._shape, x._dtype)
-    return (type(x), x)
-
-
-def _plan(function: Any, x: Any, y: Any, key: Any) -> Any:
-    """Return kernel, shape, dtype, nbytes, brief, and the constants in the places of numbers."""
-    if not isinstance(x, ndarray) and not isinstance(y, ndarray):
-        x, y = from_host(numpy.asarray(x)), from_host(numpy.asarray(y))
+def _plan(function: Any, x: Any, y: Any, plans: dict[Any, Any], key: Any) -> Any:
+    """Find the operation, the kernel and the result's layout, and whether it is brief."""
     shape = infer.broadcast(numpy.shape(x), numpy.shape(y))
     kernel, dtype = _promoted(function, x, y)
-    if not shape or View in (key[1][0], key[2][0]):
+    if not shape or not all(v._layout.plain for v in (x, y) if isinstance(v, ndarray)):
         kernel = contiguous(kernel, shape)
-    nbytes = math.prod(shape) * dtype.itemsize
-    a = None if isinstance(x, ndarray) else Constant(x)
-    b = None if isinstance(y, ndarray) else Constant(y)
-    plan = (kernel, shape, dtype, nbytes, nbytes <= BRIEF_BYTES, a, b)
-    if len(_plans) > 4096:  # a number that changes each step makes a plan each step
-        _plans.clear()
-    _plans[key] = plan
+    layout = infer.layout(shape, dtype)
+    if not isinstance(x, ndarray):
+        operation: type[Compute] = OfNumberAndArray
+    else:
+        operation = OfTwo if isinstance(y, ndarray) else OfArrayAndNumber
+    if len(plans) > 256:  # a number that changes each step makes a plan each step
+        plans.clear()
+    plans[key] = plan = (operation, kernel, layout, layout.nbytes <= BRIEF_BYTES)
     return plan
 
 
@@ -620,11 +598,11 @@ def _promoted(function: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
     NumPy 1 lets the value of an array without axes decide its type; there we convert first.
     """
-    types = [v._dtype if isinstance(v, ndarray) else v for v in (x, y)]
+    types = [v.dtype if isinstance(v, ndarray) else v for v in (x, y)]
     sample = [infer.tiny(t) if isinstance(t, numpy.dtype) else t for t in types]
     dtype = function(*sample).dtype
     both = isinstance(x, ndarray) and isinstance(y, ndarray)
-    if not both or types[0] == types[1] or (x._shape and y._shape):
+    if not both or types[0] == types[1] or (x.shape and y.shape):
         return function, dtype
     common = numpy.result_type(*types)
 
@@ -639,11 +617,11 @@ def in_place(function: Any, target: ndarray, value: Any) -> Any:
     value = operand(value)
     if value is NotImplemented:
         return NotImplemented
-    infer.into(target._shape, numpy.shape(value))
-    if len(numpy.shape(value)) > len(target._shape):
+    infer.into(target.shape, numpy.shape(value))
+    if len(numpy.shape(value)) > len(target.shape):
         raise ValueError("non-broadcastable output operand: too few dimensions")
-    sample = infer.tiny(value._dtype) if isinstance(value, ndarray) else value
-    function(infer.tiny(target._dtype), sample, out=infer.tiny(target._dtype).copy())
+    sample = infer.tiny(value.dtype) if isinstance(value, ndarray) else value
+    function(infer.tiny(target.dtype), sample, out=infer.tiny(target.dtype).copy())
     kernel = named(function.__name__, lambda data, other: function(data, other, out=data))
     update(kernel, target, (value,))
     return target
@@ -651,11 +629,11 @@ def in_place(function: Any, target: ndarray, value: Any) -> Any:
 
 def reduction(function: Any, x: ndarray, axis: Any, keepdims: bool) -> Any:
     """Enqueue a NumPy reduction of `x` along `axis` (None: all of them)."""
-    shape = infer.reduced(x._shape, axis, keepdims)
+    shape = infer.reduced(x.shape, axis, keepdims)
     options: dict[str, Any] = {"axis": axis, "keepdims": True} if keepdims else {"axis": axis}
-    dtype = infer.dtype_of(function, x._dtype)
+    dtype = infer.dtype_of(function, x.dtype)
     if x.size == 0:
-        function(numpy.zeros(x._shape, x._dtype), **options)  # raises where nothing has no answer
+        function(numpy.zeros(x.shape, x.dtype), **options)  # raises where nothing has no answer
     reduce = named(function.__name__, lambda data: numpy.asarray(function(data, **options)))
     return compute(reduce, (x,), shape, dtype, brief=x.nbytes <= BRIEF_BYTES)
 
@@ -675,7 +653,7 @@ def _product(function: Any, rule: Callable[[Shape, Shape], Shape], x: Any, y: An
     if x is NotImplemented or y is NotImplemented:
         return NotImplemented
     shape = rule(numpy.shape(x), numpy.shape(y))
-    types = [v._dtype if isinstance(v, ndarray) else numpy.asarray(v).dtype for v in (x, y)]
+    types = [v.dtype if isinstance(v, ndarray) else numpy.asarray(v).dtype for v in (x, y)]
     kernel = contiguous(function, shape)
     return compute(kernel, (x, y), shape, infer.dtype_of(numpy.multiply, *types))
 
@@ -701,31 +679,19 @@ def is_basic(key: Any) -> bool:
 
 def has_device_mask(key: Any) -> bool:
     """Whether `key` holds a device array of booleans."""
-    return any(isinstance(k, ndarray) and k._dtype == numpy.bool_ for k in as_tuple(key))
+    return any(isinstance(k, ndarray) and k.dtype == numpy.bool_ for k in as_tuple(key))
 
 
-def take_apart(key: Any) -> tuple[list[Any], bool, Callable[..., Any]]:
-    """Split an index into its device arrays, and a function that puts their data back.
-
-    The second value says whether the index is small enough to be looked up at once.
-    """
+def take_apart(key: Any) -> tuple[list[Any], Callable[..., Any]]:
+    """Split an index into its device arrays, and a function that puts their data back."""
     parts = [numpy.array(k) if isinstance(k, list) else k for k in as_tuple(key)]
     arrays = [k for k in parts if isinstance(k, ndarray)]
     for array in arrays:
-        if array._dtype.kind not in "iub":
+        if array.dtype.kind not in "iub":
             raise IndexError("arrays used as indices must be of integer or boolean type")
 
     def rebuild(*found: Any) -> tuple[Any, ...]:
         data = iter(found)
         return tuple(next(data) if isinstance(k, ndarray) else k for k in parts)
 
-    return arrays, sum(numpy.size(k) for k in parts if not isinstance(k, slice)) < 64, rebuild
-
-
-def _strides(shape: Shape, dtype: Any) -> Shape:
-    """Return the strides in bytes of a C-contiguous array."""
-    strides, step = [], int(dtype.itemsize)
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    return arrays, rebuild

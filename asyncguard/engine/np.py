@@ -291,14 +291,15 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
     parts = [operand(part) for part in (condition, x, y)]
-    if NotImplemented in [type(part) and part for part in parts if part is NotImplemented]:
+    if [part for part in parts if part is NotImplemented]:
         raise TypeError("where takes arrays and numbers")
     shape = infer.broadcast(*map(numpy.shape, parts))
     samples = [infer.tiny(p.dtype) if isinstance(p, ndarray) else p for p in parts]
-    dtype = numpy.where(*samples).dtype
+    pick: Any = numpy.where
+    dtype = pick(*samples).dtype
 
     def choose(*data: Any) -> Any:
-        return numpy.ascontiguousarray(numpy.where(*data).astype(dtype, copy=False)).reshape(shape)
+        return pick(*data).astype(dtype, order="C", copy=False).reshape(shape)
 
     return compute(named("where", choose), parts, shape, dtype, brief=True)
 

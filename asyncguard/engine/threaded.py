@@ -113,6 +113,7 @@ class ThreadedEngine(Engine):
         self._limited = queue_limit is not None or queue_limit_bytes is not None
         self._warn_bytes: float = float("inf") if queue_limit_bytes is not None else warn_bytes
         self._closed = False
+        self._special = self._limited  # something that `submit` must look at
         self._peak_depth = 0
         self._peak_bytes = 0
         self._start_afresh()
@@ -138,43 +139,48 @@ class ThreadedEngine(Engine):
     # ------------------------------------------------------------------ the frontend's side
 
     def submit(self, operation: Operation) -> None:
-        if hooks.listeners:
-            self._submit_observed(operation)
+        if hooks.listeners or self._special:
+            self._submit_carefully(operation)
         else:
-            while not self._enqueue(operation):
-                self._wait_for_room(operation)
+            self._enqueue(operation)
 
-    def _submit_observed(self, operation: Operation) -> None:
+    def _submit_carefully(self, operation: Operation) -> None:
+        """Submit with all that is rare: a listener, a limit, a closed engine."""
         begin = hooks.clock()
-        while not self._enqueue(operation, observed=True):
+        while not self._enqueue_if_room(operation):
             self._wait_for_room(operation)
             begin = hooks.clock()
-        hooks.enqueued(self, operation, begin)
+        if hasattr(operation, "serial"):
+            hooks.enqueued(self, operation, begin)
 
-    def _enqueue(self, operation: Operation, observed: bool = False) -> bool:
-        """Put `operation` into the inbox; return False where the queue has no room for it."""
+    def _enqueue_if_room(self, operation: Operation) -> bool:
         with self._gate:
-            if self._limited and not self._has_room(operation):
-                return False
             if self._closed:
                 raise EngineError("the engine is closed")
-            if observed:
+            if self._limited and not self._has_room(operation):
+                return False
+            if hooks.listeners:
                 hooks.enroll(self, operation)
+            self._enqueue(operation)
+            return True
+
+    def _enqueue(self, operation: Operation) -> None:
+        with self._gate:
             self._inbox.append(operation)
             for variable in operation.writes:
                 variable.last_write = operation
-            self._pushed += 1
-            self._bytes_in += operation.nbytes
-            if self._pushed - self._done > self._peak_depth:
-                self._peak_depth = self._pushed - self._done
-            pending = self._bytes_in - self._bytes_out
-            if pending > self._peak_bytes:
-                self._peak_bytes = pending
+            self._pushed = pushed = self._pushed + 1
+            if pushed - self._done > self._peak_depth:
+                self._peak_depth = pushed - self._done
+            if operation.nbytes:
+                self._bytes_in += operation.nbytes
+                pending = self._bytes_in - self._bytes_out
+                if pending > self._peak_bytes:
+                    self._peak_bytes = pending
             if self._must_call:
                 self._call_worker()
-        if pending > self._warn_bytes:
-            self._warn(pending)
-        return True
+        if self._peak_bytes > self._warn_bytes:
+            self._warn()
 
     def _has_room(self, operation: Operation) -> bool:
         if self._current_worker() is not None:
@@ -207,8 +213,8 @@ class ThreadedEngine(Engine):
             self._wake_someone()
         bell.acquire()
 
-    def _warn(self, pending: int) -> None:
-        self._warn_bytes = float("inf")
+    def _warn(self) -> None:
+        pending, self._warn_bytes = self.pending_bytes, float("inf")
         warnings.warn(
             f"ASG401: {pending:,} bytes of results are pending and nothing waits for them; "
             "wait once per batch, or give the engine a queue_limit",
@@ -564,7 +570,7 @@ class ThreadedEngine(Engine):
     def close(self) -> None:
         self._await_all()
         with self._gate:
-            self._closed = True
+            self._closed = self._special = True
             workers = list(self._threads)
             for worker in workers:
                 _ring(worker.bell)
@@ -574,7 +580,7 @@ class ThreadedEngine(Engine):
 
     def _abandon(self) -> None:
         """The interpreter exits: drop what has not started, leave what is running alone."""
-        self._closed = True
+        self._closed = self._special = True
         self._inbox.clear()
         self._flight.ready.clear()
         for failure in self._failures:
