@@ -26,7 +26,7 @@ else:
     import tomli as tomllib
 
 SCHEMA = 1
-WAITS_FOR = ("value", "stream", "device", "everything")
+WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
 VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
@@ -137,6 +137,8 @@ class Framework:
     steps: Steps
     sync: tuple[SyncPoint, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
+    # Modules of the framework whose own reads are the user's waits even of CPU stand-in values
+    blocking_internals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
-    "attributes", "methods", "usage", "names", "model_methods", "steps", "sync", "trigger", "aliases",
+    "aliases", "attributes", "methods", "usage", "names", "model_methods", "steps", "sync",
+    "trigger", "blocking_internals",
 }  # fmt: skip
 
 
@@ -240,6 +243,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
         aliases=data.get("aliases", {}),
+        blocking_internals=tuple(data.get("blocking_internals", ())),
     )
 
 

@@ -1,1 +1,1 @@
-"""One file a framework; found by walking this package and by the entry point `asyncguard.adapters`."""
+"""One file a framework; found by walking this package and by entry point (see `adapter`)."""

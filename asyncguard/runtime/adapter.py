@@ -1,0 +1,59 @@
+"""What asyncguard must know about one framework in order to hook it.
+
+An adapter is one module of `runtime/adapters/` (or of a package that registers it under the entry
+point group `asyncguard.adapters`, named after the framework's top-level module). It defines a
+class `Adapter` that derives from this one. Which attributes are hooked, and when they block, it
+reads from the catalogue; an adapter only says whose values are device values, and adds what no
+table can express.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from asyncguard.catalogue import Framework
+
+STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
+
+Undo = Callable[[], None]
+
+
+class Adapter:
+    """One framework. Made when the framework is imported and somebody listens."""
+
+    def __init__(self, framework: Framework) -> None:
+        self.framework = framework
+
+    @classmethod
+    def description(cls) -> Framework | None:
+        """The catalogue entries that the adapter brings itself; None: they ship in `rules/`."""
+        return None
+
+    def device_of(self, value: Any) -> str | None:
+        """The device that owns `value` ("cuda:0"), STAND_IN, or None where it is no device value.
+
+        Called for each wait: it has to be cheap, and must never wait itself.
+        """
+        raise NotImplementedError
+
+    def default_device(self) -> str:
+        """The device that a barrier waits for."""
+        return ""
+
+    def accelerator_in_use(self) -> bool:
+        """Whether values on accelerators exist, so that CPU values no longer stand in for them."""
+        return True
+
+    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+        """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
+        return frozenset()
+
+    def install(self) -> Undo | None:
+        """Hook what is no attribute (step callbacks); return what takes it away again."""
+        return None
+
+    def version(self) -> str:
+        """The framework's version."""
+        return str(getattr(sys.modules.get(self.framework.modules[0]), "__version__", ""))

@@ -1,0 +1,136 @@
+"""Whose line is it: from a hook's frame to the user's own.
+
+A wait is charged to the nearest frame that is neither in asyncguard, nor in a framework, nor in
+the standard library, nor in an installed third-party package, if there is one; else to the
+nearest frame of code without a file (`<string>`), else to the nearest third-party one, else to the
+nearest at all.
+"""
+
+from __future__ import annotations
+
+import enum
+import linecache
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from types import CodeType, FrameType
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_STDLIB = tuple(
+    {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")}
+    | {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")}
+    | {os.path.dirname(os.__file__) + os.sep}
+)
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+MAX_STACK = 8  # frames kept for each site
+MAX_CODES = 65_536  # code objects that caches may keep alive
+
+
+class Rank(enum.IntEnum):
+    """How well a frame serves as the place that waited; the lowest rank wins."""
+
+    USER = 0
+    PSEUDO = 1  # code without a file: exec, generated methods of dataclasses
+    LIBRARY = 2
+    PLUMBING = 3  # the standard library
+    FRAMEWORK = 4
+    SELF = 5  # asyncguard: never
+
+
+class Ranks:
+    """Ranks code objects, each once. Framework directories may be added as they are imported."""
+
+    def __init__(self) -> None:
+        self._frameworks: tuple[str, ...] = ()
+        self._ranks: dict[int, Rank] = {}
+        self._kept: dict[int, CodeType] = {}  # alive, so that ids stay theirs
+
+    def add_framework(self, directory: str) -> None:
+        """Code below `directory` belongs to a framework from now on."""
+        prefix = directory.rstrip(os.sep) + os.sep
+        if prefix not in self._frameworks:
+            self._frameworks += (prefix,)
+            self._ranks = {}
+
+    def __call__(self, code: CodeType) -> Rank:
+        key = id(code)
+        rank = self._ranks.get(key)
+        if rank is None:
+            rank = self.rank_of(code.co_filename)
+            if self.keep(code):
+                self._ranks[key] = rank
+        return rank
+
+    def keep(self, code: CodeType) -> bool:
+        """Whether `id(code)` may serve as a key: the code object stays alive with us.
+
+        A program that compiles code for ever fills the table; what comes later is not cached.
+        """
+        if len(self._kept) < MAX_CODES:
+            self._kept[id(code)] = code
+        return id(code) in self._kept
+
+    def rank_of(self, filename: str) -> Rank:
+        """The rank of code from this file."""
+        if filename.startswith("<frozen "):
+            return Rank.PLUMBING
+        if filename.startswith("<") and not linecache.getlines(filename):
+            return Rank.PSEUDO
+        if filename.startswith(_HERE):
+            return Rank.SELF
+        if filename.startswith(self._frameworks):
+            return Rank.FRAMEWORK
+        if any(part in filename for part in _INSTALLED):
+            return Rank.LIBRARY
+        return Rank.PLUMBING if filename.startswith(_STDLIB) else Rank.USER
+
+
+def charged(frame: FrameType | None, ranks: Ranks) -> FrameType | None:
+    """The frame that a wait in `frame` is charged to; None only where there is no frame."""
+    best: FrameType | None = None
+    best_rank = Rank.SELF
+    while frame is not None:
+        rank = ranks(frame.f_code)
+        if rank is Rank.USER:
+            return frame
+        if rank < best_rank:
+            best, best_rank = frame, rank
+        frame = frame.f_back
+    return best
+
+
+def nearest(frame: FrameType | None, ranks: Ranks) -> FrameType | None:
+    """The first frame outside asyncguard."""
+    while frame is not None and ranks(frame.f_code) is Rank.SELF:
+        frame = frame.f_back
+    return frame
+
+
+def stack(frame: FrameType | None, ranks: Ranks) -> tuple[str, ...]:
+    """The user's and third-party frames from `frame` outwards, "path:line function"."""
+    entries = (
+        f"{f.f_code.co_filename}:{f.f_lineno} {qualname(f.f_code)}"
+        for f in _outwards(frame)
+        if ranks(f.f_code) <= Rank.LIBRARY
+    )
+    return tuple(entry for entry, _ in zip(entries, range(MAX_STACK), strict=False))
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+if sys.version_info >= (3, 11):
+
+    def qualname(code: CodeType) -> str:
+        """`Class.method`, as `__qualname__` says."""
+        return code.co_qualname
+
+else:
+
+    def qualname(code: CodeType) -> str:
+        """The bare name: Python 3.10 keeps no more in a code object."""
+        return code.co_name

@@ -1,0 +1,184 @@
+"""The functions that stand in the place of blocking APIs while somebody listens.
+
+A hook asks its `Probe`s whether this call is a sync point, looks up the site, times the original
+and reports. Inside a sync point (`state.depth`) everything passes straight through, so that a
+`print` which calls `tolist` counts once. Whatever fails in here is logged once and switches the
+hook off; the original is always called, and its exceptions leave without a trace of us.
+
+The two hooks repeat each other and inline what could be functions: they run at every read.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.probes import Args, Kwargs, Probe
+from asyncguard.runtime.sites import Blocker
+
+_getframe = sys._getframe
+Function = Callable[..., Any]
+Judge = Callable[[Args, Kwargs], "Blocker | None"]
+
+
+class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
+    """A wait where a limit allows none; the message names the line and the advice."""
+
+
+def make(original: Function, name: str, probes: Sequence[Probe]) -> Function:
+    """A replacement for `original` that reports its waits; `name` is for the log."""
+    early = [probe.before for probe in probes if not probe.late]
+    late = [probe for probe in probes if probe.late]
+    judge = early[0] if len(early) == 1 else _first_of(early)
+    hook = _late_hook(original, name, judge, late) if late else _hook(original, name, judge)
+    return disguise(hook, original)
+
+
+def _first_of(judges: Sequence[Judge]) -> Judge:
+    def judge(args: Args, kwargs: Kwargs) -> Blocker | None:
+        for ask in judges:
+            blocker = ask(args, kwargs)
+            if blocker is not None:
+                return blocker
+        return None
+
+    return judge
+
+
+def _hook(original: Function, name: str, judge: Judge) -> Function:
+    """The hot path: what the call waits for is known before it starts."""
+    alive = True
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        nonlocal alive
+        inside = False
+        site = None
+        try:
+            if state.depth or not hub.active or not alive:
+                return original(*args, **kwargs)
+            try:
+                blocker = judge(args, kwargs)
+                if blocker is not None:
+                    site = blocker.site(_getframe().f_back)
+                    if site is not None:
+                        if hub.scope is not None:
+                            site = hub.scope(site)
+                        sink = hub.sink
+                        inside = True
+                        state.depth = 1
+                        began = sink.begin()
+            except SyncLimitExceeded:
+                raise
+            except Exception as error:  # noqa: BLE001  the user's call must go on
+                alive, site = False, None
+                hub.fail(name, error)
+            result = original(*args, **kwargs)
+            if site is not None:
+                try:
+                    sink.end(site, began)
+                except Exception as error:  # noqa: BLE001
+                    alive = False
+                    hub.fail(name, error)
+            if inside:
+                state.depth = 0
+            return result
+        except BaseException as error:
+            if inside:
+                state.depth = 0
+            _forget_this_frame(error)
+            raise
+
+    return hook
+
+
+def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe]) -> Function:
+    """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
+    alive = True
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        nonlocal alive
+        inside = False
+        blocker = None
+        try:
+            if state.depth or not hub.active or not alive:
+                return original(*args, **kwargs)
+            try:
+                candidates = [probe for probe in late if probe.applies(args, kwargs)]
+                blocker = judge(args, kwargs)
+                if blocker is not None or candidates:
+                    sink = hub.sink
+                    inside = True
+                    state.depth = 1
+                    began = sink.begin()
+            except Exception as error:  # noqa: BLE001
+                alive = False
+                hub.fail(name, error)
+            result = original(*args, **kwargs)
+            if inside and alive:
+                try:
+                    for probe in candidates:
+                        if blocker is None:
+                            blocker = probe.after(args, kwargs, result)
+                    site = blocker.site(_getframe().f_back) if blocker is not None else None
+                    if site is not None:
+                        if hub.scope is not None:
+                            site = hub.scope(site)
+                        sink.end(site, began)
+                except SyncLimitExceeded:
+                    raise
+                except Exception as error:  # noqa: BLE001
+                    alive = False
+                    hub.fail(name, error)
+            if inside:
+                state.depth = 0
+            return result
+        except BaseException as error:
+            if inside:
+                state.depth = 0
+            _forget_this_frame(error)
+            raise
+
+    return hook
+
+
+def step_hook(original: Function) -> Function:
+    """A replacement for an optimizer's `step`, which marks the end of a step."""
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        outermost = not state.stepping
+        state.stepping = True
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+        finally:
+            state.stepping = not outermost
+        if outermost:
+            hub.mark(args[0] if args else None)
+        return result
+
+    return disguise(hook, original)
+
+
+def disguise(hook: Function, original: Function) -> Function:
+    """Let the hook look like what it replaces, to people and to tracing compilers."""
+    functools.update_wrapper(hook, original, updated=())
+    # torch.compile traces the function that this attribute names in our stead.
+    hook._torchdynamo_inline = original  # type: ignore[attr-defined]
+    return hook
+
+
+def _forget_this_frame(error: BaseException) -> None:
+    """Take the hook's own entry out of the traceback, so that it reads as without us.
+
+    Where asyncguard itself raised (a limit), all of its entries go. Python 3.10 keeps the entry.
+    """
+    traceback = error.__traceback__
+    if traceback is not None:
+        limit = isinstance(error, SyncLimitExceeded)
+        error.__traceback__ = None if limit else traceback.tb_next

@@ -1,0 +1,133 @@
+"""Who listens: what hooks report to while at least one session or limit is active.
+
+The hooks of all frameworks share this one object. With nobody listening no hook is installed;
+one that somebody kept a reference to finds `sink` and `scope` empty and calls straight through.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from asyncguard.runtime.sites import Site
+
+log = logging.getLogger("asyncguard")
+
+
+class Sink(Protocol):
+    """Where waits are reported."""
+
+    def begin(self) -> Any:
+        """Called right before a wait; what it returns is handed to `end`."""
+
+    def end(self, site: Site, began: Any) -> None:
+        """Called right after the wait."""
+
+
+class Marked(Protocol):
+    """Who wants to know where steps end."""
+
+    def mark(self, source: object | None) -> None:
+        """A step ended: `source` is the optimizer, None where the user said so."""
+
+
+class _Nobody:
+    """The sink of a hook that only limits look at."""
+
+    def begin(self) -> Any:
+        return None
+
+    def end(self, site: Site, began: Any) -> None:
+        pass
+
+
+class _Several:
+    """Several sessions at once: each measures on its own clock."""
+
+    def __init__(self, sinks: tuple[Sink, ...]) -> None:
+        self._sinks = sinks
+
+    def begin(self) -> Any:
+        return [sink.begin() for sink in self._sinks]
+
+    def end(self, site: Site, began: Any) -> None:
+        for sink, start in zip(self._sinks, began, strict=True):
+            sink.end(site, start)
+
+
+class ThreadState(threading.local):
+    """What a thread is doing."""
+
+    depth = 0  # 1 inside a sync point, where nested ones do not count
+    stepping = False  # inside an optimizer's step, which may call another one's
+
+
+class Hub:
+    """The active sinks, step listeners and scopes of the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.active = False
+        self.sink: Sink = _Nobody()
+        self.scope: Callable[[Site], Site] | None = None
+        self._sinks: tuple[Sink, ...] = ()
+        self._marked: tuple[Marked, ...] = ()
+        self._failed: set[str] = set()
+
+    def add(self, sink: Sink) -> None:
+        """Report waits to `sink` from now on."""
+        with self.lock:
+            self._set_sinks((*self._sinks, sink))
+
+    def remove(self, sink: Sink) -> None:
+        """Stop reporting waits to `sink`."""
+        with self.lock:
+            self._set_sinks(tuple(other for other in self._sinks if other is not sink))
+
+    def set_scope(self, scope: Callable[[Site], Site] | None) -> None:
+        """Let `scope` look at each site before it waits; it may raise to forbid the wait."""
+        with self.lock:
+            self.scope = scope
+            self.active = bool(self._sinks or scope)
+
+    def add_marked(self, listener: Marked) -> None:
+        """Tell `listener` where steps end."""
+        with self.lock:
+            self._marked = (*self._marked, listener)
+
+    def remove_marked(self, listener: Marked) -> None:
+        """Stop telling `listener` where steps end."""
+        with self.lock:
+            self._marked = tuple(other for other in self._marked if other is not listener)
+
+    def mark(self, source: object | None) -> None:
+        """A step ended."""
+        for listener in self._marked:
+            listener.mark(source)
+
+    def fail(self, what: str, error: Exception) -> None:
+        """Note a fault of asyncguard's own: logged once for each hook, never raised."""
+        if what not in self._failed:
+            self._failed.add(what)
+            log.error("the hook of %s failed and is off from now on", what, exc_info=error)
+
+    def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
+        self._sinks = sinks
+        self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks) if sinks else _Nobody()
+        self.active = bool(sinks or self.scope)
+
+    def _forked(self) -> None:
+        """In a forked child nothing is recorded, and no lock that the parent held is waited for."""
+        self.lock = threading.RLock()
+        self.scope = None
+        self._marked = ()
+        self._set_sinks(())
+
+
+hub = Hub()
+state = ThreadState()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=hub._forked)

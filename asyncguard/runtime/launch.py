@@ -1,0 +1,221 @@
+"""`asyncguard run`: a script or module, run as `python` runs it, under a session.
+
+The script sees the `sys.argv`, `sys.path`, `__main__` and stdin that it would see without us, and
+its exit status and traceback are its own. However it ends - by itself, with an exception, by
+`sys.exit`, Ctrl-C or SIGTERM - the trace is saved; only `os._exit` and SIGKILL leave no chance.
+Processes that the script starts or forks write no trace.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.machinery
+import io
+import os
+import pkgutil
+import runpy
+import shlex
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime import store
+from asyncguard.runtime.session import Session
+
+After = Callable[[Path], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to run: `argv` starts with the script's path or the module's name."""
+
+    argv: tuple[str, ...]
+    is_module: bool
+
+    @classmethod
+    def script(cls, argv: Sequence[str]) -> Target:
+        """A script, a directory or zip file with a `__main__.py`; and its arguments."""
+        return cls(tuple(argv), is_module=False)
+
+    @classmethod
+    def module(cls, argv: Sequence[str]) -> Target:
+        """A module, as after `python -m`; and its arguments."""
+        return cls(tuple(argv), is_module=True)
+
+    @property
+    def command(self) -> str:
+        """The command line, for the record."""
+        return ("-m " if self.is_module else "") + shlex.join(self.argv)
+
+
+def run(
+    target: Target,
+    output: Path,
+    after: After | None = None,
+    session: Session | None = None,
+) -> int:
+    """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
+
+    Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
+    did not catch it, so that the process ends as python's does. SystemExit passes too.
+    """
+    start = _prepare(target)
+    ending = _Ending(
+        session or Session(command=target.command), Path(os.path.abspath(output)), after
+    )
+    ending.begin()
+    try:
+        start()
+    except SystemExit as error:
+        raise error.with_traceback(None) from None
+    except KeyboardInterrupt as error:
+        _show_own_traceback(error)
+        raise
+    except BaseException as error:  # noqa: BLE001  shown as the interpreter would show it
+        _print_as_interpreter(error)
+        return 1
+    finally:
+        ending.script_ended()
+    return 0
+
+
+def _prepare(target: Target) -> Callable[[], None]:
+    """Set the stage as the interpreter does; return what starts the program."""
+    name = target.argv[0]
+    main = types.ModuleType("__main__")
+    if target.is_module:
+        start: Callable[[], None] = _module_starter(name)
+        argv0, path0 = "-m", os.getcwd()
+    elif os.path.isdir(name) or _is_zip(name):
+        start = _module_starter("__main__", alter_argv=False)
+        argv0, path0 = name, os.path.abspath(name)
+    else:
+        start = _script_starter(name, main)
+        argv0, path0 = name, os.path.dirname(os.path.realpath(name))
+    sys.argv[:] = [argv0, *target.argv[1:]]
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = path0
+    elif not target.is_module and argv0 is not name:
+        sys.path.insert(0, path0)
+    sys.modules["__main__"] = main
+    return start
+
+
+def _module_starter(name: str, alter_argv: bool = True) -> Callable[[], None]:
+    # This is what `python -m` itself calls.
+    run_as_main = runpy._run_module_as_main  # type: ignore[attr-defined]
+    return lambda: run_as_main(name, alter_argv)
+
+
+def _script_starter(name: str, main: types.ModuleType) -> Callable[[], None]:
+    path = os.path.abspath(name)
+    try:
+        with io.open_code(path) as file:
+            code = pkgutil.read_code(file)  # a .pyc file
+        if code is None:
+            with io.open_code(path) as file:
+                source = file.read()
+    except OSError as error:
+        raise AsyncguardError(f"{name}: cannot read the script: {error.strerror}") from error
+    vars(main).update(
+        __file__=path,
+        __cached__=None,
+        __builtins__=sys.modules["builtins"],
+        __loader__=importlib.machinery.SourceFileLoader("__main__", path),
+    )
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
+
+    def start() -> None:
+        exec(code or compile(source, path, "exec", dont_inherit=True), vars(main))
+
+    return start
+
+
+def _is_zip(name: str) -> bool:
+    import zipfile
+
+    return zipfile.is_zipfile(name)
+
+
+class _Ending:
+    """Ends the session and saves its trace, once, in the process that began it."""
+
+    def __init__(self, session: Session, output: Path, after: After | None) -> None:
+        self._session = session
+        self._output = output
+        self._after = after
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._done = False
+
+    def begin(self) -> None:
+        """Start recording; from here on every way out saves the trace."""
+        self._session.start()
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
+            signal.signal(signal.SIGTERM, self._terminated)
+
+    def script_ended(self) -> None:
+        """The main module has ended: save now, or once the threads that it left behind end."""
+        others = threading.enumerate()
+        if any(t is not threading.current_thread() and not t.daemon for t in others):
+            # atexit functions run when the interpreter has joined its threads.
+            atexit.register(self.save)
+        else:
+            self.save()
+
+    def save(self) -> None:
+        """Save the trace. What goes wrong is told, and the script's own end goes on."""
+        with self._lock:
+            if self._done or os.getpid() != self._process:
+                return
+            self._done = True
+        self._session.stop()
+        try:
+            store.save(self._session.record(), self._output)
+            if self._after is not None:
+                self._after(self._output)
+        except AsyncguardError as error:
+            print(f"asyncguard: {error}", file=sys.stderr)
+
+    def _terminated(self, number: int, frame: FrameType | None) -> None:
+        """SIGTERM: save, then die of it, as without us. A forked child only dies."""
+        signal.signal(number, signal.SIG_DFL)
+        self.save()
+        os.kill(os.getpid(), number)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _own(traceback: TracebackType | None) -> TracebackType | None:
+    """The script's part of a traceback: without the frames of this module on top."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _print_as_interpreter(error: BaseException) -> None:
+    error.__traceback__ = _own(error.__traceback__)
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
+def _show_own_traceback(error: BaseException) -> None:
+    """Have the interpreter print only the script's part when `error` has reached it."""
+    own, show = _own(error.__traceback__), sys.excepthook
+
+    def hook(
+        kind: type[BaseException], value: BaseException, traceback: TracebackType | None
+    ) -> None:
+        if value is error:
+            value.__traceback__ = traceback = own
+        show(kind, value, traceback)
+
+    sys.excepthook = hook

@@ -1,0 +1,104 @@
+"""Replacing attributes, and putting back the very same objects.
+
+Stands at the bottom of the runtime: knows modules, classes and attributes, and nothing of
+frameworks. An adapter hands it the replacements and calls `restore` when the last trace ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+MISSING: Any = object()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a dotted path leads: an attribute of a module or a class that is loaded already."""
+
+    owner: Any
+    name: str
+
+    def raw(self) -> Any:
+        """What the owner's own namespace holds, descriptors unbound; MISSING where inherited."""
+        return vars(self.owner).get(self.name, MISSING)
+
+    def effective(self) -> Any:
+        """What the attribute is, its own or inherited, descriptors unbound; MISSING if nowhere."""
+        for owner in getattr(self.owner, "__mro__", (self.owner,)):
+            if self.name in vars(owner):
+                return vars(owner)[self.name]
+        return MISSING
+
+
+@dataclass(frozen=True)
+class NotLoaded:
+    """A dotted path that leads into a module which nobody has imported yet."""
+
+    module: str
+
+
+def find(path: str) -> Place | NotLoaded:
+    """Follow a dotted path through loaded modules and classes, importing nothing.
+
+    Namespaces are read directly: asking a module by `getattr` may import a lazy submodule.
+    """
+    parts = path.split(".")
+    depth = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in sys.modules), 0)
+    if not depth:
+        return NotLoaded(parts[0])
+    owner: Any = sys.modules[".".join(parts[:depth])]
+    for index, part in enumerate(parts[depth:-1], start=depth):
+        step = Place(owner, part).effective()
+        if step is MISSING:
+            return NotLoaded(".".join(parts[: index + 1]))
+        owner = step
+    return Place(owner, parts[-1])
+
+
+def rewrap(raw: Any, make: Callable[[Any], Any]) -> Any:
+    """Apply `make` to the function inside static methods, class methods and properties."""
+    if isinstance(raw, staticmethod | classmethod):
+        return type(raw)(make(raw.__func__))
+    if isinstance(raw, property):
+        return property(make(raw.fget), raw.fset, raw.fdel, raw.__doc__)
+    return make(raw)
+
+
+class Patcher:
+    """Replaces attributes; `restore` undoes everything, the newest first."""
+
+    def __init__(self) -> None:
+        self._undo: dict[tuple[int, str], tuple[Place, Any, Any]] = {}  # (owner, name) -> old, new
+
+    def replace(self, place: Place, new: Any) -> None:
+        """Put `new` in place. Raises TypeError where the owner is an immutable C type."""
+        old = place.raw()
+        setattr(place.owner, place.name, new)
+        self._undo[id(place.owner), place.name] = (place, old, new)
+
+    def holds(self, place: Place) -> bool:
+        """Whether this patcher has replaced the attribute."""
+        return (id(place.owner), place.name) in self._undo
+
+    def restore(self) -> None:
+        """Put every old object back; where it had been inherited, delete ours.
+
+        An attribute that somebody else has replaced meanwhile is theirs to restore: it is left.
+        """
+        while self._undo:
+            _, (place, old, new) = self._undo.popitem()
+            if place.raw() is not new:
+                continue
+            if old is MISSING:
+                delattr(place.owner, place.name)
+            else:
+                setattr(place.owner, place.name, old)
+
+
+def copies(original: Any, name: str, modules: list[types.ModuleType]) -> list[Place]:
+    """The modules that hold `original` under `name` too, as `from m import name` leaves it."""
+    return [Place(m, name) for m in modules if vars(m).get(name) is original]

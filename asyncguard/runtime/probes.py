@@ -1,0 +1,217 @@
+"""From a catalogue entry to the question "is this call a sync point?".
+
+Each entry becomes a `Probe`: it checks the entry's conditions on the arguments of a call, finds
+the value whose device decides, and answers with the `Blocker` (the API on that device) or None.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from asyncguard.catalogue import Condition, SyncPoint
+from asyncguard.runtime.adapter import STAND_IN, Adapter
+from asyncguard.runtime.sites import Blocker
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Applies = Callable[[Args, Kwargs], bool]
+Pick = Callable[[Args, Kwargs], Any]
+
+_LOOK_AT = 8  # elements of a list that are looked at for a device value
+
+
+class Probe:
+    """Judges the calls of one patched attribute by one catalogue entry."""
+
+    def __init__(self, point: SyncPoint, adapter: Adapter, method: bool) -> None:
+        assert point.runtime is not None
+        runtime = point.runtime
+        self._point = point
+        self._adapter = adapter
+        self._value = runtime.value
+        self._moves = runtime.moves
+        self._pick = _picker(point, method)
+        self._parts = _conditions(point, adapter, method)
+        self._blockers: dict[str, Blocker] = {}
+        # What a framework writes from the host itself goes into fresh arrays: nobody to wait for.
+        operators = point.source.operators if point.source else ()
+        self._writes_from_host = "host-write" in operators
+        self.late = bool(runtime.moves) or runtime.value == "result"
+        self.before = self._quick() if runtime.value == "self" and not self._parts else self._judge
+
+    def applies(self, args: Args, kwargs: Kwargs) -> bool:
+        """Whether the arguments meet the entry's conditions."""
+        return all(part(args, kwargs) for part in self._parts)
+
+    def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
+        """What a call that `applies` has waited for, judged by where its result is."""
+        # What returns None works in place (`x[list] = y`).
+        target = self._device_within(args[0] if result is None and args else result)
+        if not self._moves:
+            return None if target is None else self._blocker(target)
+        source = self._device_within(self._pick(args, kwargs))
+        start, end = (source, target) if self._moves == "download" else (target, source)
+        if start is None or start == STAND_IN or (end is not None and end != STAND_IN):
+            return None
+        return self._blocker(start)
+
+    def _judge(self, args: Args, kwargs: Kwargs) -> Blocker | None:
+        """What the call will wait for; None where it does not block."""
+        if not self.applies(args, kwargs):
+            return None
+        if self._value == "none":
+            return self._blocker(self._adapter.default_device())
+        device = self._device_within(self._pick(args, kwargs))
+        return None if device is None else self._blocker(device)
+
+    def _quick(self) -> Callable[[Args, Kwargs], Blocker | None]:
+        """The commonest judgement, with as few steps as can be: it runs for every read."""
+        device_of, known, make = self._adapter.device_of, self._blockers, self._blocker
+
+        def judge(args: Args, kwargs: Kwargs) -> Blocker | None:
+            device = device_of(args[0]) if args else None
+            if device is None:
+                return None
+            return known.get(device) or make(device)
+
+        return judge
+
+    def _device_within(self, value: Any) -> str | None:
+        """The device of a value, or of the first device value in a list, tuple or dict."""
+        device = self._adapter.device_of(value)
+        if device is None and isinstance(value, list | tuple | dict):
+            parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
+            devices = (self._device_within(part) for part in islice(parts, _LOOK_AT))
+            return next((found for found in devices if found), None)
+        return device
+
+    def _blocker(self, device: str) -> Blocker:
+        blocker = self._blockers.get(device)
+        if blocker is None:
+            framework = self._adapter.framework
+            stand_in = device == STAND_IN
+            made = Blocker(
+                self._point,
+                device,
+                stand_in=stand_in,
+                users_only=stand_in or self._writes_from_host,
+                on_accelerator=not stand_in and not framework.asynchronous_cpu,
+                internals=framework.blocking_internals,
+            )
+            blocker = self._blockers.setdefault(device, made)
+        return blocker
+
+
+def _picker(point: SyncPoint, method: bool) -> Pick:
+    """Whose device decides: self, the arguments that the entry lists, or the first one."""
+    assert point.runtime is not None
+    if point.runtime.value == "self" and (method or not _listed(point, method)):
+        return lambda args, kwargs: args[0] if args else next(iter(kwargs.values()), None)
+    if _listed(point, method):
+        return _pick_listed(point, method)
+    skip = 1 if method else 0
+    return lambda args, kwargs: (
+        args[skip] if len(args) > skip else next(iter(kwargs.values()), None)
+    )
+
+
+def _listed(point: SyncPoint, method: bool) -> tuple[int | str, ...]:
+    """The arguments that must hold a device value; the source half of the entry names them."""
+    if point.source is None or (method and point.source.functions):
+        return ()  # of an entry for both forms, they describe the function's
+    return point.source.arguments
+
+
+def _pick_listed(point: SyncPoint, method: bool) -> Pick:
+    """The values of the listed arguments: positions after self, keywords, or all for -1."""
+    listed = _listed(point, method)
+    skip = 1 if method else 0
+    positions = tuple(where + skip for where in listed if isinstance(where, int))
+    keywords = tuple(where for where in listed if isinstance(where, str))
+    if -1 in listed:
+        return lambda args, kwargs: [*args[skip:], *kwargs.values()]
+    return lambda args, kwargs: [
+        *(args[at] for at in positions if at < len(args)),
+        *(kwargs[name] for name in keywords if name in kwargs),
+    ]
+
+
+def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Applies, ...]:
+    """All of the entry's conditions; none where it always blocks."""
+    assert point.runtime is not None
+    skip = 1 if method else 0
+    devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
+    parts: list[Applies] = []
+    if point.source is not None and point.source.operators and _is_subscript(point):
+        parts.append(_index_condition(frozenset(point.source.operators), adapter))
+    if point.when is not None:
+        parts.append(condition(point.when, skip, devices))
+    if point.unless is not None:
+        unless = condition(point.unless, skip, devices)
+        parts.append(lambda args, kwargs: not unless(args, kwargs))
+    if point.runtime.value == "self" and method and _listed(point, method):
+        parts.append(_argument_on_device(point, adapter))
+    return tuple(parts)
+
+
+def _is_subscript(point: SyncPoint) -> bool:
+    """Whether the hook sees the index itself (and not only the `__index__` of a bound)."""
+    assert point.runtime is not None
+    return any(path.endswith(("__getitem__", "__setitem__")) for path in point.runtime.patch)
+
+
+def _index_condition(operators: frozenset[str], adapter: Adapter) -> Applies:
+    return lambda args, kwargs: bool(operators & adapter.index_operators(args))
+
+
+def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
+    pick = _pick_listed(point, method=True)
+    return lambda args, kwargs: any(adapter.device_of(v) is not None for v in pick(args, kwargs))
+
+
+def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies:
+    """A catalogue condition as a test of a call's arguments, `skip` leading ones left out.
+
+    `devices` is False where what the arguments are called (`argument_in`) is not to be believed.
+    """
+
+    def holds(args: Args, kwargs: Kwargs) -> bool:
+        count = len(args) - skip
+        names = _names(args[skip:], kwargs) if devices and _about_names(wanted) else ()
+        return (
+            _any(wanted.keyword_true, lambda k: bool(kwargs.get(k)))
+            and _any(wanted.keyword_false, lambda k: k in kwargs and not kwargs[k])
+            and _any(wanted.keyword_present, lambda k: kwargs.get(k) is not None)
+            and not any(k in kwargs for k in wanted.keyword_absent)
+            and (not wanted.positional or count in wanted.positional)
+            and (wanted.positional_at_least is None or count >= wanted.positional_at_least)
+            and (not (devices and wanted.argument_in) or _matches(names, wanted.argument_in))
+            and not (devices and _matches(names, wanted.argument_not_in))
+        )
+
+    return holds
+
+
+def _any(keywords: tuple[str, ...], test: Callable[[str], bool]) -> bool:
+    return not keywords or any(test(keyword) for keyword in keywords)
+
+
+def _about_names(wanted: Condition) -> bool:
+    return bool(wanted.argument_in or wanted.argument_not_in)
+
+
+def _names(args: Args, kwargs: Kwargs) -> tuple[str, ...]:
+    """What the arguments are called: strings and devices as they print, classes in full."""
+    values = (*args, *kwargs.values())
+    return tuple(
+        f"{v.__module__}.{v.__qualname__}" if isinstance(v, type) else str(v)
+        for v in values
+        if isinstance(v, str | type) or type(v).__name__ in ("device", "dtype")
+    )
+
+
+def _matches(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)

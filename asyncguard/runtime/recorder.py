@@ -1,0 +1,306 @@
+"""The recorder: appends counts and times for each site while the program runs.
+
+Memory is bounded by the number of lines that wait, not by how often they do. Each thread
+appends to a table of its own, so that nothing is locked and no count is lost; `read` adds the
+tables up. Steps are numbered from 0; step n lies between the boundaries n and n + 1.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from asyncguard.runtime.sites import Site
+from asyncguard.runtime.steps import Pace
+
+BUCKETS = 64  # a stall of n ns falls into bucket n.bit_length()
+STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
+THREADS = 64  # threads told apart; those that ended are added up beyond that
+
+Clock = Callable[[], int]
+
+
+class Cell:
+    """What happened at one site in one thread."""
+
+    __slots__ = (
+        "buckets", "count", "first", "longest", "pending", "pending_stall", "stall", "steady",
+        "steady_stall", "step",
+    )  # fmt: skip
+
+    def __init__(self, step: int) -> None:
+        self.count = 0
+        self.stall = 0
+        self.longest = 0
+        self.buckets = [0] * BUCKETS
+        self.first = step
+        self.step = step  # the newest step that waited here ...
+        self.pending = 0  # ... how often, not yet known to be of a complete step ...
+        self.pending_stall = 0  # ... and how long
+        self.steady = 0
+        self.steady_stall = 0
+
+    def settle(self, warmup: int) -> None:
+        """The newest step is complete: keep its figures if it is past the warm-up."""
+        if self.step >= warmup:
+            self.steady += self.pending
+            self.steady_stall += self.pending_stall
+        self.pending = self.pending_stall = 0
+
+    def settled(self, step: int, warmup: int) -> Cell:
+        """A copy as of `step`; the thread that owns the cell may go on appending."""
+        copy = Cell(self.first)
+        copy.add(self)
+        if copy.step < step:
+            copy.settle(warmup)
+        return copy
+
+    def add(self, other: Cell) -> None:
+        """Take in another cell of the same site, whose thread appends no more."""
+        self.count += other.count
+        self.stall += other.stall
+        self.longest = max(self.longest, other.longest)
+        self.buckets = [
+            mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)
+        ]
+        self.first = min(self.first, other.first)
+        if other.step > self.step:
+            self.step, self.pending, self.pending_stall = other.step, 0, 0
+        if other.step == self.step:
+            self.pending += other.pending
+            self.pending_stall += other.pending_stall
+        self.steady += other.steady
+        self.steady_stall += other.steady_stall
+
+
+class Span(NamedTuple):
+    """One wait of the timeline, on the recorder's clock."""
+
+    site: Site
+    thread: str
+    begin: int
+    end: int
+
+
+class Table:
+    """The cells of one thread, and its totals with and without stand-in devices."""
+
+    def __init__(self, name: str, thread: threading.Thread | None) -> None:
+        self.name = name
+        self.cells: dict[Site, Cell] = {}
+        self.counts = [0, 0]  # [device values, stand-ins]
+        self._thread = weakref.ref(thread) if thread is not None else None
+
+    def is_alive(self) -> bool:
+        """Whether more may be appended."""
+        thread = self._thread() if self._thread is not None else None
+        return thread is not None and thread.is_alive()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The recorder's state at one moment; times in ns of its clock, from its start."""
+
+    cells: tuple[tuple[Site, str, Cell], ...]  # site, thread name, figures
+    steps: int
+    steady_steps: int
+    steady_duration: int
+    step_syncs: tuple[int, ...]
+    duration: int
+    stand_in: bool  # whether CPU values stood in for device values
+    keeps_timeline: bool = False
+    spans: tuple[Span, ...] = ()
+    boundaries: tuple[int, ...] = ()  # of the newest steps, on the recorder's clock
+    start: int = 0
+
+
+@dataclass
+class _Thread(threading.local):
+    table: Table | None = field(default=None)
+
+
+class Recorder:
+    """Counts waits by site, thread and step. A `hub.Sink` and `hub.Marked`.
+
+    `stand_ins` is True or False where the user said whether reads of CPU values count. None:
+    they do until an accelerator is in use, which `in_use` is asked at each new site and step.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        warmup: int = 1,
+        frameworks: frozenset[str] | None = None,
+        stand_ins: bool | None = None,
+        in_use: Callable[[], bool] = lambda: False,
+        timeline: int | None = None,
+    ) -> None:
+        self.begin = clock
+        self._clock = clock
+        self._warmup = warmup
+        self._frameworks = frameworks
+        self._stand_ins = stand_ins
+        self._in_use = in_use
+        self._pace = Pace()
+        self._lock = threading.Lock()
+        self._local = _Thread()
+        self._tables: list[Table] = []
+        self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
+        self._boundaries: deque[int] = deque(maxlen=timeline or 1)
+        self._step_counts: deque[tuple[int, int]] = deque(maxlen=STEP_WINDOW)
+        self._counted = (0, 0)
+        self._step = 0
+        self._started = self._warm = self._last = self._stopped = 0
+        self._running = False
+
+    def start(self) -> None:
+        """The trace begins."""
+        self._started = self._warm = self._last = self._clock()
+        self._boundaries.append(self._started)
+        self._running = True
+
+    def stop(self) -> None:
+        """The trace ends; `read` shows it as it is now from here on."""
+        self._stopped = self._clock()
+        self._running = False
+
+    def end(self, site: Site, began: int) -> None:
+        """A wait that began at `began` is over."""
+        now = self._clock()
+        stall = now - began
+        table = self._local.table or self._new_table()
+        cell = table.cells.get(site)
+        if cell is None:
+            cell = self._new_cell(table, site)
+            if cell is None:
+                return
+        step = self._step
+        if cell.step != step:
+            cell.settle(self._warmup)
+            cell.step = step
+        cell.count += 1
+        cell.pending += 1
+        cell.stall += stall
+        cell.pending_stall += stall
+        cell.buckets[stall.bit_length()] += 1
+        if stall > cell.longest:
+            cell.longest = stall
+        table.counts[site.blocker.stand_in] += 1
+        if self._spans is not None:
+            self._spans.append(Span(site, table.name, began, now))
+
+    def mark(self, source: object | None) -> None:
+        """A step ended, if `source` is who sets the pace."""
+        with self._lock:
+            explicit = self._pace.explicit
+            if not self._pace.ends_step(source):
+                return
+            if self._pace.explicit and not explicit and self._step:
+                self._start_over()
+            self._boundary()
+
+    def read(self) -> Reading:
+        """Add up what all threads have appended; safe while they go on."""
+        with self._lock:
+            kept = self._stand_ins_count()
+            window = list(self._step_counts)[-max(self._step - self._warmup, 0) :]
+            return Reading(
+                cells=tuple(self._cells(kept)),
+                steps=self._step,
+                steady_steps=max(self._step - self._warmup, 0),
+                steady_duration=max(self._last - self._warm, 0) if self._is_warm() else 0,
+                step_syncs=tuple(on + (off if kept else 0) for on, off in window)
+                if self._step > self._warmup
+                else (),
+                duration=(self._clock() if self._running else self._stopped) - self._started,
+                stand_in=kept,
+                keeps_timeline=self._spans is not None,
+                spans=tuple(self._spans or ()),
+                boundaries=tuple(self._boundaries),
+                start=self._started,
+            )
+
+    def _cells(self, stand_ins: bool) -> Iterator[tuple[Site, str, Cell]]:
+        for table in self._tables:
+            for site, cell in list(table.cells.items()):
+                if stand_ins or not site.blocker.stand_in:
+                    yield site, table.name, cell.settled(self._step, self._warmup)
+
+    def _is_warm(self) -> bool:
+        return self._step > self._warmup
+
+    def _boundary(self) -> None:
+        now = self._clock()
+        self._step += 1
+        self._last = now
+        self._boundaries.append(now)
+        if self._step == self._warmup:
+            self._warm = now
+        counts = self._totals()
+        self._step_counts.append((counts[0] - self._counted[0], counts[1] - self._counted[1]))
+        self._counted = counts
+
+    def _totals(self) -> tuple[int, int]:
+        return (
+            sum(table.counts[0] for table in self._tables),
+            sum(table.counts[1] for table in self._tables),
+        )
+
+    def _start_over(self) -> None:
+        """The user marks steps: forget the boundaries that optimizers marked before."""
+        self._step = 0
+        self._warm = self._last = self._started
+        self._step_counts.clear()
+        self._counted = (0, 0)
+        for table in self._tables:
+            for cell in list(table.cells.values()):
+                cell.first = cell.step = cell.steady = cell.steady_stall = 0
+                cell.pending, cell.pending_stall = cell.count, cell.stall
+
+    def _new_cell(self, table: Table, site: Site) -> Cell | None:
+        """A cell for a site that this session wants to know of."""
+        point = site.blocker.point
+        if self._frameworks is not None and point.framework not in self._frameworks:
+            return None
+        if site.blocker.on_accelerator and self._stand_ins is None:
+            self._stand_ins = False
+        if site.blocker.stand_in and not self._stand_ins_count():
+            return None
+        cell = table.cells[site] = Cell(self._step)
+        return cell
+
+    def _stand_ins_count(self) -> bool:
+        if self._stand_ins is None and self._in_use():
+            self._stand_ins = False
+        return self._stand_ins is not False
+
+    def _new_table(self) -> Table:
+        thread = threading.current_thread()
+        table = Table(thread.name, thread)
+        with self._lock:
+            if len(self._tables) >= THREADS:
+                self._merge_ended()
+            self._tables.append(table)
+        self._local.table = table
+        return table
+
+    def _merge_ended(self) -> None:
+        """Add the tables of threads that have ended up into one, so that memory stays bounded."""
+        ended = [table for table in self._tables if not table.is_alive()]
+        total = Table("ended threads", None)
+        for table in ended:
+            for site, cell in table.cells.items():
+                cell = cell.settled(self._step, self._warmup)
+                total.cells.setdefault(site, Cell(cell.first)).add(cell)
+            total.counts = [
+                mine + theirs for mine, theirs in zip(total.counts, table.counts, strict=True)
+            ]
+        self._tables = [total, *(table for table in self._tables if table not in ended)]
+
+
+def _sums(left: list[int], right: list[int]) -> list[int]:
+    return [mine + theirs for mine, theirs in zip(left, right, strict=True)]

@@ -1,0 +1,131 @@
+"""A session: the time during which waits are recorded, and the record of it.
+
+Sessions may be nested and may overlap in several threads; each counts for itself. A session
+hooks every thread of the process.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.runtime import reading
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.recorder import Recorder
+from asyncguard.runtime.registry import homes, registry
+
+DEPTHS = ("light",)
+
+
+class Session:
+    """Records every sync point between `start` and `stop`, in all threads.
+
+    frameworks: the names to watch; None: all that are or will be imported.
+    count_cpu:  whether reads of CPU tensors count on torch; None: only while no accelerator is in
+                use, where they stand in for device tensors.
+    warmup:     how many steps are kept apart from the per-step figures.
+    clock:      returns nanoseconds.
+    timeline:   how many of the newest waits and steps to keep one by one; None: none.
+    depth:      "light": the entry points that Python can call.
+    command:    what is being run, for the record.
+    """
+
+    def __init__(
+        self,
+        frameworks: Iterable[str] | None = None,
+        count_cpu: bool | None = None,
+        warmup: int = 1,
+        clock: Callable[[], int] = time.perf_counter_ns,
+        timeline: int | None = None,
+        depth: str = "light",
+        command: str = "",
+    ) -> None:
+        if depth not in DEPTHS:
+            raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
+        self._frameworks = _known(frameworks)
+        self._recorder = Recorder(
+            clock,
+            warmup=warmup,
+            frameworks=self._frameworks,
+            stand_ins=count_cpu,
+            in_use=registry.accelerator_in_use,
+            timeline=timeline,
+        )
+        self._command = command
+        self._root = os.getcwd()
+        self._versions: dict[str, str] = {}
+        self._state = "new"
+
+    def start(self) -> Session:
+        """Begin to record. A session can be started once."""
+        if self._state != "new":
+            raise RuntimeError("a session can be started only once; make another one")
+        self._state = "running"
+        registry.acquire(self._frameworks)
+        hub.add_marked(self._recorder)
+        self._recorder.start()
+        hub.add(self._recorder)
+        return self
+
+    def stop(self) -> None:
+        """Stop recording and put back what was hooked, unless another session needs it."""
+        if self._state != "running":
+            return
+        self._state = "stopped"
+        hub.remove(self._recorder)
+        self._recorder.stop()
+        hub.remove_marked(self._recorder)
+        self._note_versions()
+        registry.release(self._frameworks)
+
+    def step(self) -> None:
+        """Mark the end of a step in this session alone."""
+        self._recorder.mark(None)
+
+    def record(self) -> TraceRecord:
+        """What has been recorded: so far while running, else from start to stop."""
+        if self._state == "running":
+            self._note_versions()
+        return reading.to_record(
+            self._recorder.read(), self._root, self._command, dict(self._versions)
+        )
+
+    def __enter__(self) -> Session:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _note_versions(self) -> None:
+        for adapter in registry.adapters():
+            name = adapter.framework.name
+            if self._frameworks is None or name in self._frameworks:
+                self._versions[name] = adapter.version()
+
+
+def step() -> None:
+    """Mark the end of a step: one iteration of the loop.
+
+    Needed only where no optimizer marks it. In the sessions that see it, it replaces the marks
+    of optimizers.
+    """
+    hub.mark(None)
+
+
+def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:
+    if frameworks is None:
+        return None
+    names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
+    if unknown := names - set(homes()):
+        raise AsyncguardError(
+            f"unknown framework {min(unknown)!r}; one of {', '.join(sorted(homes()))}"
+        )
+    return names

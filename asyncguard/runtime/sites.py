@@ -1,0 +1,114 @@
+"""Where waits happen: a `Blocker` is an API on one device, a `Site` a blocker at a line.
+
+Both are interned: one object for each, compared and hashed by identity, so that the hot path is
+two dictionary hits. Hooks look sites up here; the recorder counts by them.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.runtime.frames import Rank, Ranks, charged, nearest, qualname, stack
+
+ranks = Ranks()  # of the whole process: frames are what they are in every session
+
+
+class Site:
+    """One line at which one API waits for one device."""
+
+    __slots__ = ("allowances", "blocker", "function", "line", "path", "reason", "stack")
+
+    def __init__(
+        self,
+        blocker: Blocker,
+        path: str,
+        line: int,
+        function: str,
+        stack: tuple[str, ...],
+        reason: str | None = None,
+    ) -> None:
+        self.blocker = blocker
+        self.path = path
+        self.line = line
+        self.function = function
+        self.stack = stack
+        self.reason = reason  # why `allow_syncs` lets it wait
+        self.allowances: dict[str, Site] = {}
+
+    def allowed(self, reason: str) -> Site:
+        """The same line where `allow_syncs(reason)` covers it; counted apart."""
+        site = self.allowances.get(reason)
+        if site is None:
+            made = Site(self.blocker, self.path, self.line, self.function, self.stack, reason)
+            site = self.allowances.setdefault(reason, made)
+        return site
+
+
+class Blocker:
+    """One API of the catalogue on one device.
+
+    `stand_in` says that the device is the CPU in an accelerator's stead. With `users_only` the
+    framework's own calls are not the user's waits, except those in `internals` (module names).
+    """
+
+    __slots__ = (
+        "cache", "device", "internals", "on_accelerator", "point", "sites", "stand_in",
+        "users_only",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        point: SyncPoint,
+        device: str,
+        stand_in: bool,
+        on_accelerator: bool = False,
+        users_only: bool = False,
+        internals: tuple[str, ...] = (),
+    ) -> None:
+        self.point = point
+        self.device = device
+        self.stand_in = stand_in
+        self.on_accelerator = on_accelerator
+        self.users_only = users_only
+        self.internals = internals
+        self.sites: dict[tuple[str, int, str], Site] = {}
+        self.cache: dict[tuple[int, int], Site | None] = {}  # (id(code), f_lasti) of the caller
+
+    def site(self, frame: FrameType | None) -> Site | None:
+        """The site to charge for a wait called from `frame`; None where it is not the user's."""
+        if frame is None:
+            return self._intern("<unknown>", 0, "", ())
+        try:
+            return self.cache[id(frame.f_code), frame.f_lasti]
+        except KeyError:
+            return self._locate(frame)
+
+    def _locate(self, frame: FrameType) -> Site | None:
+        internal = self._is_internal(frame)
+        user = None if internal else charged(frame, ranks)
+        site = None
+        if user is not None:
+            code = user.f_code
+            # The stack is computed for new sites only; the first caller speaks for all.
+            key = (code.co_filename, user.f_lineno or 0, qualname(code))
+            site = self.sites.get(key) or self._intern(*key, stack(user, ranks))
+        # Where the caller only stands in between, another call from there may be another user's.
+        settled = user is frame or (internal and ranks(frame.f_code) is Rank.FRAMEWORK)
+        if settled and ranks.keep(frame.f_code):
+            self.cache[id(frame.f_code), frame.f_lasti] = site
+        return site
+
+    def _is_internal(self, frame: FrameType) -> bool:
+        if not self.users_only:
+            return False
+        caller = nearest(frame, ranks)
+        if caller is None or ranks(caller.f_code) is not Rank.FRAMEWORK:
+            return False
+        module = caller.f_globals.get("__name__", "")
+        return not any(module == name or module.startswith(name + ".") for name in self.internals)
+
+    def _intern(self, path: str, line: int, function: str, stack: tuple[str, ...]) -> Site:
+        site = Site(self, sys.intern(path), line, function, stack)
+        return self.sites.setdefault((path, line, function), site)

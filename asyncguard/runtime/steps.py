@@ -1,0 +1,48 @@
+"""Which of several marks ends a step.
+
+A step is one iteration of the loop. Where one optimizer steps, each of its updates ends one. Where
+several do (a GAN's two, one for each parameter), one of them sets the pace: the first to step,
+until another one steps twice without it in between - because it steps more often, or because the
+first one's phase of the training is over. A step that the user marks settles the matter: from then
+on optimizers no longer count.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+
+class Pace:
+    """Decides, mark by mark, whether a step has ended. One for each session or limit."""
+
+    def __init__(self) -> None:
+        self.explicit = False
+        self._leader: weakref.ref[object] | None = None
+        self._others: dict[int, weakref.ref[object]] = {}  # who stepped since the leader did
+
+    def ends_step(self, source: object | None) -> bool:
+        """Whether this mark of `source` (None: the user's own) ends a step."""
+        if source is None:
+            self.explicit = True
+            return True
+        if self.explicit:
+            return False
+        reference = _reference(source)
+        leader = self._leader and self._leader()
+        if leader is reference() or leader is None or self._has_stepped(reference):
+            self._leader = reference
+            self._others.clear()
+            return True
+        self._others[id(reference())] = reference
+        return False
+
+    def _has_stepped(self, reference: weakref.ref[object]) -> bool:
+        earlier = self._others.get(id(reference()))
+        return earlier is not None and earlier() is reference()
+
+
+def _reference(source: object) -> weakref.ref[object]:
+    try:
+        return weakref.ref(source)
+    except TypeError:  # it cannot be referred to: its class stands for it
+        return weakref.ref(type(source))
