@@ -62,10 +62,10 @@ def judge(what: str, value: float, limit: float, at_most: bool = True) -> bool:
 
 
 def chapter() -> bool:
-    """10,000 times ``y = x + 1`` on shape (1, 2): one wait at the end, and one in each iteration."""
+    """10,000 times ``y = x + 1`` on shape (1, 2): one wait at the end, then one in each round."""
     numpy.bool = bool  # mxnet 1.9.1 reads this name when imported; NumPy 1.24 took it away
-    from mxnet import np as mx_np  # noqa: PLC0415
-    from mxnet import npx  # noqa: PLC0415
+    from mxnet import np as mx_np
+    from mxnet import npx
 
     npx.set_np()
     ours, theirs = np.ones((1, 2)), mx_np.ones((1, 2))
@@ -172,7 +172,7 @@ def million() -> bool:
 
 
 def idle() -> bool:
-    """CPU time that the process uses in a second of nothing to do, with eight workers awake once."""
+    """CPU time of a process with eight workers in a second in which there is nothing to do."""
     with engine.use(engine.ThreadedEngine(8)) as eight:
         big = [np.sin(np.zeros(100_000)) for _ in range(32)]
         engine.waitall()

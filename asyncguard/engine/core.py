@@ -192,10 +192,10 @@ class Engine(ABC):
     ) -> None:
         """Enqueue `function()`, which reads the data behind `reads` and changes that of `writes`.
 
-        A variable may be in both sets: an update in place. Of two operations that are ready, the one
-        with the greater `priority` starts first. `nbytes` is what the result will occupy; it
-        counts as pending until the operation is done. Raises EngineError on a deleted variable
-        or a closed engine, ValueError where `nbytes` alone is over the limit of the queue.
+        A variable may be in both sets: an update in place. Of two operations that are ready, the
+        one with the greater `priority` starts first. `nbytes` is what the result will occupy; it
+        counts as pending until the operation is done. Raises EngineError on a deleted variable or
+        a closed engine, ValueError where `nbytes` alone is over the limit of the queue.
         """
         operation = Call(function, reads, writes, priority, name, nbytes)
         check_usable(operation)

@@ -7,7 +7,7 @@ MXNET_ENGINE_TYPE does in MXNet, `ASYNCGUARD_ENGINE_WORKERS` sets the number of 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from asyncguard.engine import hooks
@@ -17,7 +17,7 @@ from asyncguard.engine.threaded import ThreadedEngine
 
 __all__ = ["current", "use", "waitall"]
 
-KINDS = {"threaded": ThreadedEngine, "naive": NaiveEngine}
+KINDS: dict[str, Callable[[], Engine]] = {"threaded": ThreadedEngine, "naive": NaiveEngine}
 
 
 def create() -> Engine:

@@ -1,10 +1,10 @@
 """Operations in flight: who waits for whom, and which of them can start.
 
 Stands between `core.py` and `threaded.py`. An operation is *admitted* in program order, becomes
-*ready* when everything it depends on has been *settled*, and is settled after it ran. The rules, for
-one variable: a read waits for the last write before it, a write for the last write before
-it and all reads since. Nothing here locks: `threaded.py` sees to it that one thread at a time
-admits and settles. The exception is `take_ready`, which any worker may call at any time.
+*ready* when everything it depends on has been *settled*, and is settled after it ran. The rules,
+for one variable: a read waits for the last write before it, a write for the last write before it
+and all reads since. Nothing here locks: `threaded.py` sees to it that one thread at a time admits
+and settles. The exception is `take_ready`, which any worker may call at any time.
 """
 
 from __future__ import annotations

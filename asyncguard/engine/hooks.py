@@ -332,10 +332,14 @@ def _settled(sync: Sync | None) -> None:
 
 def _emit(method: str, event: Sync | Enqueue | Execution) -> None:
     for listener in listeners:
-        try:
-            getattr(listener, method)(event)
-        except Exception as error:
-            if method == "synced" and isinstance(error, listener.raises):
-                raise
-            log.exception("%r raised in %s() and is detached", listener, method)
-            detach(listener)
+        _tell(listener, method, event)
+
+
+def _tell(listener: Listener, method: str, event: Sync | Enqueue | Execution) -> None:
+    try:
+        getattr(listener, method)(event)
+    except Exception as error:
+        if method == "synced" and isinstance(error, listener.raises):
+            raise
+        log.exception("%r raised in %s() and is detached", listener, method)
+        detach(listener)

@@ -1,9 +1,9 @@
 """What an operation will return, told before it runs: shapes and dtypes, and the errors in them.
 
-Stands beside `kernels.py`, below `ndarray.py`. Nothing here sees a value of a device array. dtypes come
-from NumPy itself, by trying the function on arrays of one element; shapes by NumPy's published rules
-(https://numpy.org/doc/stable/user/basics.broadcasting.html). Bad arguments raise here, at enqueue,
-what NumPy would raise.
+Stands beside `kernels.py`, below `ndarray.py`. Nothing here sees a value of a device array. dtypes
+come from NumPy itself, by trying the function on arrays of one element; shapes by NumPy's
+published rules (https://numpy.org/doc/stable/user/basics.broadcasting.html). Bad arguments raise
+here, at enqueue, what NumPy would raise.
 """
 
 from __future__ import annotations

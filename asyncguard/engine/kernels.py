@@ -1,9 +1,9 @@
 """Where device arrays keep their data, and the operations that compute it.
 
-Stands between `core.py` and `ndarray.py`. A `Chunk` is a variable with a buffer behind it, a `View` a
-window on one: it shares the variable, so a write through either is ordered against both. The
-operations: `Compute` binds a fresh chunk, `Update` writes into one that exists. Chunks are always
-C-contiguous.
+Stands between `core.py` and `ndarray.py`. A `Chunk` is a variable with a buffer behind it, a
+`View` a window on one: it shares the variable, so a write through either is ordered against both.
+The operations: `Fresh` and its kinds bind a fresh chunk, `Update` writes into one that exists.
+Chunks are always C-contiguous.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy
 
 from asyncguard.engine.core import OWN_FILES, Operation, Variable
 
-__all__ = ["BRIEF_BYTES", "Chunk", "Compute", "Constant", "Update", "View"]
+__all__ = ["BRIEF_BYTES", "Chunk", "Compute", "Constant", "OfTwo", "Update", "View"]
 
 BRIEF_BYTES = 4096
 """Element-wise work on no more than this is brief: it takes less time than waking a thread."""
@@ -58,30 +58,28 @@ class Constant:
 Store = Chunk | View | Constant
 
 
-class Compute(Operation):
-    """``out.data = function(*(argument.data for argument in arguments))``, on a fresh `out`."""
+class Fresh(Operation):
+    """An operation that binds a new array to the only variable that it writes, a chunk."""
 
-    __slots__ = ("arguments", "function", "out")
+    __slots__ = ("function",)
     repeatable = True
+
     def __init__(
         self,
         function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        out: Chunk,
         reads: tuple[Variable, ...],
+        writes: tuple[Chunk],
         nbytes: int,
         brief: bool,
     ) -> None:
-        # `Operation.__init__` in place: an element-wise operation takes a microsecond, calls count.
+        # `Operation.__init__` in place: where an operation takes a microsecond, calls count.
+        self.function: Any = function
         self.reads = reads
-        self.writes = (out,)
+        self.writes: tuple[Any, ...] = writes
         self.nbytes = nbytes
         self.brief = brief
         self.done = False
         self.failure = None
-        self.function: Any = function
-        self.arguments = arguments
-        self.out: Any = out
         try:
             frame = sys._getframe(3)  # past binary() or compute(), and their caller in `ndarray`
         except ValueError:  # a thread started right there
@@ -95,42 +93,51 @@ class Compute(Operation):
     def name(self) -> str:  # type: ignore[override]
         return str(getattr(self.function, "__name__", "compute"))
 
+
+class Compute(Fresh):
+    """``out.data = function(*(argument.data for argument in arguments))``, the general case."""
+
+    __slots__ = ("arguments",)
+    arguments: tuple[Store, ...]
+
     def run(self) -> None:
-        self.out.data = self.function(*[argument.data for argument in self.arguments])
+        self.writes[0].data = self.function(*[argument.data for argument in self.arguments])
 
     def release(self) -> None:
         self.reads = self.writes = self.arguments = ()
-        self.out = None
 
 
-class OfTwo(Compute):
-    """The common case: a function of two arrays."""
+class OfTwo(Fresh):
+    """``out.data = function(x.data, y.data)``: the common case, and its operands in slots."""
+
+    __slots__ = ("x", "y")
+    x: Any
+    y: Any
+
+    def run(self) -> None:
+        self.writes[0].data = self.function(self.x.data, self.y.data)
+
+    def release(self) -> None:
+        self.x = self.y = None
+        self.reads = self.writes = ()
+
+
+class OfArrayAndNumber(OfTwo):
+    """The common case with a number of the host on the right."""
 
     __slots__ = ()
 
     def run(self) -> None:
-        x, y = self.arguments
-        self.out.data = self.function(x.data, y.data)
+        self.writes[0].data = self.function(self.x.data, self.y)
 
 
-class OfArrayAndNumber(Compute):
-    """The common case: a function of an array and a number of the host."""
-
-    __slots__ = ()
-
-    def run(self) -> None:
-        x, number = self.arguments
-        self.out.data = self.function(x.data, number)
-
-
-class OfNumberAndArray(Compute):
-    """The common case: a function of a number of the host and an array."""
+class OfNumberAndArray(OfTwo):
+    """The common case with a number of the host on the left."""
 
     __slots__ = ()
 
     def run(self) -> None:
-        number, y = self.arguments
-        self.out.data = self.function(number, y.data)
+        self.writes[0].data = self.function(self.x, self.y.data)
 
 
 class Update(Operation):
@@ -143,11 +150,11 @@ class Update(Operation):
         function: Callable[..., Any],
         target: Chunk | View,
         arguments: tuple[Store, ...],
-        variable: Variable,
+        writes: tuple[Variable, ...],
         reads: tuple[Variable, ...],
         nbytes: int,
     ) -> None:
-        super().__init__((variable, *reads), (variable,), 0, nbytes <= BRIEF_BYTES)
+        super().__init__(writes + reads, writes, 0, nbytes <= BRIEF_BYTES)
         self.function: Any = function
         self.target: Any = target
         self.arguments = arguments

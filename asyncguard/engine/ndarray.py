@@ -1,8 +1,8 @@
 """The device array: a handle on a result that may not be there yet.
 
-Stands above `kernels.py`, `infer.py` and `default.py`; `np.py` adds the functions. An `ndarray` knows
-its shape and dtype, and its data belong to the engine. Operators enqueue and return at once; the
-methods under "blockers" wait, and each of them is a sync point.
+Stands above `kernels.py`, `infer.py` and `default.py`; `np.py` adds the functions. An `ndarray`
+knows its shape and dtype, and its data belong to the engine. Operators enqueue and return at once;
+the methods under "blockers" wait, and each of them is a sync point.
 
 As in NumPy, basic indexing, `T` and `reshape` of a contiguous array give views; all else copies.
 Unlike NumPy, an array without axes counts with its own dtype when types are promoted, whatever its
@@ -61,12 +61,12 @@ def blocker(kind: str, owner: str = "ndarray") -> Callable[[F], F]:
 class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
     """An array whose data the engine owns. Made by the functions of `asyncguard.engine.np`."""
 
-    __slots__ = ("_layout", "_store", "_var")
+    __slots__ = ("_layout", "_store", "_vars")
     __array_priority__ = 1000.0  # NumPy's operators leave `host + device` to us
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, var: Chunk, store: Chunk | View, layout: Layout) -> None:
-        self._var = var
+    def __init__(self, variables: tuple[Chunk], store: Chunk | View, layout: Layout) -> None:
+        self._vars = variables  # ready to be the read or write set of an operation
         self._store = store
         self._layout = layout
 
@@ -95,7 +95,7 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
     @property
     def version(self) -> int:
         """How many writes of this array (or of what it is a view of) were carried out."""
-        return self._var.version
+        return self._vars[0].version
 
     def __len__(self) -> int:
         if not self._layout.shape:
@@ -107,12 +107,12 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
     @blocker("barrier")
     def wait_to_read(self) -> None:
         """Block until the data are there; raise what their operation raised."""
-        default.engine.wait_for_var(self._var)
+        default.engine.wait_for_var(self._vars[0])
 
     @blocker("barrier")
     def wait_to_write(self) -> None:
         """Block until nobody reads or writes the data any more."""
-        default.engine.wait_to_write(self._var)
+        default.engine.wait_to_write(self._vars[0])
 
     @blocker("array")
     def asnumpy(self) -> Any:
@@ -193,7 +193,7 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         return other
 
     def _read(self) -> Any:
-        default.engine.wait_for_var(self._var)
+        default.engine.wait_for_var(self._vars[0])
         return self._store.data
 
     # ------------------------------------------------------------------------------ operators
@@ -359,8 +359,8 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         update(setitem, self, (source, *names))
 
     def _window(self, key: Any) -> Any:
-        ghost = self._layout.ghost()[(*as_tuple(key), ...)]
-        return view(self, ghost, operator.itemgetter((*as_tuple(key), ...)))
+        look = operator.itemgetter((*as_tuple(key), ...))  # "..." keeps a single element an array
+        return view(self, look(self._layout.ghost()), look)
 
     def reshape(self, *shape: Any) -> Any:
         """Return the data in another shape: a view of a contiguous array, else a copy."""
@@ -467,13 +467,13 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 def fresh(shape: Shape, dtype: Any) -> Any:
     """Return an array that the next operation will fill."""
     chunk = Chunk()
-    return ndarray(chunk, chunk, infer.layout(shape, dtype))
+    return ndarray((chunk,), chunk, infer.layout(shape, dtype))
 
 
 def from_host(data: Any) -> Any:
     """Return a device array over `data`, a contiguous NumPy array that nobody else writes to."""
     array = fresh(data.shape, data.dtype)
-    array._var.data = data
+    array._vars[0].data = data
     return array
 
 
@@ -499,37 +499,32 @@ def compute(
     """Enqueue ``function(*arrays)`` and return its result; `brief` where it is element-wise."""
     result = fresh(shape, dtype)
     nbytes = result.nbytes
-    default.engine.submit(
-        Compute(
-            function,
-            tuple([a._store if isinstance(a, ndarray) else Constant(a) for a in arrays]),
-            result._var,
-            tuple([a._var for a in arrays if isinstance(a, ndarray)]),
-            nbytes,
-            brief and nbytes <= BRIEF_BYTES,
-        )
-    )
+    brief = brief and nbytes <= BRIEF_BYTES
+    operation = Compute(function, _variables(arrays), result._vars, nbytes, brief)
+    operation.arguments = _stores(arrays)
+    default.engine.submit(operation)
     return result
 
 
 def update(function: Callable[..., Any], target: ndarray, arrays: Sequence[Any]) -> None:
     """Enqueue ``function(target, *arrays)``, which writes into `target`."""
-    default.engine.submit(
-        Update(
-            function,
-            target._store,
-            tuple([a._store if isinstance(a, ndarray) else Constant(a) for a in arrays]),
-            target._var,
-            tuple([a._var for a in arrays if isinstance(a, ndarray)]),
-            target.nbytes,
-        )
-    )
+    stores, reads = _stores(arrays), _variables(arrays)
+    operation = Update(function, target._store, stores, target._vars, reads, target.nbytes)
+    default.engine.submit(operation)
+
+
+def _stores(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([a._store if isinstance(a, ndarray) else Constant(a) for a in arrays])
+
+
+def _variables(arrays: Sequence[Any]) -> tuple[Chunk, ...]:
+    return tuple([a._vars[0] for a in arrays if isinstance(a, ndarray)])
 
 
 def view(base: ndarray, ghost: Any, look: Callable[[Any], Any]) -> Any:
     """Return a view of `base` with the layout of `ghost`; nothing is enqueued."""
     layout = infer.layout(ghost.shape, base.dtype, ghost.strides)
-    return ndarray(base._var, View(base._store, look), layout)
+    return ndarray(base._vars, View(base._store, look), layout)
 
 
 def unary(function: Any, x: Any) -> Any:
@@ -550,7 +545,8 @@ def binary(function: Any, x: Any, y: Any) -> Any:
     """Enqueue the NumPy function `function` of two arrays or numbers, with broadcasting.
 
     Returns NotImplemented where an operand is neither. What can be told from layouts is told once
-    for each combination and kept as a plan: the operation, its kernel, and the result's layout.
+    for each combination and kept as a plan: the kind of operation, its kernel, and the result's
+    layout.
     """
     if type(x) is not ndarray or type(y) not in _SIMPLE:
         x, y = operand(x), operand(y)
@@ -559,18 +555,22 @@ def binary(function: Any, x: Any, y: Any) -> Any:
         if type(x) is not ndarray and type(y) is not ndarray:
             x = from_host(numpy.asarray(x))
     if type(x) is not ndarray:
-        key, plans = (type(x), x, function), y._layout.plans
-        reads, arguments = (y._var,), (x, y._store)
+        key: Any = (type(x), x, function)
+        plans = y._layout.plans
+        reads, left, right = y._vars, x, y._store
     elif type(y) is not ndarray:
         key, plans = (function, type(y), y), x._layout.plans
-        reads, arguments = (x._var,), (x._store, y)
+        reads, left, right = x._vars, x._store, y
     else:
         key, plans = (function, y._layout), x._layout.plans
-        reads, arguments = (x._var, y._var), (x._store, y._store)
-    operation, kernel, layout, brief = plans.get(key) or _plan(function, x, y, plans, key)
+        reads, left, right = x._vars + y._vars, x._store, y._store
+    kind, kernel, layout, brief = plans.get(key) or _plan(function, x, y, plans, key)
     out = Chunk()
-    default.engine.submit(operation(kernel, arguments, out, reads, layout.nbytes, brief))
-    return ndarray(out, out, layout)
+    writes = (out,)
+    operation = kind(kernel, reads, writes, layout.nbytes, brief)
+    operation.x, operation.y = left, right
+    default.engine.submit(operation)
+    return ndarray(writes, out, layout)
 
 
 _SIMPLE = frozenset([ndarray, int, float, bool])
@@ -584,12 +584,12 @@ def _plan(function: Any, x: Any, y: Any, plans: dict[Any, Any], key: Any) -> Any
         kernel = contiguous(kernel, shape)
     layout = infer.layout(shape, dtype)
     if not isinstance(x, ndarray):
-        operation: type[Compute] = OfNumberAndArray
+        kind: type[OfTwo] = OfNumberAndArray
     else:
-        operation = OfTwo if isinstance(y, ndarray) else OfArrayAndNumber
+        kind = OfTwo if isinstance(y, ndarray) else OfArrayAndNumber
     if len(plans) > 256:  # a number that changes each step makes a plan each step
         plans.clear()
-    plans[key] = plan = (operation, kernel, layout, layout.nbytes <= BRIEF_BYTES)
+    plans[key] = plan = (kind, kernel, layout, layout.nbytes <= BRIEF_BYTES)
     return plan
 
 

@@ -1,7 +1,7 @@
 """The functions of the array frontend, under NumPy's names: ``from asyncguard.engine import np``.
 
-Stands above `ndarray.py`. Every function enqueues and returns at once, except those at the end, whose
-result has a shape that only the values can tell: `nonzero`, `unique`, one-argument `where`.
+Stands above `ndarray.py`. Every function enqueues and returns at once, except those at the end,
+whose result has a shape that only the values can tell: `nonzero`, `unique`, one-argument `where`.
 Names, arguments and errors are NumPy's (https://numpy.org/doc/stable/reference/routines.html).
 """
 
@@ -13,22 +13,22 @@ from typing import Any
 
 import numpy
 
-from asyncguard.engine import hooks, infer, random
-from asyncguard.engine.default import waitall
-from asyncguard.engine.kernels import BRIEF_BYTES, named
+from asyncguard.engine import infer
+from asyncguard.engine import random as random
+from asyncguard.engine.default import waitall as waitall
+from asyncguard.engine.kernels import named
 from asyncguard.engine.ndarray import (
     binary,
     blocker,
     compute,
-    dot,
     from_host,
-    fresh,
-    matmul,
     ndarray,
     operand,
     reduction,
     unary,
 )
+from asyncguard.engine.ndarray import dot as dot
+from asyncguard.engine.ndarray import matmul as matmul
 
 float16, float32, float64 = numpy.float16, numpy.float32, numpy.float64
 int8, int16, int32, int64 = numpy.int8, numpy.int16, numpy.int32, numpy.int64
@@ -266,7 +266,8 @@ def take(x: Any, indices: Any, axis: int | None = None) -> ndarray:
     if axis is None:
         return as_array(x.reshape(-1)[indices])
     (at,) = infer.axes(axis, x.ndim)
-    return as_array(x[(*(slice(None),) * at, indices)])
+    key = (*(slice(None),) * at, indices)
+    return as_array(x[key])
 
 
 # ------------------------------------------------------ shapes that only the values can tell

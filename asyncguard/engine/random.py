@@ -1,7 +1,7 @@
 """Random numbers of the array frontend: ``np.random``. Stands beside `np.py`.
 
-One generator belongs to the engine, behind a variable: operations that draw from it are ordered, so a
-seed gives the same numbers on every engine, whatever the number of workers.
+One generator belongs to the engine, behind a variable: operations that draw from it are ordered,
+so a seed gives the same numbers on every engine, whatever the number of workers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from asyncguard.engine import default
-from asyncguard.engine.kernels import BRIEF_BYTES, Chunk, Compute, Constant, named
+from asyncguard.engine.kernels import BRIEF_BYTES, Chunk, Compute, named
 from asyncguard.engine.ndarray import fresh, ndarray
 
 Size = int | Sequence[int] | None
@@ -28,8 +28,9 @@ class Draw(Compute):
     repeatable = False
 
     def __init__(self, function: Callable[[Any], Any], result: Any, brief: bool) -> None:
-        super().__init__(function, (_generator,), result._var, (_generator,), result.nbytes, brief)
-        self.writes = (result._var, _generator)
+        super().__init__(function, (_generator,), result._vars, result.nbytes, brief)
+        self.writes = (*result._vars, _generator)
+        self.arguments = (_generator,)
 
 
 def seed(value: int | None = None) -> None:

@@ -6,8 +6,8 @@ one that the array frontend uses. The way of an operation:
     submit -> inbox -> [schedule: run a brief one, admit any other] -> ready -> worker -> finished
 
 **The frontend only appends.** `submit` puts the operation into the inbox, a deque, and calls a
-worker where none is awake. A signal can interrupt that anywhere and tear nothing: the operation is in
-the inbox or it is not. Dependencies are found by whoever *schedules*: the one thread that holds
+worker where none is awake. A signal can interrupt that anywhere and tear nothing: the operation is
+in the inbox or it is not. Dependencies are found by whoever *schedules*: the one thread that holds
 `_schedule_lock`, which nobody ever waits for. Who cannot have it may go on, for its holder looks
 into the mailboxes (`_inbox`, `_finished`) once more after giving it back.
 
@@ -15,10 +15,10 @@ into the mailboxes (`_inbox`, `_finished`) once more after giving it back.
 running it costs one. The scheduling thread runs a brief operation itself when it comes to it,
 if nothing in flight stands before it.
 
-**A waiting frontend lends its thread.** Instead of going to sleep, it runs what stands at the head of
-the inbox, in program order, as long as that is brief, free and `repeatable`; so an interrupt in
-the middle loses nothing, and the operation runs again. Everything else is left to
-the workers. The stall is the same stall: the frontend enqueues nothing meanwhile.
+**A waiting frontend lends its thread.** Instead of going to sleep, it runs what stands at the head
+of the inbox, in program order, as long as that is brief, free and `repeatable`; so an interrupt in
+the middle loses nothing, and the operation runs again. Everything else is left to the workers. The
+stall is the same stall: the frontend enqueues nothing meanwhile.
 
 **Nobody polls.** A worker with nothing to do blocks on its bell. `_must_call` says that a push has
 to ring one: it is true while no worker is searching for work and one could. An operation that
