@@ -21,7 +21,7 @@ from typing import Any
 from asyncguard.model import AsyncguardError, Confidence, SyncKind
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    import tomllib as tomllib
 else:
     import tomli as tomllib
 
