@@ -13,6 +13,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 def progress_bar(verb: str) -> Iterator[Callable[[int, int], None]]:
     """Give a callback `(done, total)` that moves the bar."""
     columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    # No refreshing thread: the check forks its worker processes.
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, auto_refresh=False
+    ) as progress:
         task = progress.add_task(verb, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+        def advance(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total)
+            if done == total or not done % 16:
+                progress.refresh()
+
+        yield advance

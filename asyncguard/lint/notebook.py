@@ -1,0 +1,97 @@
+"""Jupyter notebooks: `.ipynb` JSON -> one Python source, and its lines back to cells.
+
+The code cells are joined into one module, for they share their names. IPython's magics and shell
+lines become blank statements, so that every other line keeps its place; cells of other languages
+(`%%bash`) are left out. Cells count from 1 over all cells, as ruff counts them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from asyncguard.model import Finding
+
+# Cell magics that run their body as Python; the body of any other is another language.
+_PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "debug"}
+_MAGIC = re.compile(r"^(\s*)(?:[%!?]|\w[\w.]*\?{1,2}\s*$|.*\?{1,2}\s*$)")
+_ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """The joined source, and for each cell of it the line that it starts on and its number."""
+
+    source: str
+    starts: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+    def place(self, finding: Finding) -> Finding:
+        """The finding with its cell, and its lines counted within that cell."""
+        index = bisect.bisect_right(self.starts, finding.line) - 1
+        offset = self.starts[index] - 1
+        return replace(
+            finding,
+            line=finding.line - offset,
+            end_line=finding.end_line - offset,
+            cell=self.numbers[index],
+            fix=None,  # edits are places in a text that does not exist
+        )
+
+
+def read_notebook(data: bytes) -> Notebook | None:
+    """Join the code cells; None where the notebook's language is not Python.
+
+    Raises ValueError if the data is no notebook.
+    """
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+        if not _is_python(content):
+            return None
+        cells = [_code(cell) for cell in content["cells"]]
+    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a Jupyter notebook: {error}") from error
+    lines: list[str] = []
+    starts, numbers = [], []
+    for number, text in enumerate(cells, 1):
+        if text is not None:
+            starts.append(len(lines) + 1)
+            numbers.append(number)
+            lines += _python_lines(text) or [""]
+    return Notebook("\n".join(lines) + "\n", tuple(starts or [1]), tuple(numbers or [1]))
+
+
+def _is_python(content: dict[str, Any]) -> bool:
+    metadata = content.get("metadata", {})
+    language = metadata.get("language_info", {}).get("name") or metadata.get("kernelspec", {}).get(
+        "language", "python"
+    )
+    return str(language).lower() in {"python", "ipython"}
+
+
+def _code(cell: dict[str, Any]) -> str | None:
+    if cell["cell_type"] != "code":
+        return None
+    source = cell["source"]
+    return source if isinstance(source, str) else "".join(source)
+
+
+def _python_lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if first.startswith("%%"):
+        name = first[2:].split()[0] if first[2:].split() else ""
+        if name not in _PYTHON_CELL_MAGICS:
+            return [""] * len(lines)
+    return [_python_line(line) for line in lines]
+
+
+def _python_line(line: str) -> str:
+    assigned = _ASSIGNED_MAGIC.match(line)
+    if assigned:
+        return f"{assigned[1]}None"
+    magic = _MAGIC.match(line)
+    return f"{magic[1]}pass" if magic and not line.lstrip().startswith("#") else line

@@ -1,0 +1,106 @@
+"""Comments that silence findings: `# asyncguard: ignore[ASG102] reason`, `# noqa: ASG102`.
+
+A comment speaks for its whole logical line, so it may stand on any line of a call that is wrapped
+over several. `# asyncguard: ignore-file` speaks for the file.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from asyncguard.model import Finding
+
+_IGNORE = re.compile(
+    r"#\s*asyncguard:\s*ignore(?P<file>-file)?(?:\[(?P<codes>[^\]]*)\])?(?![\w-])", re.IGNORECASE
+)
+_NOQA = re.compile(
+    r"#\s*noqa(?!\w)(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """One comment: what it silences (None: every rule) and on which lines.
+
+    `line`, `column` and `end_column` say where the comment stands, counted from 1.
+    """
+
+    line: int
+    column: int
+    end_column: int
+    first_line: int
+    last_line: int
+    codes: frozenset[str] | None
+    whole_file: bool = False
+    foreign: bool = False  # a noqa without our codes: it may serve another linter
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether the comment silences this finding."""
+        if self.codes is not None and finding.code not in self.codes:
+            return False
+        return self.whole_file or self.first_line <= finding.line <= self.last_line
+
+
+def suppressions(source: str) -> tuple[Suppression, ...]:
+    """The comments of a source text; none where it cannot be tokenized (ASG000 says so)."""
+    if "asyncguard:" not in source.lower() and "noqa" not in source.lower():
+        return ()
+    try:
+        return tuple(_read(source))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return ()
+
+
+def apply(
+    findings: Iterable[Finding], comments: tuple[Suppression, ...]
+) -> tuple[list[Finding], list[Suppression]]:
+    """Split off what is silenced: the findings that stay, and the comments that silenced none."""
+    kept: list[Finding] = []
+    used: set[Suppression] = set()
+    for finding in findings:
+        covering = [comment for comment in comments if comment.covers(finding)]
+        used.update(covering)
+        if not covering:
+            kept.append(finding)
+    return kept, [comment for comment in comments if comment not in used and not comment.foreign]
+
+
+def _read(source: str) -> Iterator[Suppression]:
+    comments: list[tokenize.TokenInfo] = []
+    first = 0  # line on which the present logical line began; 0: between two
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            comments.append(token)
+        elif token.type in (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
+            if token.type == tokenize.NL and first:
+                continue  # a line break within brackets
+            for comment in comments:
+                yield from _parse(comment, first or comment.start[0], token.start[0])
+            comments, first = [], 0
+        elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT):
+            first = token.start[0]
+
+
+def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppression]:
+    line, column = comment.start
+    for match in _IGNORE.finditer(comment.string):
+        start, end = column + match.start() + 1, column + match.end() + 1
+        codes = _codes(match["codes"])
+        yield Suppression(line, start, end, first, last, codes, whole_file=bool(match["file"]))
+    for match in _NOQA.finditer(comment.string):
+        start, end = column + match.start() + 1, column + match.end() + 1
+        codes = _codes(match["codes"])
+        foreign = codes is None or not any(code.startswith("ASG") for code in codes)
+        yield Suppression(line, start, end, first, last, codes, foreign=foreign)
+
+
+def _codes(text: str | None) -> frozenset[str] | None:
+    if text is None:
+        return None
+    return frozenset(code.upper() for code in _CODE.findall(text))
