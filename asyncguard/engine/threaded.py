@@ -8,8 +8,8 @@ one that the array frontend uses. The way of an operation:
 **The frontend only appends.** `submit` puts the operation into the inbox, a deque, and calls a
 worker where none is awake. A signal can interrupt that anywhere and tear nothing: the operation is
 in the inbox or it is not. Dependencies are found by whoever *schedules*: the one thread that holds
-`_schedule_lock`, which nobody ever waits for. Who cannot have it may go on, for its holder looks
-into the mailboxes (`_inbox`, `_finished`) once more after giving it back.
+`_schedule_lock`, which no worker ever waits for. Who cannot have it may go on, for its holder
+looks into the mailboxes (`_inbox`, `_finished`) once more after giving it back.
 
 **Brief operations are not handed over.** Handing one to another thread costs tens of microseconds,
 running it costs one. The scheduling thread runs a brief operation itself when it comes to it,
@@ -125,6 +125,7 @@ class ThreadedEngine(Engine):
         self._flight = Flight()
         self._failures: deque[Failure] = deque()
         self._schedule_lock: Any = threading.RLock()  # typeshed does not know _is_owned
+        self._scheduling = False  # a worker holds the lock; a hint for waiters to keep away
         # The gate guards what pushes and sleeping workers must agree on: all that follows.
         self._gate = threading.RLock()
         self._pushed = self._bytes_in = 0  # counted at the gate
@@ -295,23 +296,26 @@ class ThreadedEngine(Engine):
 
     def _lend_thread(self, goal: Operation | None) -> None:
         """Run what may be run from the head of the inbox until `goal` is done (None: all)."""
-        lock, head = self._schedule_lock, None
-        if lock._is_owned():
+        if self._schedule_lock._is_owned():
             raise EngineError(
-                "a finalizer or signal handler cannot wait: it interrupted the engine"
+                "a finalizer or signal handler interrupted the engine; it cannot wait"
             )
+        if self._scheduling:
+            return  # a worker is at it
+        head = None
         try:
-            if lock.acquire(blocking=False):
+            with self._schedule_lock:  # an interrupt cannot come between taking it and the body
                 while self._inbox and (goal is None or not goal.done):
                     head = self._inbox[0]
                     if not head.done and not self._run_on_loan(head):
                         break
                     self._leave_inbox(head)
         except Exception as error:  # noqa: BLE001 - judged, then raised
-            self._give_back_lock()
             self._judge(head, error)
         finally:
-            self._give_back_lock()
+            if self._inbox or self._finished:
+                with self._gate:
+                    self._wake_someone()
 
     def _run_on_loan(self, operation: Operation) -> bool:
         flight = self._flight
@@ -341,14 +345,6 @@ class ThreadedEngine(Engine):
         failure = head.failure if head is not None else None
         if failure is None or type(failure.error) is not type(error):
             raise error
-
-    def _give_back_lock(self) -> None:
-        # Asking for ownership is exact even where an interrupt came just after acquiring.
-        if self._schedule_lock._is_owned():
-            self._schedule_lock.release()
-            if self._inbox or self._finished:
-                with self._gate:
-                    self._wake_someone()
 
     # ------------------------------------------------------------------------ the workers
 
@@ -469,10 +465,12 @@ class ThreadedEngine(Engine):
     def _schedule(self) -> None:
         """Sort the mailboxes, unless another thread is at it; it will see what is in them."""
         while (self._finished or self._inbox) and self._schedule_lock.acquire(blocking=False):
+            self._scheduling = True
             try:
                 self._sort_finished()
                 self._sort_inbox()
             finally:
+                self._scheduling = False
                 self._schedule_lock.release()
             if self._flight.ready:
                 break

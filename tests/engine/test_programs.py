@@ -240,12 +240,17 @@ lines = st.builds(
 
 
 def play_arrays(np: Any, program: list[Line]) -> list[bytes]:
-    """Run an array program; a line with a result replaces (deletes) the array that it read."""
+    """Run an array program; a line with a result replaces (deletes) the array that it read.
+
+    Results of the engine are contiguous. NumPy keeps the order of its operands in memory, and sums
+    in that order, so there the results are made contiguous.
+    """
+    plain = numpy.ascontiguousarray if np is numpy else lambda x: x
     arrays = [np.array((numpy.arange(16.0) * (n + 1) / 7).reshape(4, 4)) for n in range(4)]
     for line in program:
         result = LINES[line.what](np, arrays[line.x], arrays[line.y], line.number)
         if result is not None:
-            arrays[line.x] = np.sin(result * 1.0)
+            arrays[line.x] = plain(np.sin(result * 1.0))
     return [numpy.array(x).tobytes() for x in arrays]
 
 
