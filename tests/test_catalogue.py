@@ -1,0 +1,247 @@
+"""The shipped catalogue is complete and true to the frameworks; a broken file is named."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from asyncguard import catalogue
+from asyncguard.catalogue import CatalogueError, SyncPoint
+from asyncguard.model import Confidence
+
+POINTS = list(catalogue.load())
+FRAMEWORKS = list(catalogue.load().frameworks.values())
+ROOT = Path(__file__).parent.parent
+
+MINIMAL = """
+schema = 1
+framework = "toy"
+modules = ["toy"]
+checked_version = "1.0"
+asynchronous_cpu = true
+
+[[sync]]
+id = "toy.wait"
+rule = "ASG202"
+kind = "barrier"
+waits_for = "everything"
+url = "https://example.org/wait"
+advice = "Wait once after the loop."
+source = { functions = ["toy.wait"] }
+runtime = { patch = ["toy.wait"] }
+hit = "toy.wait()"
+miss = "toy.weight()"
+"""
+
+
+def load(tmp_path: Path, text: str) -> catalogue.Catalogue:
+    (tmp_path / "toy.toml").write_text(textwrap.dedent(text), encoding="utf-8")
+    return catalogue.load_directory(tmp_path)
+
+
+# ---- the format
+
+
+def test_a_minimal_file_loads(tmp_path: Path) -> None:
+    point = load(tmp_path, MINIMAL)["toy.wait"]
+    assert point.framework == "toy"
+    assert point.source is not None
+    assert point.source.functions == ("toy.wait",)
+    assert point.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize("key", ["url", "advice", "hit", "miss", "rule", "kind", "waits_for"])
+def test_a_missing_key_is_named_with_file_and_entry(tmp_path: Path, key: str) -> None:
+    text = re.sub(rf"^{key} = .*$", "", MINIMAL, flags=re.MULTILINE)
+    with pytest.raises(CatalogueError, match=rf"toy\.toml: sync 'toy\.wait': missing '{key}'"):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('"barrier"', '"nap"', "unknown kind 'nap'"),
+        ('"everything"', '"godot"', "unknown waits_for 'godot'"),
+        ('"ASG202"', '"E501"', "rule 'E501' is no rule code"),
+        ('"https://', '"http://', "url must start with https://"),
+        ('functions = ["toy.wait"]', 'funktions = ["toy.wait"]', "unknown key 'funktions'"),
+        ('functions = ["toy.wait"]', 'operators = ["mask"]', "operators: unknown 'mask'"),
+        ('functions = ["toy.wait"]', 'receiver = "thing"', "receiver: unknown 'thing'"),
+        ('patch = ["toy.wait"]', 'moves = "sideways"', "moves: unknown 'sideways'"),
+        ('patch = ["toy.wait"]', 'value = "you"', "value: unknown 'you'"),
+        ('advice = "', 'confidence = "total"\nadvice = "', "confidence: unknown 'total'"),
+        ('advice = "', 'colour = "red"\nadvice = "', "unknown key 'colour'"),
+        ('runtime = { patch = ["toy.wait"] }\n', "", "say why in 'one_sided'"),
+    ],
+)
+def test_a_bad_entry_is_named_with_file_and_entry(
+    tmp_path: Path, old: str, new: str, complaint: str
+) -> None:
+    with pytest.raises(CatalogueError) as raised:
+        load(tmp_path, MINIMAL.replace(old, new))
+    assert "toy.toml: sync 'toy.wait'" in str(raised.value)
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (MINIMAL.replace("schema = 1", "schema = 99"), "schema is 99; expected 1"),
+        (MINIMAL.replace('modules = ["toy"]', ""), "missing 'modules'"),
+        (MINIMAL.replace("asynchronous_cpu", "asinchronous_cpu"), "asinchronous_cpu"),
+        (MINIMAL.replace("[[sync]]", '[returns]\nthing = ["a"]\n[[sync]]'), "value kind 'thing'"),
+        (MINIMAL.replace("[[sync]]", '[returns]\nhost = "a"\n[[sync]]'), "list of strings"),
+        (MINIMAL.replace("[[sync]]", "[steps]\nhop = 1\n[[sync]]"), "unknown key 'hop'"),
+        ("schema = 1\n[[trigger]]\nprotocol = '__bool__'\nfoo = 1", "trigger '__bool__'"),
+        ("schema = ", "toy.toml"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(CatalogueError) as raised:
+        load(tmp_path, text)
+    assert "toy.toml" in str(raised.value)
+    assert complaint in str(raised.value)
+
+
+def test_an_id_that_is_taken_names_both_files(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text(MINIMAL.replace('"toy"', '"other"'), encoding="utf-8")
+    with pytest.raises(CatalogueError, match=r"toy\.toml.*id is taken in .*other\.toml"):
+        load(tmp_path, MINIMAL)
+
+
+def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CatalogueError, match="reinstall"):
+        catalogue.load_directory(tmp_path)
+
+
+# ---- what ships
+
+
+def test_the_frameworks_of_the_design_ship() -> None:
+    names = {framework.name for framework in FRAMEWORKS}
+    assert {"torch", "mxnet", "cupy", "jax", "tensorflow", "engine", "numpy"} <= names
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.id)
+def test_every_entry_is_complete(point: SyncPoint) -> None:
+    assert re.fullmatch(r"https://[\w.-]+/\S+", point.url)
+    assert point.advice.strip().endswith((".", ")"))
+    assert len(point.advice) < 200, "advice is one or two sentences"
+    for side in (point.source, point.runtime):
+        assert side is None or any(
+            value for name, value in vars(side).items() if name not in ("receiver", "value")
+        ), "a side says what to look for"
+    assert not re.search(r"[^\d.,<>=!]", point.versions)
+    for snippet in (point.hit, point.miss):
+        tree = ast.parse(snippet)
+        assert any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree))
+    assert point.hit != point.miss or point.source is None
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.id)
+def test_a_hit_names_what_its_entry_names(point: SyncPoint) -> None:
+    if point.source is None or point.source.protocols or point.source.operators:
+        pytest.skip("protocols and operators are syntax")
+    tree = ast.parse(point.hit)
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    }
+    names = {name.rpartition(".")[2] for name in point.source.methods + point.source.functions}
+    assert called & names
+
+
+def test_every_kind_of_hook_is_named_once() -> None:
+    """One runtime path belongs to one entry, but for those that tell calls apart."""
+    owners: dict[str, list[SyncPoint]] = {}
+    for point in POINTS:
+        for path in point.runtime.patch if point.runtime else ():
+            owners.setdefault(path, []).append(point)
+    for path, points in owners.items():
+        if len(points) > 1:
+            for point in points:
+                told_apart = point.runtime.moves or (point.source and point.source.operators)
+                assert told_apart, f"{path}: {point.id} is not told from the others"
+
+
+def resolve(path: str) -> object:
+    """The object at a dotted path: the longest importable module, then attributes."""
+    parts = path.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            thing: object = importlib.import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for name in parts[length:]:
+            thing = getattr(thing, name)
+        return thing
+    raise ImportError(path)
+
+
+def stale_paths(framework: str) -> list[str]:
+    """Patch paths of a framework that lead nowhere."""
+    found = catalogue.load().frameworks[framework]
+    paths = [path for point in found.sync if point.runtime for path in point.runtime.patch]
+    paths += found.steps.runtime
+    return [path for path in paths if not leads_somewhere(path)]
+
+
+def leads_somewhere(path: str) -> bool:
+    try:
+        return callable(resolve(path))
+    except (ImportError, AttributeError):
+        return False
+
+
+@pytest.mark.parametrize("framework", ["torch", "mxnet", "cupy", "jax", "tensorflow", "engine"])
+def test_every_patch_path_exists_in_the_real_framework(framework: str) -> None:
+    module = "asyncguard.engine" if framework == "engine" else framework
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{framework} is not installed here")
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "import numpy, warnings; warnings.simplefilter('ignore')\n"
+        "if numpy.lib.NumpyVersion(numpy.__version__) < '2.0.0': numpy.bool = bool\n"
+        "from tests.test_catalogue import stale_paths\n"
+        "print('stale:', stale_paths(sys.argv[1]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, framework, str(ROOT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "stale: []" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here")
+def test_torch_operators_that_depend_on_data_are_all_known() -> None:
+    import torch
+
+    tags = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
+    tagged = set()
+    for name in torch._C._dispatch_get_all_op_names():
+        space, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        if space == "aten" and overload != "out":
+            op = getattr(getattr(torch.ops.aten, base), overload or "default", None)
+            if op is not None and tags & set(op.tags):
+                tagged.add(base)
+    known = {"item", "_local_scalar_dense", "_unique", "_ctc_loss"}
+    for point in catalogue.load().frameworks["torch"].sync:
+        known |= (
+            {op.partition("::")[2].partition(".")[0] for op in point.runtime.dispatch}
+            if point.runtime
+            else set()
+        )
+    # lstsq returns residuals of a shape that depends on the rank; its drivers on CUDA read nothing.
+    assert tagged - known == {"linalg_lstsq"}
