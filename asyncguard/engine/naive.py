@@ -61,18 +61,23 @@ class NaiveEngine(Engine):
             carry_out(operation)
 
     def wait_for_var(self, variable: Variable) -> None:
-        if hooks.listeners:
-            with hooks.sync_point(self, "barrier", "engine.wait_for_var"):
-                pass
+        self._report("engine.wait_for_var")
         if variable.failure is not None:
             variable.failure.throw()
 
-    wait_to_write = wait_for_var
+    def wait_to_write(self, variable: Variable) -> None:
+        self._report("engine.wait_to_write")
+        if variable.failure is not None:
+            variable.failure.throw()
 
     def wait_for_all(self) -> None:
         """Return at once: failures were raised where they happened."""
+        self._report("engine.wait_for_all")
+
+    def _report(self, api: str) -> None:
+        """Report a wait that has nothing to wait for: it is a sync point all the same."""
         if hooks.listeners:
-            with hooks.sync_point(self, "barrier", "engine.wait_for_all"):
+            with hooks.sync_point(self, "barrier", api):
                 pass
 
     def close(self) -> None:

@@ -40,11 +40,11 @@ __all__ = ["ndarray"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def blocker(kind: str, owner: str = "ndarray") -> Callable[[F], F]:
-    """Make a function a sync point of `kind`, called ``engine.<owner>.<its name>``."""
+def blocker(kind: str, owner: str = "ndarray", name: str = "") -> Callable[[F], F]:
+    """Make a function a sync point of `kind`, called ``engine.<owner>.<name>``."""
 
     def decorate(function: F) -> F:
-        api = f"engine.{owner}.{function.__name__}"
+        api = f"engine.{owner}.{name or function.__name__}"
 
         @functools.wraps(function)
         def waiting(*args: Any, **kwargs: Any) -> Any:
@@ -338,7 +338,7 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 
         return compute(take, (self, *names), shape, self.dtype)
 
-    @blocker("shape")
+    @blocker("shape", name="__getitem__.mask")
     def _read_masked(self, key: Any) -> Any:
         host = tuple(k._read() if isinstance(k, ndarray) else k for k in as_tuple(key))
         return from_host(numpy.array(self._read()[host]))
@@ -359,7 +359,10 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         update(setitem, self, (source, *names))
 
     def _window(self, key: Any) -> Any:
-        look = operator.itemgetter((*as_tuple(key), ...))  # "..." keeps a single element an array
+        parts = as_tuple(key)
+        if not any(part is Ellipsis for part in parts):
+            parts = (*parts, ...)  # with it even a single element is an array, not a number
+        look = operator.itemgetter(parts)
         return view(self, look(self._layout.ghost()), look)
 
     def reshape(self, *shape: Any) -> Any:

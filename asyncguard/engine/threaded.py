@@ -181,7 +181,7 @@ class ThreadedEngine(Engine):
             if self._must_call:
                 self._call_worker()
         if self._peak_bytes > self._warn_bytes:
-            self._warn()
+            self._warn(operation)
 
     def _has_room(self, operation: Operation) -> bool:
         if self._current_worker() is not None:
@@ -214,13 +214,15 @@ class ThreadedEngine(Engine):
             self._wake_someone()
         bell.acquire()
 
-    def _warn(self) -> None:
+    def _warn(self, operation: Operation) -> None:
         pending, self._warn_bytes = self.pending_bytes, float("inf")
-        warnings.warn(
+        path, line, _ = operation.site
+        warnings.warn_explicit(
             f"ASG401: {pending:,} bytes of results are pending and nothing waits for them; "
             "wait once per batch, or give the engine a queue_limit",
             UnboundedQueueWarning,
-            stacklevel=6,
+            path,
+            line,
         )
 
     def wait_for_var(self, variable: Variable) -> None:
@@ -297,9 +299,7 @@ class ThreadedEngine(Engine):
     def _lend_thread(self, goal: Operation | None) -> None:
         """Run what may be run from the head of the inbox until `goal` is done (None: all)."""
         if self._schedule_lock._is_owned():
-            raise EngineError(
-                "a finalizer or signal handler interrupted the engine; it cannot wait"
-            )
+            raise EngineError("a handler or finalizer that interrupts a wait cannot wait")
         if self._scheduling:
             return  # a worker is at it
         head = None
