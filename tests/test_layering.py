@@ -22,6 +22,7 @@ LAYERS = [
     {"api"},
     {"demo"},
     {"cli", "pytest_plugin", "flake8_plugin", "lsp"},
+    {"__main__"},
 ]
 LAYER = {part: depth for depth, parts in enumerate(LAYERS) for part in parts}
 FRAMEWORKS = {"torch", "mxnet", "cupy", "jax", "tensorflow", "cupti"}

@@ -52,7 +52,7 @@ def test_a_test_over_its_limit_fails_naming_the_site(pytester: pytest.Pytester) 
     )
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*5 sync points, at most 4 allowed*", "*test_a_test_over*.py:13 torch.Tensor.item x5*"]
+        ["*5 sync points, at most 4 allowed*", "*test_a_test_over*.py:11 torch.Tensor.item x5*"]
     )
 
 

@@ -34,8 +34,8 @@ class Page:
         )
 
     def text(self) -> str:
-        """Everything written so far."""
-        return self._buffer.getvalue()
+        """Everything written so far, without the padding that rich leaves at line ends."""
+        return "".join(f"{line.rstrip()}\n" for line in self._buffer.getvalue().splitlines())
 
     def add(self, renderable: Any) -> None:
         """Write anything that rich renders."""

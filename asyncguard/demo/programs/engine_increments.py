@@ -5,7 +5,6 @@ from asyncguard import engine
 from asyncguard.engine import np
 
 x = np.ones((1, 2))
-engine.waitall()
 
 with asyncguard.Benchmark("a wait each"):
     for _ in range(10_000):

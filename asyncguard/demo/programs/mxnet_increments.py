@@ -6,7 +6,6 @@ import asyncguard
 
 npx.set_np()
 x = np.ones((1, 2))
-npx.waitall()
 
 with asyncguard.Benchmark("a wait each"):
     for _ in range(10_000):
