@@ -21,9 +21,11 @@ from typing import Any
 from asyncguard.model import AsyncguardError, Confidence, SyncKind
 
 if sys.version_info >= (3, 11):
-    import tomllib as tomllib
+    import tomllib as _tomllib
 else:
-    import tomli as tomllib
+    import tomli as _tomllib
+
+tomllib = _tomllib  # for `lint.settings` as well
 
 SCHEMA = 1
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
@@ -35,8 +37,11 @@ VALUE_KINDS = (
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
-# the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`.
-OPERATORS = ("mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write")
+# the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `x[tensor_of_no_dimension]`.
+OPERATORS = (
+    "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
+    "scalar-index",
+)  # fmt: skip
 DECIDERS = ("self", "argument", "result", "none")
 MOVES = ("", "download", "upload")
 
@@ -79,6 +84,7 @@ class Runtime:
     value: str = "self"  # whose device decides: one of DECIDERS ("argument": the first one)
     moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
+    operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
 
 
 @dataclass(frozen=True)
@@ -309,6 +315,7 @@ def _check_words(built: Mapping[str, Any], where: str) -> None:
         _one_of(source.operators, OPERATORS, f"{where}: source: operators")
         _one_of((source.receiver,), VALUE_KINDS, f"{where}: source: receiver")
     if runtime := built.get("runtime"):
+        _one_of(runtime.operators, OPERATORS, f"{where}: runtime: operators")
         _one_of((runtime.value,), DECIDERS, f"{where}: runtime: value")
         _one_of((runtime.moves,), MOVES, f"{where}: runtime: moves")
 

@@ -169,7 +169,11 @@ def test_every_kind_of_hook_is_named_once() -> None:
     for path, points in owners.items():
         if len(points) > 1:
             for point in points:
-                told_apart = point.runtime.moves or (point.source and point.source.operators)
+                told_apart = (
+                    point.runtime.moves
+                    or point.runtime.operators
+                    or (point.source and point.source.operators)
+                )
                 assert told_apart, f"{path}: {point.id} is not told from the others"
 
 
