@@ -167,9 +167,8 @@ class ThreadedEngine(Engine):
 
     def _enqueue(self, operation: Operation) -> None:
         with self._gate:
-            self._inbox.append(operation)
-            for variable in operation.writes:
-                variable.last_write = operation
+            # Counted before it is there: interrupted in between, the count is too high, which
+            # `_balance` corrects, and no limit is ever passed.
             self._pushed = pushed = self._pushed + 1
             if pushed - self._done > self._peak_depth:
                 self._peak_depth = pushed - self._done
@@ -178,6 +177,9 @@ class ThreadedEngine(Engine):
                 pending = self._bytes_in - self._bytes_out
                 if pending > self._peak_bytes:
                     self._peak_bytes = pending
+            self._inbox.append(operation)
+            for variable in operation.writes:
+                variable.last_write = operation
             if self._must_call:
                 self._call_worker()
         if self._peak_bytes > self._warn_bytes:
@@ -206,6 +208,7 @@ class ThreadedEngine(Engine):
 
     def _make_room(self, operation: Operation) -> None:
         self._lend_thread(None)
+        self._balance()
         bell = _closed_bell()
         with self._gate:
             self._room_waiters.append(bell)
@@ -267,8 +270,15 @@ class ThreadedEngine(Engine):
         if self._current_worker() is not None:
             raise EngineError("an operation cannot wait for all operations: it is one of them")
         self._lend_thread(None)
-        while self._inbox or self._flight.operations:
+        while not self._is_over(None):
             self._sleep_until(None)
+        self._balance()
+
+    def _balance(self) -> None:
+        """Correct the counts that an interrupt may have torn, if nothing is pending."""
+        with self._schedule_lock, self._gate:
+            if self._is_over(None):
+                self._done, self._bytes_out = self._pushed, self._bytes_in
 
     def _sleep_until(self, operation: Operation | None) -> None:
         """Block until `operation` is done; None: until nothing is pending, or nearly so."""
@@ -387,7 +397,6 @@ class ThreadedEngine(Engine):
                 self._threads.discard(worker)
                 return False
             self._idle.append(worker)
-            self._balance()
         if not self._something_to_do():
             worker.bell.acquire()
         with self._gate:
@@ -403,13 +412,6 @@ class ThreadedEngine(Engine):
             self._schedule_lock.release()
             return True
         return False
-
-    def _balance(self) -> None:
-        """Correct the counts that an interrupt may have torn; called at the gate."""
-        if self._is_over(None):
-            self._done, self._bytes_out = self._pushed, self._bytes_in
-            self._ring(self._room_waiters)
-            self._ring(self._waiters.pop(None, []))
 
     def _wake_someone(self) -> None:
         if self._must_call:
