@@ -192,10 +192,12 @@ def resolve(path: str) -> object:
 
 
 def stale_paths(framework: str) -> list[str]:
-    """Patch paths of a framework that lead nowhere."""
+    """What the entries of a framework name and the installed framework lacks."""
     found = catalogue.load().frameworks[framework]
     paths = [path for point in found.sync if point.runtime for path in point.runtime.patch]
-    paths += found.steps.runtime
+    paths += [path for point in found.sync if point.source for path in point.source.functions]
+    paths += found.steps.runtime + found.steps.functions + found.steps.contexts
+    paths = [path for path in paths if path.startswith(found.modules)]
     return [path for path in paths if not leads_somewhere(path)]
 
 
@@ -207,7 +209,7 @@ def leads_somewhere(path: str) -> bool:
 
 
 @pytest.mark.parametrize("framework", ["torch", "mxnet", "cupy", "jax", "tensorflow", "engine"])
-def test_every_patch_path_exists_in_the_real_framework(framework: str) -> None:
+def test_what_the_entries_name_exists_in_the_real_framework(framework: str) -> None:
     module = "asyncguard.engine" if framework == "engine" else framework
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{framework} is not installed here")
