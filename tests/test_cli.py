@@ -122,7 +122,6 @@ def test_a_written_baseline_silences_what_it_holds(hot: Path) -> None:
         (["explain", "ASG777"], "ASG777"),
         (["run"], "name a script"),
         (["run", "missing.py"], "missing.py"),
-        (["run", "-m", "no_such_module_here"], "no_such_module_here"),
     ],
 )
 def test_a_wrong_call_exits_2_and_says_why_on_stderr(
