@@ -143,8 +143,9 @@ class Framework:
     steps: Steps
     sync: tuple[SyncPoint, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
-    # Modules of the framework whose own reads are the user's waits even of CPU stand-in values
-    blocking_internals: tuple[str, ...] = ()
+    # Modules of the framework whose own reads are the user's waits, where those of others are not:
+    # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
+    blocking_internals: tuple[str, ...] | None = None  # None: every module's
 
 
 @dataclass(frozen=True)
@@ -249,8 +250,12 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
         aliases=data.get("aliases", {}),
-        blocking_internals=tuple(data.get("blocking_internals", ())),
+        blocking_internals=_names(data.get("blocking_internals")),
     )
+
+
+def _names(value: list[str] | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(value)
 
 
 def _triggers(path: Path, data: dict[str, Any]) -> tuple[Trigger, ...]:

@@ -17,11 +17,14 @@ from asyncguard.catalogue import Framework
 
 STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
 
+Clock = Callable[[], int]
 Undo = Callable[[], None]
 
 
 class Adapter:
     """One framework. Made when the framework is imported and somebody listens."""
+
+    patches = True  # whether the catalogue's attributes are replaced; else `install` does it all
 
     def __init__(self, framework: Framework) -> None:
         self.framework = framework
@@ -50,8 +53,11 @@ class Adapter:
         """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
         return frozenset()
 
-    def install(self) -> Undo | None:
-        """Hook what is no attribute (step callbacks); return what takes it away again."""
+    def install(self, clock: Clock) -> Undo | None:
+        """Hook what is no attribute (callbacks); return what takes it away again.
+
+        `clock` is the clock, in ns, of the session or limit that came first.
+        """
         return None
 
     def version(self) -> str:

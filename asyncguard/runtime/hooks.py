@@ -1,7 +1,7 @@
 """The functions that stand in the place of blocking APIs while somebody listens.
 
 A hook asks its `Probe`s whether this call is a sync point, looks up the site, times the original
-and reports. Inside a sync point (`state.depth`) everything passes straight through, so that a
+and reports. Inside a sync point (`doing.waiting`) everything passes straight through, so that a
 `print` which calls `tolist` counts once. Whatever fails in here is logged once and switches the
 hook off; the original is always called, and its exceptions leave without a trace of us.
 
@@ -10,6 +10,7 @@ The two hooks repeat each other and inline what could be functions: they run at 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sites import Blocker
 
@@ -35,6 +37,8 @@ def make(original: Function, name: str, probes: Sequence[Probe]) -> Function:
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
     hook = _late_hook(original, name, judge, late) if late else _hook(original, name, judge)
+    if name.endswith(".__getitem__"):
+        hook = _subscript_hook(original, hook)
     return disguise(hook, original)
 
 
@@ -57,19 +61,24 @@ def _hook(original: Function, name: str, judge: Judge) -> Function:
         nonlocal alive
         inside = False
         site = None
+        doing = state.doing
         try:
-            if state.depth or not hub.active or not alive:
+            if doing.waiting or not hub.active or not alive:
                 return original(*args, **kwargs)
             try:
                 blocker = judge(args, kwargs)
                 if blocker is not None:
-                    site = blocker.site(_getframe().f_back)
+                    frame = _getframe().f_back
+                    try:
+                        site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
+                    except (KeyError, AttributeError):
+                        site = blocker.site(frame)
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)
                         sink = hub.sink
                         inside = True
-                        state.depth = 1
+                        doing.waiting = True
                         began = sink.begin()
             except SyncLimitExceeded:
                 raise
@@ -84,11 +93,11 @@ def _hook(original: Function, name: str, judge: Judge) -> Function:
                     alive = False
                     hub.fail(name, error)
             if inside:
-                state.depth = 0
+                doing.waiting = False
             return result
         except BaseException as error:
             if inside:
-                state.depth = 0
+                doing.waiting = False
             _forget_this_frame(error)
             raise
 
@@ -103,8 +112,9 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
         nonlocal alive
         inside = False
         blocker = None
+        doing = state.doing
         try:
-            if state.depth or not hub.active or not alive:
+            if doing.waiting or not hub.active or not alive:
                 return original(*args, **kwargs)
             try:
                 candidates = [probe for probe in late if probe.applies(args, kwargs)]
@@ -112,7 +122,7 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                 if blocker is not None or candidates:
                     sink = hub.sink
                     inside = True
-                    state.depth = 1
+                    doing.waiting = True
                     began = sink.begin()
             except Exception as error:  # noqa: BLE001
                 alive = False
@@ -134,30 +144,44 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     alive = False
                     hub.fail(name, error)
             if inside:
-                state.depth = 0
+                doing.waiting = False
             return result
         except BaseException as error:
             if inside:
-                state.depth = 0
+                doing.waiting = False
             _forget_this_frame(error)
             raise
 
     return hook
 
 
+def _subscript_hook(original: Function, hook: Function) -> Function:
+    """In front of another hook: programs index often, and plain indices never wait."""
+
+    def getitem(self: Any, index: Any) -> Any:
+        try:
+            return original(self, index) if is_plain(index) else hook(self, index)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+
+    return getitem
+
+
 def step_hook(original: Function) -> Function:
     """A replacement for an optimizer's `step`, which marks the end of a step."""
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        outermost = not state.stepping
-        state.stepping = True
+        doing = state.doing
+        outermost = not doing.stepping
+        doing.stepping = True
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
             raise
         finally:
-            state.stepping = not outermost
+            doing.stepping = not outermost
         if outermost:
             hub.mark(args[0] if args else None)
         return result
@@ -167,7 +191,11 @@ def step_hook(original: Function) -> Function:
 
 def disguise(hook: Function, original: Function) -> Function:
     """Let the hook look like what it replaces, to people and to tracing compilers."""
-    functools.update_wrapper(hook, original, updated=())
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        with contextlib.suppress(AttributeError, TypeError):  # C functions may lack or bend some
+            setattr(hook, name, getattr(original, name))
+    vars(hook).update(getattr(original, "__dict__", {}))  # marks such as torch's `step.hooked`
+    hook.__wrapped__ = original  # type: ignore[attr-defined]
     # torch.compile traces the function that this attribute names in our stead.
     hook._torchdynamo_inline = original  # type: ignore[attr-defined]
     return hook

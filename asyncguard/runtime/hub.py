@@ -26,6 +26,15 @@ class Sink(Protocol):
     def end(self, site: Site, began: Any) -> None:
         """Called right after the wait."""
 
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A framework that keeps time itself reports a wait."""
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """A wait left the device without work; reported once that is over."""
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        """Something for the timeline: an operation was enqueued or ran."""
+
 
 class Marked(Protocol):
     """Who wants to know where steps end."""
@@ -34,18 +43,8 @@ class Marked(Protocol):
         """A step ended: `source` is the optimizer, None where the user said so."""
 
 
-class _Nobody:
-    """The sink of a hook that only limits look at."""
-
-    def begin(self) -> Any:
-        return None
-
-    def end(self, site: Site, began: Any) -> None:
-        pass
-
-
 class _Several:
-    """Several sessions at once: each measures on its own clock."""
+    """Any number of sessions at once but one: each measures on its own clock."""
 
     def __init__(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
@@ -57,12 +56,34 @@ class _Several:
         for sink, start in zip(self._sinks, began, strict=True):
             sink.end(site, start)
 
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        for sink in self._sinks:
+            sink.waited(site, begin, end)
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        for sink in self._sinks:
+            sink.idled(site, begin, end)
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        for sink in self._sinks:
+            sink.event(kind, name, begin, end, thread)
+
+
+class Doing:
+    """What one thread is doing."""
+
+    __slots__ = ("stepping", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting = False  # inside a sync point, where nested ones do not count
+        self.stepping = False  # inside an optimizer's step, which may call another one's
+
 
 class ThreadState(threading.local):
-    """What a thread is doing."""
+    """`state.doing` is the calling thread's own."""
 
-    depth = 0  # 1 inside a sync point, where nested ones do not count
-    stepping = False  # inside an optimizer's step, which may call another one's
+    def __init__(self) -> None:
+        self.doing = Doing()
 
 
 class Hub:
@@ -71,7 +92,7 @@ class Hub:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.active = False
-        self.sink: Sink = _Nobody()
+        self.sink: Sink = _Several(())
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self._marked: tuple[Marked, ...] = ()
@@ -116,7 +137,7 @@ class Hub:
 
     def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
-        self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks) if sinks else _Nobody()
+        self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks)
         self.active = bool(sinks or self.scope)
 
     def _forked(self) -> None:

@@ -9,40 +9,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-NOTHING: frozenset[str] = frozenset()
 _PLAIN = frozenset({int, type(None), type(Ellipsis), bool, str})
 
 Test = Callable[[Any], bool]
 
 
-def operators(args: tuple[Any, ...], on_device: Test, is_mask: Test) -> frozenset[str]:
-    """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) belong to.
-
-    Integers, None, Ellipsis and slices of integers never wait, and are told apart at once.
-    """
-    index = args[1]
+def is_plain(index: Any) -> bool:
+    """Whether an index is made of integers, slices of integers, None and Ellipsis: never a wait."""
     kind = type(index)
-    if len(args) == 2 and (kind in _PLAIN or (kind is slice and not _bounds(index))):
-        return NOTHING
-    parts = index if kind is tuple else (index,)
+    if kind in _PLAIN:
+        return True
+    if kind is slice:
+        return (
+            type(index.start) in _PLAIN
+            and type(index.stop) in _PLAIN
+            and type(index.step) in _PLAIN
+        )
+    if kind is tuple:
+        return all(map(is_plain, index))
+    return False
+
+
+def operators(args: tuple[Any, ...], on_device: Test, is_mask: Test) -> frozenset[str]:
+    """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) are of."""
+    index = args[1]
+    parts = index if isinstance(index, tuple) else (index,)
     found = {sort for part in parts for sort in _sorts(part, args, on_device, is_mask)}
     if len(args) > 2 and _is_host_array(args[2], on_device):
         found.add("host-write")
     return frozenset(found)
 
 
-def _bounds(part: slice) -> list[Any]:
-    """The bounds that are no plain numbers."""
-    limits = (part.start, part.stop, part.step)
-    return [limit for limit in limits if type(limit) not in _PLAIN]
-
-
 def _sorts(part: Any, args: tuple[Any, ...], on_device: Test, is_mask: Test) -> Iterator[str]:
-    if type(part) in _PLAIN:
+    if is_plain(part):
         return
     writes = len(args) > 2
     if isinstance(part, slice):
-        if any(on_device(bound) for bound in _bounds(part)):
+        if on_device(part.start) or on_device(part.stop) or on_device(part.step):
             yield "slice-bound"
     elif not on_device(part):
         if hasattr(part, "__len__"):

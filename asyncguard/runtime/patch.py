@@ -7,7 +7,6 @@ frameworks. An adapter hands it the replacements and calls `restore` when the la
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +21,18 @@ class Place:
     owner: Any
     name: str
 
+    @property
+    def key(self) -> tuple[int, str]:
+        """What tells places apart: the owner itself, not what it compares equal to."""
+        return id(self.owner), self.name
+
     def raw(self) -> Any:
         """What the owner's own namespace holds, descriptors unbound; MISSING where inherited."""
         return vars(self.owner).get(self.name, MISSING)
 
     def effective(self) -> Any:
         """What the attribute is, its own or inherited, descriptors unbound; MISSING if nowhere."""
-        for owner in getattr(self.owner, "__mro__", (self.owner,)):
+        for owner in self.owner.__mro__ if isinstance(self.owner, type) else (self.owner,):
             if self.name in vars(owner):
                 return vars(owner)[self.name]
         return MISSING
@@ -78,11 +82,11 @@ class Patcher:
         """Put `new` in place. Raises TypeError where the owner is an immutable C type."""
         old = place.raw()
         setattr(place.owner, place.name, new)
-        self._undo[id(place.owner), place.name] = (place, old, new)
+        self._undo[place.key] = (place, old, new)
 
     def holds(self, place: Place) -> bool:
         """Whether this patcher has replaced the attribute."""
-        return (id(place.owner), place.name) in self._undo
+        return place.key in self._undo
 
     def restore(self) -> None:
         """Put every old object back; where it had been inherited, delete ours.
@@ -97,8 +101,3 @@ class Patcher:
                 delattr(place.owner, place.name)
             else:
                 setattr(place.owner, place.name, old)
-
-
-def copies(original: Any, name: str, modules: list[types.ModuleType]) -> list[Place]:
-    """The modules that hold `original` under `name` too, as `from m import name` leaves it."""
-    return [Place(m, name) for m in modules if vars(m).get(name) is original]

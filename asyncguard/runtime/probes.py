@@ -92,14 +92,16 @@ class Probe:
         blocker = self._blockers.get(device)
         if blocker is None:
             framework = self._adapter.framework
+            internals = framework.blocking_internals
             stand_in = device == STAND_IN
+            inside_counts = internals is None or not (stand_in or framework.asynchronous_cpu)
             made = Blocker(
                 self._point,
                 device,
                 stand_in=stand_in,
-                users_only=stand_in or self._writes_from_host,
+                users_only=self._writes_from_host or not inside_counts,
                 on_accelerator=not stand_in and not framework.asynchronous_cpu,
-                internals=framework.blocking_internals,
+                internals=internals or (),
             )
             blocker = self._blockers.setdefault(device, made)
         return blocker

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import linecache
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import asyncguard
 from asyncguard.model import SiteStats, TimelineEvent, TraceRecord
-from asyncguard.runtime.recorder import Cell, Reading
+from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
 
 STAND_IN_NOTE = (
@@ -23,8 +25,12 @@ def to_record(
     """The record, its sites sorted by stall, what cost most first."""
     rows = sorted(reading.cells, key=lambda row: -row[2].stall)
     index = {(site, thread): at for at, (site, thread, _) in enumerate(rows)}
+    idle = dict(reading.idle)  # a site's is told once, with the thread that waited longest
     return TraceRecord(
-        sites=tuple(_site(site, thread, cell, reading.steps, root) for site, thread, cell in rows),
+        sites=tuple(
+            _site(site, thread, cell, reading.steps, root, idle.pop(site, None))
+            for site, thread, cell in rows
+        ),
         step_count=reading.steps,
         duration_ns=reading.duration,
         steady_steps=reading.steady_steps,
@@ -39,7 +45,9 @@ def to_record(
     )
 
 
-def _site(site: Site, thread: str, cell: Cell, steps: int, root: str) -> SiteStats:
+def _site(
+    site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None
+) -> SiteStats:
     blocker = site.blocker
     return SiteStats(
         path=relative(site.path, root),
@@ -50,6 +58,7 @@ def _site(site: Site, thread: str, cell: Cell, steps: int, root: str) -> SiteSta
         kind=blocker.point.kind,
         count=cell.count,
         cpu_stall_ns=cell.stall,
+        gpu_stall_ns=idle,
         source=linecache.getline(site.path, site.line).strip(),
         device=blocker.device,
         first_step=cell.first if steps else None,
@@ -86,24 +95,43 @@ def _notes(reading: Reading) -> tuple[str, ...]:
 
 
 def _timeline(reading: Reading, index: Mapping[tuple[Site, str], int]) -> tuple[TimelineEvent, ...]:
-    """Waits and steps as events, in order; nothing where no timeline was asked for."""
+    """The newest events and steps, in order; nothing where no timeline was asked for."""
     if not reading.keeps_timeline:
         return ()
     start, newest = reading.start, reading.steps
-    waits = [
-        TimelineEvent(
-            kind="wait",
-            name=span.site.blocker.point.id,
-            begin_ns=span.begin - start,
-            end_ns=span.end - start,
-            thread=span.thread,
-            site=index.get((span.site, span.thread)),
-        )
-        for span in reading.spans
-    ]
     pairs = list(zip(reading.boundaries, reading.boundaries[1:], strict=False))
+    first = newest - len(pairs)
     steps = [
-        TimelineEvent("step", f"step {newest - len(pairs) + at}", begin - start, end - start)
+        TimelineEvent("step", f"step {first + at}", begin - start, end - start)
         for at, (begin, end) in enumerate(pairs)
     ]
-    return tuple(sorted(waits + steps, key=lambda event: (event.begin_ns, -event.end_ns)))
+    events = [_event(span, index, start) for span in reading.spans]
+    ordered = sorted(steps + events, key=lambda event: (event.begin_ns, -event.end_ns))
+    return tuple(_with_causes(ordered))
+
+
+def _event(span: Span, index: Mapping[tuple[Site, str], int], start: int) -> TimelineEvent:
+    at = None
+    if span.site is not None:
+        at = next((n for (site, _), n in index.items() if site is span.site), None)
+        at = index.get((span.site, span.thread), at)
+    return TimelineEvent(
+        kind=span.kind,
+        name=span.site.blocker.point.id if span.site is not None else span.name,
+        begin_ns=span.begin - start,
+        end_ns=span.end - start,
+        thread=span.thread,
+        site=at,
+    )
+
+
+def _with_causes(events: list[TimelineEvent]) -> Iterator[TimelineEvent]:
+    """Point each idle span to the newest wait at its site that had begun before its end."""
+    waits: dict[int | None, list[tuple[int, int]]] = {}
+    for at, event in enumerate(events):
+        if event.kind == "wait":
+            waits.setdefault(event.site, []).append((event.begin_ns, at))
+    for event in events:
+        begun = waits.get(event.site, []) if event.kind == "idle" else []
+        newest = bisect.bisect_left(begun, (event.end_ns, 0)) - 1
+        yield replace(event, cause=begun[newest][1]) if newest >= 0 else event

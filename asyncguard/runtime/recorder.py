@@ -28,7 +28,7 @@ class Cell:
     """What happened at one site in one thread."""
 
     __slots__ = (
-        "buckets", "count", "first", "longest", "pending", "pending_stall", "stall", "steady",
+        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "steady",
         "steady_stall", "step",
     )  # fmt: skip
 
@@ -38,18 +38,17 @@ class Cell:
         self.longest = 0
         self.buckets = [0] * BUCKETS
         self.first = step
-        self.step = step  # the newest step that waited here ...
-        self.pending = 0  # ... how often, not yet known to be of a complete step ...
-        self.pending_stall = 0  # ... and how long
-        self.steady = 0
+        self.step = step  # the newest step that waited here; what `count` and `stall` were ...
+        self.base = self.base_stall = 0  # ... when it began
+        self.steady = 0  # of `count` and `stall`, what fell into complete steps past the warm-up
         self.steady_stall = 0
 
     def settle(self, warmup: int) -> None:
         """The newest step is complete: keep its figures if it is past the warm-up."""
         if self.step >= warmup:
-            self.steady += self.pending
-            self.steady_stall += self.pending_stall
-        self.pending = self.pending_stall = 0
+            self.steady += self.count - self.base
+            self.steady_stall += self.stall - self.base_stall
+        self.base, self.base_stall = self.count, self.stall
 
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
@@ -60,39 +59,43 @@ class Cell:
         return copy
 
     def add(self, other: Cell) -> None:
-        """Take in another cell of the same site, whose thread appends no more."""
+        """Take in another cell of the same site; the older of the two has to be settled."""
         self.count += other.count
         self.stall += other.stall
         self.longest = max(self.longest, other.longest)
-        self.buckets = [
-            mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)
-        ]
+        pairs = zip(self.buckets, other.buckets, strict=True)
+        self.buckets = [mine + theirs for mine, theirs in pairs]
         self.first = min(self.first, other.first)
-        if other.step > self.step:
-            self.step, self.pending, self.pending_stall = other.step, 0, 0
-        if other.step == self.step:
-            self.pending += other.pending
-            self.pending_stall += other.pending_stall
+        self.step = max(self.step, other.step)
+        self.base += other.base
+        self.base_stall += other.base_stall
         self.steady += other.steady
         self.steady_stall += other.steady_stall
 
+    def restart(self) -> None:
+        """Let everything so far belong to step 0."""
+        self.first = self.step = self.base = self.base_stall = 0
+        self.steady = self.steady_stall = 0
+
 
 class Span(NamedTuple):
-    """One wait of the timeline, on the recorder's clock."""
+    """One event of the timeline, on the recorder's clock."""
 
-    site: Site
+    kind: str
+    site: Site | None
+    name: str
     thread: str
     begin: int
     end: int
 
 
 class Table:
-    """The cells of one thread, and its totals with and without stand-in devices."""
+    """The cells of one thread, and how often it has waited."""
 
     def __init__(self, name: str, thread: threading.Thread | None) -> None:
         self.name = name
         self.cells: dict[Site, Cell] = {}
-        self.counts = [0, 0]  # [device values, stand-ins]
+        self.count = 0
         self._thread = weakref.ref(thread) if thread is not None else None
 
     def is_alive(self) -> bool:
@@ -106,6 +109,7 @@ class Reading:
     """The recorder's state at one moment; times in ns of its clock, from its start."""
 
     cells: tuple[tuple[Site, str, Cell], ...]  # site, thread name, figures
+    idle: dict[Site, int]  # device idle time by site, where it was measured
     steps: int
     steady_steps: int
     steady_duration: int
@@ -149,10 +153,11 @@ class Recorder:
         self._lock = threading.Lock()
         self._local = _Thread()
         self._tables: list[Table] = []
+        self._idle: dict[Site, int] = {}
         self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
-        self._step_counts: deque[tuple[int, int]] = deque(maxlen=STEP_WINDOW)
-        self._counted = (0, 0)
+        self._step_counts: deque[int] = deque(maxlen=STEP_WINDOW)
+        self._counted = 0
         self._step = 0
         self._started = self._warm = self._last = self._stopped = 0
         self._running = False
@@ -170,7 +175,10 @@ class Recorder:
 
     def end(self, site: Site, began: int) -> None:
         """A wait that began at `began` is over."""
-        now = self._clock()
+        self.waited(site, began, self._clock())
+
+    def waited(self, site: Site, began: int, now: int) -> None:
+        """A wait lasted from `began` to `now`."""
         stall = now - began
         table = self._local.table or self._new_table()
         cell = table.cells.get(site)
@@ -183,15 +191,25 @@ class Recorder:
             cell.settle(self._warmup)
             cell.step = step
         cell.count += 1
-        cell.pending += 1
         cell.stall += stall
-        cell.pending_stall += stall
         cell.buckets[stall.bit_length()] += 1
         if stall > cell.longest:
             cell.longest = stall
-        table.counts[site.blocker.stand_in] += 1
+        table.count += 1
         if self._spans is not None:
-            self._spans.append(Span(site, table.name, began, now))
+            self._spans.append(Span("wait", site, "", table.name, began, now))
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """A wait at `site` left the device idle from `begin` to `end`."""
+        with self._lock:
+            self._idle[site] = self._idle.get(site, 0) + end - begin
+        if self._spans is not None and end > begin:
+            self._spans.append(Span("idle", site, "", "", begin, end))
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        """Something for the timeline, which is no wait."""
+        if self._spans is not None:
+            self._spans.append(Span(kind, None, name, thread, begin, end))
 
     def mark(self, source: object | None) -> None:
         """A step ended, if `source` is who sets the pace."""
@@ -206,32 +224,27 @@ class Recorder:
     def read(self) -> Reading:
         """Add up what all threads have appended; safe while they go on."""
         with self._lock:
-            kept = self._stand_ins_count()
-            window = list(self._step_counts)[-max(self._step - self._warmup, 0) :]
+            stand_in = self._stand_ins_count()
+            steady = max(self._step - self._warmup, 0)
             return Reading(
-                cells=tuple(self._cells(kept)),
+                cells=tuple(self._cells()),
+                idle=dict(self._idle),
                 steps=self._step,
-                steady_steps=max(self._step - self._warmup, 0),
-                steady_duration=max(self._last - self._warm, 0) if self._is_warm() else 0,
-                step_syncs=tuple(on + (off if kept else 0) for on, off in window)
-                if self._step > self._warmup
-                else (),
+                steady_steps=steady,
+                steady_duration=self._last - self._warm if steady else 0,
+                step_syncs=tuple(self._step_counts)[-steady:] if steady else (),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
-                stand_in=kept,
+                stand_in=stand_in,
                 keeps_timeline=self._spans is not None,
                 spans=tuple(self._spans or ()),
                 boundaries=tuple(self._boundaries),
                 start=self._started,
             )
 
-    def _cells(self, stand_ins: bool) -> Iterator[tuple[Site, str, Cell]]:
+    def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
-                if stand_ins or not site.blocker.stand_in:
-                    yield site, table.name, cell.settled(self._step, self._warmup)
-
-    def _is_warm(self) -> bool:
-        return self._step > self._warmup
+                yield site, table.name, cell.settled(self._step, self._warmup)
 
     def _boundary(self) -> None:
         now = self._clock()
@@ -240,26 +253,22 @@ class Recorder:
         self._boundaries.append(now)
         if self._step == self._warmup:
             self._warm = now
-        counts = self._totals()
-        self._step_counts.append((counts[0] - self._counted[0], counts[1] - self._counted[1]))
-        self._counted = counts
+        count = self._count()
+        self._step_counts.append(count - self._counted)
+        self._counted = count
 
-    def _totals(self) -> tuple[int, int]:
-        return (
-            sum(table.counts[0] for table in self._tables),
-            sum(table.counts[1] for table in self._tables),
-        )
+    def _count(self) -> int:
+        return sum(table.count for table in self._tables)
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""
         self._step = 0
         self._warm = self._last = self._started
         self._step_counts.clear()
-        self._counted = (0, 0)
+        self._counted = 0
         for table in self._tables:
             for cell in list(table.cells.values()):
-                cell.first = cell.step = cell.steady = cell.steady_stall = 0
-                cell.pending, cell.pending_stall = cell.count, cell.stall
+                cell.restart()
 
     def _new_cell(self, table: Table, site: Site) -> Cell | None:
         """A cell for a site that this session wants to know of."""
@@ -267,16 +276,26 @@ class Recorder:
         if self._frameworks is not None and point.framework not in self._frameworks:
             return None
         if site.blocker.on_accelerator and self._stand_ins is None:
-            self._stand_ins = False
+            self._drop_stand_ins()
         if site.blocker.stand_in and not self._stand_ins_count():
             return None
         cell = table.cells[site] = Cell(self._step)
         return cell
 
     def _stand_ins_count(self) -> bool:
+        """Whether reads of CPU values count as reads of device values."""
         if self._stand_ins is None and self._in_use():
-            self._stand_ins = False
+            self._drop_stand_ins()
         return self._stand_ins is not False
+
+    def _drop_stand_ins(self) -> None:
+        """An accelerator is in use: CPU values never stood in. The step counts start anew."""
+        self._stand_ins = False
+        for table in self._tables:
+            for site in [site for site in table.cells if site.blocker.stand_in]:
+                table.count -= table.cells.pop(site).count
+        self._step_counts.clear()
+        self._counted = self._count()
 
     def _new_table(self) -> Table:
         thread = threading.current_thread()
@@ -296,11 +315,5 @@ class Recorder:
             for site, cell in table.cells.items():
                 cell = cell.settled(self._step, self._warmup)
                 total.cells.setdefault(site, Cell(cell.first)).add(cell)
-            total.counts = [
-                mine + theirs for mine, theirs in zip(total.counts, table.counts, strict=True)
-            ]
+            total.count += table.count
         self._tables = [total, *(table for table in self._tables if table not in ended)]
-
-
-def _sums(left: list[int], right: list[int]) -> list[int]:
-    return [mine + theirs for mine, theirs in zip(left, right, strict=True)]

@@ -12,15 +12,17 @@ import importlib.metadata
 import os
 import pkgutil
 import sys
+import time
 import types
-from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from asyncguard import catalogue
-from asyncguard.catalogue import Framework, SyncPoint
+from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import adapters, hooks, patch, versions, watch
-from asyncguard.runtime.adapter import Adapter, Undo
+from asyncguard.runtime.adapter import Adapter, Clock, Undo
 from asyncguard.runtime.frames import Rank
 from asyncguard.runtime.hub import hub, log
 from asyncguard.runtime.probes import Probe
@@ -29,95 +31,132 @@ from asyncguard.runtime.sites import ranks
 ENTRY_POINTS = "asyncguard.adapters"
 
 
+@dataclass(frozen=True)
+class Hook:
+    """One attribute, what it is, and what takes its place."""
+
+    place: patch.Place
+    raw: Any
+    hook: Any
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything to be replaced with the modules that were loaded when it was made."""
+
+    loaded: int  # how many modules that was
+    hooks: tuple[Hook, ...]
+    missing: frozenset[str]  # modules with something to hook that nobody has imported yet
+    users: tuple[types.ModuleType, ...]  # modules of the user's own, which may hold copies
+
+    def copies(self) -> Iterator[Hook]:
+        """The module functions that the user's modules have taken with `from m import f`."""
+        functions = [h for h in self.hooks if isinstance(h.place.owner, types.ModuleType)]
+        for module in self.users:
+            names = vars(module)
+            for hook in functions:
+                now = names.get(hook.place.name)
+                if now is not None and (now is hook.raw or now is hook.hook):
+                    yield Hook(patch.Place(module, hook.place.name), hook.raw, hook.hook)
+
+
 class Installation:
-    """One framework's hooks. Prepared once, put in place and taken away as often as needed."""
+    """One framework's hooks. Planned once, put in place and taken away as often as needed."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self._patcher = patch.Patcher()
-        self._hooks: dict[tuple[int, str], tuple[Any, Any]] = {}  # (owner, name) -> (raw, hook)
+        self._made: dict[tuple[int, str], Hook] = {}  # (owner, name) -> the hook made for it
+        self._plan = Plan(0, (), frozenset(), ())
         self._undo: Undo | None = None
         for name in adapter.framework.modules:
             directory = _directory(sys.modules.get(name))
             if directory:
                 ranks.add_framework(directory)
 
-    def install(self) -> None:
+    def install(self, clock: Clock) -> None:
         """Put all hooks in place whose modules are loaded."""
-        self._undo = self.adapter.install()
+        self._undo = self.adapter.install(clock)
         self.complete()
 
     def complete(self) -> None:
         """Put in place what is not yet: a module of the framework may have been imported since."""
-        modules = self._modules()
-        for path, points in self._points().items():
-            self._replace(path, points, modules)
-        for path in self.adapter.framework.steps.runtime:
-            self._replace(path, [], modules)
+        plan = self.plan()
+        for hook in (*plan.hooks, *plan.copies()):
+            if hook.place.effective() is hook.raw and not self._patcher.holds(hook.place):
+                try:
+                    self._patcher.replace(hook.place, hook.hook)
+                except (TypeError, AttributeError) as error:
+                    log.warning("%s cannot be hooked: %s", hook.place, error)
 
     def uninstall(self) -> None:
-        """Put every attribute back."""
+        """Put every attribute back, also where user code has taken a hook for the function."""
         self._patcher.restore()
+        for copy in self.plan().copies():
+            if copy.place.raw() is copy.hook:
+                setattr(copy.place.owner, copy.place.name, copy.raw)
         if self._undo is not None:
             self._undo()
             self._undo = None
 
-    def missing_modules(self) -> frozenset[str]:
-        """Modules with something to hook that nobody has imported yet."""
-        paths = (*self._points(), *self.adapter.framework.steps.runtime)
-        found = (patch.find(path) for path in paths)
-        return frozenset(place.module for place in found if isinstance(place, patch.NotLoaded))
+    def plan(self) -> Plan:
+        """What to replace; made anew when modules have been imported since the last time."""
+        if self._plan.loaded != len(sys.modules):
+            found = {path: patch.find(path) for path in self._points()}
+            missing = {at.module for at in found.values() if isinstance(at, patch.NotLoaded)}
+            hooks = [hook for path in found for hook in self._hooks_of(path)]
+            users = tuple(module for module in _modules() if _is_users(module))
+            self._plan = Plan(len(sys.modules), tuple(hooks), frozenset(missing), users)
+        return self._plan
 
     def _points(self) -> dict[str, list[SyncPoint]]:
-        """Attribute path -> the entries that concern it, in the catalogue's order."""
+        """Attribute path -> its catalogue entries in their order; none for what marks a step."""
+        if not self.adapter.patches:
+            return {}
         version = self.adapter.version()
-        result: dict[str, list[SyncPoint]] = defaultdict(list)
+        result: dict[str, list[SyncPoint]] = {}
         for point in self.adapter.framework.sync:
             if point.runtime is not None and versions.matches(version, point.versions):
                 for path in point.runtime.patch:
-                    result[path].append(point)
-        return result
+                    result.setdefault(path, []).append(point)
+        return {**result, **{path: [] for path in self.adapter.framework.steps.runtime}}
 
-    def _replace(self, path: str, points: list[SyncPoint], modules: list[Any]) -> None:
+    def _hooks_of(self, path: str) -> Iterator[Hook]:
+        """The hook of one path, and of the copies that other modules hold of a function."""
         place = patch.find(path)
         if isinstance(place, patch.NotLoaded):
             return
-        raw = place.effective()
-        if raw is patch.MISSING or self._patcher.holds(place):
+        held = self._patcher.holds(place)
+        raw = self._made[place.key].raw if held else place.effective()
+        if raw is patch.MISSING:
             return
-        hook = self._hook(path, place, raw, points)
-        try:
-            self._patcher.replace(place, hook)
-        except (TypeError, AttributeError) as error:
-            log.warning("%s cannot be hooked: %s", path, error)
-            return
+        made = self._hook(path, place, raw)
+        yield made
         if isinstance(place.owner, types.ModuleType):
-            for copy in patch.copies(raw, place.name, modules):
-                self._patcher.replace(copy, hook)
+            own = self.adapter.framework.modules
+            for module in _modules():
+                if module.__name__.partition(".")[0] in own and module is not place.owner:
+                    copy = patch.Place(module, place.name)
+                    if copy.raw() is raw or copy.raw() is made.hook:
+                        yield Hook(copy, raw, made.hook)
 
-    def _hook(self, path: str, place: patch.Place, raw: Any, points: list[SyncPoint]) -> Any:
-        key = (id(place.owner), place.name)
-        known = self._hooks.get(key)
-        if known is None or known[0] is not raw:
-            known = self._hooks[key] = (raw, self._make_hook(path, place, raw, points))
-        return known[1]
+    def _hook(self, path: str, place: patch.Place, raw: Any) -> Hook:
+        known = self._made.get(place.key)
+        if known is None or known.raw is not raw:
+            known = self._made[place.key] = Hook(place, raw, self._make(path, place, raw))
+        return known
 
-    def _make_hook(self, path: str, place: patch.Place, raw: Any, points: list[SyncPoint]) -> Any:
-        method = isinstance(place.owner, type) and not isinstance(raw, staticmethod)
+    def _make(self, path: str, place: patch.Place, raw: Any) -> Any:
+        points = self._points()[path]
         if not points:
             return patch.rewrap(raw, hooks.step_hook)
+        method = isinstance(place.owner, type) and not isinstance(raw, staticmethod)
         probes = [Probe(point, self.adapter, method) for point in points]
         return patch.rewrap(raw, lambda function: hooks.make(function, path, probes))
 
-    def _modules(self) -> list[types.ModuleType]:
-        """Where copies of module functions may be: the framework itself and the user's code."""
-        own = tuple(self.adapter.framework.modules)
-        return [
-            module
-            for name, module in list(sys.modules.items())
-            if isinstance(module, types.ModuleType)
-            and (name.partition(".")[0] in own or _is_users(module))
-        ]
+
+def _modules() -> Iterator[types.ModuleType]:
+    return (module for module in list(sys.modules.values()) if isinstance(module, types.ModuleType))
 
 
 def _is_users(module: types.ModuleType) -> bool:
@@ -132,26 +171,61 @@ def _directory(module: types.ModuleType | None) -> str:
     return os.path.dirname(file) if file else ""
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where an adapter is, and the module whose import calls for it."""
+
+    framework: str
+    module: str
+    entry: importlib.metadata.EntryPoint | None = None  # None: a file of ours
+
+    def make(self) -> Adapter:
+        """Load and make the adapter; the framework has been imported."""
+        if self.entry is None:
+            module = importlib.import_module(f"{adapters.__name__}.{self.framework}")
+            framework = catalogue.load().frameworks[self.framework]
+            made: Adapter = module.Adapter(framework)
+        else:
+            kind = self.entry.load()
+            made = kind(kind.description())
+        return made
+
+
+@lru_cache(maxsize=1)
+def homes() -> dict[str, Home]:
+    """The adapters that there are, by framework: ours, then those of other packages."""
+    known = catalogue.load().frameworks
+    names = [info.name for info in pkgutil.iter_modules(adapters.__path__)]
+    found = {name: Home(name, known[name].modules[0]) for name in names}
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        found.setdefault(entry.name, Home(entry.name, entry.name, entry))
+    return found
+
+
 class Registry:
     """Who wants which framework hooked."""
 
     def __init__(self) -> None:
-        self._wants: list[frozenset[str] | None] = []  # None: every framework
+        self._wants: list[tuple[frozenset[str] | None, Clock]] = []  # None: every framework
         self._made: dict[str, Installation] = {}  # every adapter made so far
         self._installed: dict[str, Installation] = {}
         self._failed: set[str] = set()
         self._watcher = watch.Watcher(self._imported)
 
-    def acquire(self, frameworks: frozenset[str] | None) -> None:
+    def acquire(
+        self, frameworks: frozenset[str] | None, clock: Clock = time.perf_counter_ns
+    ) -> None:
         """Hook these frameworks (None: all) until `release`, also those imported later."""
         with hub.lock:
-            self._wants.append(frameworks)
+            self._wants.append((frameworks, clock))
             self._update()
 
-    def release(self, frameworks: frozenset[str] | None) -> None:
+    def release(
+        self, frameworks: frozenset[str] | None, clock: Clock = time.perf_counter_ns
+    ) -> None:
         """Take back one `acquire`."""
         with hub.lock:
-            self._wants.remove(frameworks)
+            self._wants.remove((frameworks, clock))
             self._update()
 
     def adapters(self) -> tuple[Adapter, ...]:
@@ -168,85 +242,59 @@ class Registry:
 
     def _update(self) -> None:
         """Bring what is installed in line with what is wanted."""
-        for name in [name for name in self._installed if not self._is_wanted(name)]:
-            self._installed.pop(name).uninstall()
-        for name in homes():
-            if self._is_wanted(name) and _is_ready(sys.modules.get(name)):
-                self._activate(name)
+        for name in reversed(list(self._installed)):
+            if not self._is_wanted(name):
+                self._installed.pop(name).uninstall()
+        for home in homes().values():
+            if self._is_wanted(home.framework) and _is_ready(home.module):
+                self._activate(home)
         self._watch()
 
     def _is_wanted(self, name: str) -> bool:
-        return any(want is None or name in want for want in self._wants)
+        return any(names is None or name in names for names, _ in self._wants)
 
-    def _activate(self, name: str) -> None:
+    def _activate(self, home: Home) -> None:
+        name = home.framework
         if name in self._installed:
             self._installed[name].complete()
             return
         if name in self._failed:
             return
         try:
-            installation = self._made.get(name) or Installation(make_adapter(name))
+            installation = self._made.get(name) or Installation(home.make())
             self._made[name] = self._installed[name] = installation
-            installation.install()
+            installation.install(self._wants[0][1])
         except Exception:  # noqa: BLE001  the user's program must run, hooked or not
             self._failed.add(name)
             self._installed.pop(name, None)
             log.exception("%s cannot be hooked; its sync points are not counted", name)
 
     def _imported(self, module: str) -> None:
-        """A watched module has just been imported."""
+        """A watched module has just been imported; importlib may not call it ready yet."""
         with hub.lock:
-            name = module.partition(".")[0]
-            if self._is_wanted(name) and (module == name or _is_ready(sys.modules.get(name))):
-                self._activate(name)
+            for home in homes().values():
+                ready = module == home.module or _is_ready(home.module)
+                if ready and self._is_wanted(home.framework):
+                    self._activate(home)
             self._watch()
 
     def _watch(self) -> None:
         """Wait for the imports of what is wanted and not there yet."""
         missing = {
-            name
-            for name in homes()
-            if self._is_wanted(name) and not _is_ready(sys.modules.get(name))
+            home.module
+            for home in homes().values()
+            if self._is_wanted(home.framework) and not _is_ready(home.module)
         }
         for installation in self._installed.values():
-            missing |= installation.missing_modules()
+            missing |= installation.plan().missing
         self._watcher.watch(frozenset(missing))
 
 
-def _is_ready(module: types.ModuleType | None) -> bool:
-    """Whether `module` is imported, and its import has finished."""
+def _is_ready(name: str) -> bool:
+    """Whether the module is imported, and its import has finished."""
+    module = sys.modules.get(name)
     spec = getattr(module, "__spec__", None)
     return module is not None and not getattr(spec, "_initializing", False)
-
-
-@lru_cache(maxsize=1)
-def homes() -> dict[str, importlib.metadata.EntryPoint | None]:
-    """Framework -> where its adapter is: None for a file of ours, else the entry point."""
-    found: dict[str, importlib.metadata.EntryPoint | None] = {
-        info.name: None for info in pkgutil.iter_modules(adapters.__path__)
-    }
-    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        found.setdefault(entry.name, entry)
-    return found
-
-
-def make_adapter(name: str) -> Adapter:
-    """Load and make the adapter of an imported framework."""
-    entry = homes()[name]
-    if entry is None:
-        kind = importlib.import_module(f"{adapters.__name__}.{name}").Adapter
-    else:
-        kind = entry.load()
-    framework = kind.description() or _described(name)
-    made: Adapter = kind(framework)
-    return made
-
-
-def _described(name: str) -> Framework:
-    framework = catalogue.load().frameworks.get(name)
-    if framework is None:
-        raise LookupError(f"the catalogue has no rules/{name}.toml")
-    return framework
 
 
 registry = Registry()

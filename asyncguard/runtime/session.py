@@ -54,6 +54,7 @@ class Session:
             in_use=registry.accelerator_in_use,
             timeline=timeline,
         )
+        self._clock = clock
         self._command = command
         self._root = os.getcwd()
         self._versions: dict[str, str] = {}
@@ -64,7 +65,7 @@ class Session:
         if self._state != "new":
             raise RuntimeError("a session can be started only once; make another one")
         self._state = "running"
-        registry.acquire(self._frameworks)
+        registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         self._recorder.start()
         hub.add(self._recorder)
@@ -79,7 +80,7 @@ class Session:
         self._recorder.stop()
         hub.remove_marked(self._recorder)
         self._note_versions()
-        registry.release(self._frameworks)
+        registry.release(self._frameworks, self._clock)
 
     def step(self) -> None:
         """Mark the end of a step in this session alone."""

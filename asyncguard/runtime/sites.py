@@ -77,13 +77,19 @@ class Blocker:
         self.cache: dict[tuple[int, int], Site | None] = {}  # (id(code), f_lasti) of the caller
 
     def site(self, frame: FrameType | None) -> Site | None:
-        """The site to charge for a wait called from `frame`; None where it is not the user's."""
-        if frame is None:
-            return self._intern("<unknown>", 0, "", ())
-        try:
-            return self.cache[id(frame.f_code), frame.f_lasti]
-        except KeyError:
-            return self._locate(frame)
+        """The site to charge for a wait called from `frame`; None where it is not the user's.
+
+        Hooks look into `cache` themselves first.
+        """
+        return self._locate(frame) if frame is not None else self._intern("<unknown>", 0, "", ())
+
+    def site_of_caller(self, frame: FrameType | None) -> Site | None:
+        """As `site`, for callers that have not looked into `cache`."""
+        if frame is not None:
+            site = self.cache.get((id(frame.f_code), frame.f_lasti))
+            if site is not None:
+                return site
+        return self.site(frame)
 
     def _locate(self, frame: FrameType) -> Site | None:
         internal = self._is_internal(frame)

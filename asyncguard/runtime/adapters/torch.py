@@ -11,7 +11,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from asyncguard.runtime import indexing
-from asyncguard.runtime.adapter import STAND_IN, Undo
+from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hub import hub
 
@@ -67,7 +67,7 @@ class Adapter(Base):
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         return indexing.operators(args, torch.is_tensor, _is_mask)
 
-    def install(self) -> Undo:
+    def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
         handle = register_optimizer_step_post_hook(_stepped)
         return handle.remove  # type: ignore[no-any-return]

@@ -1,0 +1,98 @@
+"""The reference engine: it reports its sync points itself, and the device's idle time with them.
+
+No attribute is replaced. A limit is therefore noticed right after the wait, not before it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+import asyncguard
+from asyncguard.catalogue import SyncPoint
+from asyncguard.engine import hooks
+from asyncguard.model import SyncKind
+from asyncguard.runtime.adapter import Adapter as Base
+from asyncguard.runtime.adapter import Clock, Undo
+from asyncguard.runtime.frames import nearest
+from asyncguard.runtime.hooks import SyncLimitExceeded
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.sites import Blocker, Site, ranks
+
+# What the engine calls by the method that was entered, and the catalogue by what it does.
+_OTHER_NAMES = {
+    "engine.ndarray.__str__": "engine.ndarray.__repr__",
+    "engine.ndarray.wait_to_write": "engine.ndarray.wait_to_read",
+    "engine.wait_to_write": "engine.wait_for_var",
+    "engine.ndarray._read_masked": "engine.ndarray.__getitem__.mask",
+}
+
+
+class Adapter(Base):
+    """asyncguard.engine: listens instead of patching."""
+
+    patches = False
+
+    def install(self, clock: Clock) -> Undo:
+        """Listen. The engine has one clock for all of its listeners: the first session's."""
+        listener = _Listener({point.id: point for point in self.framework.sync}, clock)
+        hooks.attach(listener, clock)
+        return lambda: hooks.detach(listener)
+
+    def version(self) -> str:
+        """The engine is part of asyncguard."""
+        return asyncguard.__version__
+
+
+class _Listener(hooks.Listener):
+    """Turns what the engine reports into waits at sites, and timeline events."""
+
+    raises = (SyncLimitExceeded,)
+
+    def __init__(self, points: dict[str, SyncPoint], clock: Clock) -> None:
+        self._points = points
+        self._clock = clock
+        self._blockers: dict[str, Blocker] = {}
+        self._unsettled: dict[int, tuple[hooks.Sync, Site]] = {}
+
+    def synced(self, sync: hooks.Sync) -> None:
+        site = self._blocker(sync).site_of_caller(nearest(sys._getframe(), ranks))
+        if site is None:
+            return
+        if hub.scope is not None:
+            site = hub.scope(site)
+        hub.sink.waited(site, sync.t_begin, sync.t_end)
+        if sync.settled:
+            self._report_idle(sync, site)
+        else:
+            self._unsettled[id(sync)] = (sync, site)
+
+    def settled(self, sync: hooks.Sync) -> None:
+        _, site = self._unsettled.pop(id(sync), (sync, None))
+        if site is not None:
+            self._report_idle(sync, site)
+
+    def enqueued(self, event: hooks.Enqueue) -> None:
+        hub.sink.event("enqueue", event.name, event.t_begin, event.t_end)
+
+    def executed(self, event: hooks.Execution) -> None:
+        hub.sink.event("run", event.name, event.t_begin, event.t_end, event.worker)
+
+    def _report_idle(self, sync: hooks.Sync, site: Site) -> None:
+        now = max(self._clock(), sync.t_end)
+        hub.sink.idled(site, now - sync.idle_ns, now)
+
+    def _blocker(self, sync: hooks.Sync) -> Blocker:
+        blocker = self._blockers.get(sync.api)
+        if blocker is None:
+            blocker = self._blockers[sync.api] = Blocker(self._point(sync), "cpu", stand_in=False)
+        return blocker
+
+    def _point(self, sync: hooks.Sync) -> SyncPoint:
+        """The catalogue's entry; one of the same kind where it has none of that name."""
+        point = self._points.get(_OTHER_NAMES.get(sync.api, sync.api))
+        if point is None:
+            kind = SyncKind(sync.kind)
+            like = next((p for p in self._points.values() if p.kind is kind), None)
+            point = dataclasses.replace(like or next(iter(self._points.values())), id=sync.api)
+        return point

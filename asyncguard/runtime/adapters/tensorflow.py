@@ -1,0 +1,36 @@
+"""tensorflow: eager tensors are device values; symbolic ones, inside `tf.function`, are not.
+
+The CPU runs behind Python's back only with `set_synchronous_execution(False)`. Without it a read
+waits for nothing, and is counted with the time that it took.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+
+from asyncguard.runtime.adapter import Adapter as Base
+
+
+class Adapter(Base):
+    """tensorflow in eager mode, and keras on top of it."""
+
+    def __init__(self, framework: Any) -> None:
+        super().__init__(framework)
+        self._labels: dict[str, str] = {}
+
+    def device_of(self, value: Any) -> str | None:
+        """The tensor's or variable's device, such as CPU:0."""
+        if not isinstance(value, ops.EagerTensor | tf.Variable):
+            return None
+        name = value.device
+        label = self._labels.get(name)
+        if label is None:
+            label = self._labels[name] = name.rpartition("/device:")[2] or "CPU:0"
+        return label
+
+    def version(self) -> str:
+        """The framework's version."""
+        return str(tf.__version__)
