@@ -1,1 +1,1 @@
-"""The static analyzer: source -> tree -> values -> loops -> sites -> checks -> findings -> fixes."""
+"""The static analyzer: source, tree, values, loops, sites, checks, findings, fixes."""

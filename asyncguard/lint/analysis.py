@@ -1,0 +1,450 @@
+"""One file, interpreted: its module body, then each function once, and what they told.
+
+`FileAnalysis` owns the file's scopes: it binds imports, defines functions and classes, and runs
+every function exactly once, when a caller first asks for its summary or else at the end. What a
+run notes (sites, calls, what it returns and which parameters it reads) stays with the function.
+How often a function is entered is not known here; `linking` decides that for all files together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
+from asyncguard.lint.frames import Edge, Frame, Site, evaluate
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
+from asyncguard.lint.tree import dotted
+from asyncguard.lint.values import (
+    CLASS,
+    FUNCTION,
+    HOST,
+    HOST_VALUE,
+    LOW,
+    MODEL,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+    join,
+    symbol,
+)
+from asyncguard.model import Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.project import Project
+
+MAX_SUMMARIES = 12  # nested calls that are followed
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a function's callers need to know."""
+
+    result: Value = UNKNOWN_VALUE
+    reads: tuple[Site, ...] = ()
+    sites: tuple[Site, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    works: bool = False
+    step_loops: bool = False
+
+
+EMPTY = Summary()
+
+
+class FileAnalysis:
+    """The interpretation of one file."""
+
+    def __init__(
+        self,
+        path: str,
+        module_name: str,
+        tree: cst.Module,
+        knowledge: Knowledge,
+        frameworks: tuple[str, ...],
+        project: Project | None = None,
+        *,
+        is_package: bool = False,
+    ) -> None:
+        self.path = path
+        self.module_name = module_name
+        self.package = module_name if is_package else module_name.rpartition(".")[0]
+        self.tree = tree
+        self.knowledge = knowledge
+        self.frameworks = frameworks
+        self.project = project
+        self.functions: list[FunctionInfo] = []
+        self.star_modules: list[str] = []
+        self.depth = 0
+        body = FunctionInfo("", "", tree, self)
+        scan(body, knowledge, frameworks)
+        self.body = body
+        self.frame = Frame(self, body)
+        self.running = False
+
+    # ---- running
+
+    def run_module(self) -> None:
+        """Execute the module's own statements (once)."""
+        if self.running:
+            return
+        self.running = True
+        statements.run(self.frame, self.tree.body)
+        self.body.summary = _summary_of(self.frame)
+
+    def run_all(self) -> None:
+        """Execute the module and every function in it."""
+        self.run_module()
+        done = 0
+        while done < len(self.functions):
+            self.summary(self.functions[done])
+            done += 1
+
+    def summary(self, info: FunctionInfo) -> Summary:
+        """Return what is known of a function of this file, running it if need be."""
+        if info.summary is None:
+            if self.depth >= MAX_SUMMARIES:
+                return EMPTY
+            info.summary = EMPTY  # what a recursive call sees
+            self.depth += 1
+            info.summary = self._run(info)
+            self.depth -= 1
+        summary: Summary = info.summary
+        return summary
+
+    def _run(self, info: FunctionInfo, *, silent: bool = False) -> Summary:
+        if info.cls is not None:
+            self.prepare(info.cls)
+        frame = Frame(self, info, parent=info.closure or self.frame, silent=silent)
+        self._bind_parameters(frame, info)
+        if isinstance(info.node, cst.Lambda):
+            frame.returns.append(evaluate(frame, info.node.body))
+        elif isinstance(info.node, cst.FunctionDef):
+            statements.suite(frame, info.node.body)
+        return _summary_of(frame)
+
+    def prepare(self, cls: ClassInfo) -> None:
+        """Learn the attributes that methods assign, before any method is run for its sites."""
+        if cls.prepared:
+            return
+        cls.prepared = True
+        for base in cls.bases:
+            if isinstance(base.ref, ClassInfo):
+                base.ref.module.prepare(base.ref)
+        setters = [m for m in cls.methods.values() if m.attributes_set]
+        setters.sort(key=lambda m: m.name != "__init__")
+        for method in setters:
+            if self.depth < MAX_SUMMARIES:
+                self.depth += 1
+                self._run(method, silent=True)
+                self.depth -= 1
+
+    def _bind_parameters(self, frame: Frame, info: FunctionInfo) -> None:
+        for index, parameter in enumerate(info.parameters):
+            frame.env[parameter.name] = self._parameter(frame, info, index, parameter)
+
+    def _parameter(
+        self, frame: Frame, info: FunctionInfo, index: int, parameter: Parameter
+    ) -> Value:
+        if index == 0 and info.has_self and info.cls is not None:
+            return expressions.instance_of(info.cls)
+        params = frozenset({index})
+        value = self._declared(frame, parameter)
+        if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
+            usage = frame.hint(parameter.name)
+            value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
+        if parameter.stars:
+            return container(replace(value, params=params))
+        return replace(value, params=params)
+
+    def _declared(self, frame: Frame, parameter: Parameter) -> Value:
+        outer = frame.parent or self.frame
+        if parameter.annotation is not None:
+            with outer.quiet():
+                value = expressions.type_value(outer, parameter.annotation)
+            if value.kind != UNKNOWN:
+                return value
+        if parameter.default is not None:
+            with outer.quiet():
+                value = evaluate(outer, parameter.default)
+            if value.kind == HOST and value.literal is not None and value.name == "literal":
+                return HOST_VALUE
+        return UNKNOWN_VALUE
+
+    def hook_framework(self, info: FunctionInfo) -> str:
+        """Return the framework whose hook the function is."""
+        owners = self.knowledge.hot_functions.get(info.name, frozenset())
+        return next((f for f in self.frameworks if f in owners), self.frameworks[0])
+
+    # ---- definitions
+
+    def define_function(self, frame: Frame, node: cst.FunctionDef) -> None:
+        """Bind a function's name; decorators may compile it or make it a property."""
+        existing = next((f for f in self.functions if f.node is node), None)
+        info = existing or self._new_function(frame, node)
+        decorated = Value(FUNCTION, ref=info)
+        for decorator in reversed(node.decorators):
+            decorated = self._decorate(frame, info, decorated, decorator.decorator)
+        frame.bind(node.name.value, decorated)
+
+    def _new_function(self, frame: Frame, node: cst.FunctionDef) -> FunctionInfo:
+        cls = self._class_scope(frame)
+        outer = frame.function.qualname
+        prefix = cls.qualname if cls else outer
+        info = FunctionInfo(
+            node.name.value,
+            f"{prefix}.{node.name.value}" if prefix else node.name.value,
+            node,
+            self,
+            cls,
+            None if frame is self.frame else frame,
+            parameters_of(node.params),
+        )
+        if cls is not None:
+            cls.methods.setdefault(info.name, info)
+            cls.methods[info.name] = info
+            info.closure = frame.parent
+        scan(info, self.knowledge, self.frameworks)
+        self._set_hook(info)
+        self.functions.append(info)
+        return info
+
+    def _class_scope(self, frame: Frame) -> ClassInfo | None:
+        return frame.function.cls if frame.function.name == "<class>" else None
+
+    def _set_hook(self, info: FunctionInfo) -> None:
+        active = set(self.frameworks)
+        if info.cls is None and info.name in ("forward", "setup"):
+            return
+        if self.knowledge.hot_functions.get(info.name, frozenset()) & active:
+            info.hook = Loop.STEP
+        elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
+            info.hook = Loop.EPOCH
+
+    def _decorate(
+        self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
+    ) -> Value:
+        func = node.func if isinstance(node, cst.Call) else node
+        name = statements.evaluate_name(frame, func)
+        last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
+        if last in ("property", "cached_property"):
+            info.is_property = True
+        elif last == "staticmethod":
+            info.is_static = True
+        elif name.rpartition(".")[2] == "partial" and isinstance(node, cst.Call) and node.args:
+            name = statements.evaluate_name(frame, node.args[0].value)
+        if not name:
+            return value
+        if found := self.knowledge.compiled.find(name):
+            info.compiled = True
+            return Value(MODEL, found[1])
+        if self.knowledge.hot_decorators.find(name):
+            info.hook = Loop.STEP
+        return value
+
+    def define_class(self, frame: Frame, node: cst.ClassDef) -> None:
+        """Bind a class's name, and its methods."""
+        outer = frame.function.qualname
+        name = node.name.value
+        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, node, self)
+        cls.bases = tuple(self._base(frame, a.value) for a in node.bases)
+        for decorator in node.decorators:
+            evaluate(frame, decorator.decorator)
+        info = FunctionInfo("<class>", cls.qualname, node, self, cls)
+        inner = Frame(self, info, parent=frame, silent=frame.silent)
+        for statement in node.body.body:
+            statements.execute(inner, statement)
+            self._dataclass_field(inner, cls, statement)
+        for key, value in inner.env.items():
+            if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
+                cls.attributes.setdefault(key, value)
+        frame.sites.extend(inner.sites)
+        frame.bind(name, Value(CLASS, ref=cls))
+
+    def _base(self, frame: Frame, node: cst.BaseExpression) -> Value:
+        value = evaluate(frame, node)
+        if value.kind == SYMBOL:
+            known = expressions.type_of_name(frame, value.name)
+            if isinstance(known.ref, ClassInfo):
+                return Value(CLASS, ref=known.ref)
+            return known if known.kind != UNKNOWN else value
+        return value
+
+    def _dataclass_field(self, frame: Frame, cls: ClassInfo, statement: cst.CSTNode) -> None:
+        """`x: Tensor` in a class body declares an attribute of its instances."""
+        if not isinstance(statement, cst.SimpleStatementLine):
+            return
+        for small in statement.body:
+            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                value = expressions.type_value(frame, small.annotation.annotation)
+                if value.kind != UNKNOWN:
+                    frame.env[small.target.value] = value
+
+    # ---- imports
+
+    def bind_import(self, frame: Frame, node: cst.Import) -> None:
+        """`import a.b` binds `a`; `import a.b as c` binds `c` to a.b."""
+        for alias in node.names:
+            name = dotted(alias.name)
+            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+                frame.bind(alias.asname.name.value, self._imported(name))
+            else:
+                first = name.partition(".")[0]
+                frame.bind(first, symbol(first))
+
+    def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
+        """`from a import b` binds `b` to a.b; relative imports start from the package."""
+        base = self._absolute(node)
+        if isinstance(node.names, cst.ImportStar):
+            self.star_modules.append(base)
+            return
+        for alias in node.names:
+            name = dotted(alias.name)
+            bound = name
+            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+                bound = alias.asname.name.value
+            frame.bind(bound, self._imported(f"{base}.{name}" if base else name))
+
+    def _absolute(self, node: cst.ImportFrom) -> str:
+        base = dotted(node.module) if node.module else ""
+        if not node.relative:
+            return base
+        package = self.package.split(".") if self.package else []
+        up = len(node.relative) - 1
+        parts = package[: len(package) - up] if up else package
+        return ".".join([*parts, base] if base else parts)
+
+    def _imported(self, name: str) -> Value:
+        return symbol(self.canonical(name))
+
+    def canonical(self, name: str) -> str:
+        """Replace an alias of a framework's module by its real name."""
+        aliases = self.knowledge.aliases
+        prefix = name
+        while prefix:
+            if prefix in aliases:
+                return f"{aliases[prefix]}{name[len(prefix) :]}"
+            prefix = prefix.rpartition(".")[0]
+        return name
+
+    def resolve(self, name: str, depth: int = 0) -> Value:
+        """Return what a dotted name stands for, looking into checked modules."""
+        name = self.canonical(name)
+        found = self._in_checked_module(name, depth)
+        return found if found is not None else symbol(name)
+
+    def _in_checked_module(self, name: str, depth: int = 0) -> Value | None:
+        module, _, attr = name.rpartition(".")
+        if not module or depth > 6:
+            return None
+        analysis = self._module(module)
+        if analysis is None:
+            return None
+        value = analysis.frame.env.get(attr)
+        if value is None:
+            value = analysis.from_star_imports(attr)
+        if value is None:
+            return None
+        if value.kind == SYMBOL and value.name != name:
+            return analysis.resolve(value.name, depth + 1)
+        return value
+
+    def _module(self, name: str) -> FileAnalysis | None:
+        if name == self.module_name:
+            return self
+        if self.project is None:
+            return None
+        return self.project.module(name, self.frameworks)
+
+    def from_star_imports(self, name: str) -> Value | None:
+        """Return what a star import brings under `name`."""
+        for module in self.star_modules:
+            analysis = self._module(module)
+            if analysis is not None and analysis is not self:
+                value = analysis.frame.env.get(name)
+                if value is not None:
+                    return value
+            elif analysis is None and self.knowledge.framework_of(module):
+                full = self.canonical(f"{module}.{name}")
+                if full in self.knowledge.returns.exact or full in self.knowledge.sync_functions:
+                    return symbol(full)
+        return None
+
+    def foreign_function(self, name: str) -> FunctionInfo | None:
+        """Return the checked function that an imported name stands for."""
+        value = self._in_checked_module(name)
+        if value is not None and value.kind == FUNCTION and isinstance(value.ref, FunctionInfo):
+            return value.ref
+        return None
+
+    def foreign_class(self, name: str) -> ClassInfo | None:
+        """Return the checked class that an imported name stands for."""
+        value = self._in_checked_module(name)
+        if value is not None and value.kind == CLASS and isinstance(value.ref, ClassInfo):
+            return value.ref
+        return None
+
+    # ---- results
+
+    def translate(self, point: SyncPoint, framework: str) -> SyncPoint | None:
+        """Return `point`, or what it is called in another framework, for a read by a helper."""
+        if not framework or framework == point.framework or point.source is None:
+            return point
+        knowledge = self.knowledge
+        for protocol in point.source.protocols:
+            if other := knowledge.sync_protocols.get((framework, protocol)):
+                return other
+        for method in point.source.methods:
+            for candidate in knowledge.sync_methods.get((point.source.receiver, method), ()):
+                if candidate.framework == framework:
+                    return candidate
+        return None
+
+    def infos(self) -> Iterator[FunctionInfo]:
+        """Yield the module's body and every function that was run."""
+        yield self.body
+        yield from self.functions
+
+    def sites(self) -> Iterator[Site]:
+        """Yield every site of the file."""
+        for info in self.infos():
+            if info.summary is not None and not info.compiled:
+                yield from info.summary.sites
+
+
+def _summary_of(frame: Frame) -> Summary:
+    result = _join_all(frame.returns)
+    if frame.yields:
+        result = container(_join_all(frame.yields))
+    return Summary(
+        result,
+        _once(frame.reads),
+        _once(frame.sites),
+        tuple(frame.edges),
+        frame.works,
+        frame.step_loops,
+    )
+
+
+def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
+    """Keep one site a node: the last noted, when the most was known."""
+    return tuple({(id(s.node), s.point.rule): s for s in sites}.values())
+
+
+def _join_all(values: Sequence[Value]) -> Value:
+    if not values:
+        return HOST_VALUE
+    merged = values[0]
+    for value in values[1:]:
+        merged = join(merged, value)
+    return merged
+
+
+__all__ = ["EMPTY", "FileAnalysis", "Summary", "calls"]

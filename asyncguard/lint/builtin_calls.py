@@ -1,0 +1,96 @@
+"""What Python's own functions that pass values through return: `enumerate`, `zip`, `next`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from asyncguard.lint.expressions import element_of
+from asyncguard.lint.frames import Frame
+from asyncguard.lint.values import (
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_VALUE,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    join,
+)
+
+if TYPE_CHECKING:
+    from asyncguard.lint.calls import Argument
+
+SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset",
+                 "collections.deque", "itertools.islice", "itertools.cycle",
+                 "itertools.chain", "copy.copy", "copy.deepcopy")  # fmt: skip
+
+
+def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
+    """Return what the builtin `name` returns, or None when it is not one of these."""
+    values = [a.value for a in arguments if not a.stars and not a.keyword]
+    if not values:
+        return container(None) if name in ("list", "dict", "set", "tuple") else None
+    first = values[0]
+    if name in SAME_ELEMENTS:
+        if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
+            return first
+        return container(element_of(frame, first))
+    if name == "enumerate":
+        return _wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
+    if name == "zip":
+        return container(None, None) if len(values) > 12 else _zip(frame, values)
+    if name == "next":
+        return loop_element(frame, first)
+    if name in ("abs", "round", "pow", "divmod"):
+        return first if first.kind == DEVICE else None
+    if name == "sum":
+        element = element_of(frame, first)
+        return element if element.kind == DEVICE else None
+    if name in ("max", "min") and len(values) > 1:
+        return _same(values)
+    if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):
+        from asyncguard.lint.expressions import attribute_of
+
+        return attribute_of(frame, first, values[1].literal)
+    if name == "map":
+        return container(UNKNOWN_VALUE)
+    return None
+
+
+def loop_element(frame: Frame, value: Value) -> Value:
+    """Return what a `for` loop over `value` binds, through progress bars."""
+    if value.kind == "progress":
+        return loop_element(frame, value.element) if value.element is not None else UNKNOWN_VALUE
+    return element_of(frame, value)
+
+
+def source_of(value: Value) -> Value:
+    """Return the loader at the bottom of `enumerate(tqdm(loader))`, else the value."""
+    while value.kind in ("progress", CONTAINER) and value.ref is not None:
+        value = value.ref
+    if value.kind == "progress" and value.element is not None:
+        return source_of(value.element)
+    return value
+
+
+def _wrapping(inner: Value, element: Value) -> Value:
+    """A container whose `ref` remembers the loader that it iterates over."""
+    origin = source_of(inner)
+    return Value(CONTAINER, element=element, ref=origin if origin.kind == "loader" else None)
+
+
+def _zip(frame: Frame, values: list[Value]) -> Value:
+    element = container(None, tuple(loop_element(frame, value) for value in values))
+    for value in values:
+        wrapped = _wrapping(value, element)
+        if wrapped.ref is not None:
+            return wrapped
+    return container(element)
+
+
+def _same(values: list[Value]) -> Value | None:
+    merged = values[0]
+    for value in values[1:]:
+        merged = join(merged, value)
+    return merged if merged.kind in (DEVICE, HOST) else None

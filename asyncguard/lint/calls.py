@@ -1,0 +1,766 @@
+"""What calls return, what they read, and what they say about the loop around them.
+
+A call goes by what is called: a name known to the catalogue, a function of the checked code (its
+summary says what it returns and which arguments it reads), a model, or a method of a value. Each
+path first notes the sites of the call, then says what it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import libcst as cst
+
+from asyncguard.catalogue import Condition, SyncPoint, Trigger
+from asyncguard.lint import builtin_calls
+from asyncguard.lint.expressions import (
+    CALLABLE,
+    attribute_of,
+    first_device,
+    instance_of,
+    protocol_site,
+)
+from asyncguard.lint.frames import MAX_DEPTH, Frame, Site, evaluate, handles
+from asyncguard.lint.program import ClassInfo, FunctionInfo
+from asyncguard.lint.tree import dotted
+from asyncguard.lint.values import (
+    CLASS,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HIGH,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    MEDIUM,
+    MODEL,
+    SUPER,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+    join,
+)
+from asyncguard.model import Loop, SyncKind
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
+
+    keyword: str
+    stars: int
+    node: cst.BaseExpression
+    value: Value
+
+
+Arguments = Sequence[Argument]
+
+
+@handles(cst.Call)
+def call(frame: Frame, node: cst.Call) -> Value:
+    """A call: evaluate what is called, then the arguments, then decide."""
+    func = node.func
+    if isinstance(func, cst.Attribute):
+        path = dotted(func)
+        stored = frame.lookup(path) if path else None
+        if stored is None or stored.kind == UNKNOWN:
+            owner = evaluate(frame, func.value)
+            arguments = _arguments(frame, node)
+            return call_method(frame, node, owner, func, arguments)
+        return call_value(frame, node, stored, _arguments(frame, node))
+    callee = evaluate(frame, func)
+    return call_value(frame, node, callee, _arguments(frame, node))
+
+
+def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
+    """Evaluate the arguments; `*args` of known length counts as that many."""
+    found: list[Argument] = []
+    for a in node.args:
+        value = evaluate(frame, a.value)
+        if a.star == "*" and value.kind == CONTAINER and value.items is not None:
+            found.extend(Argument("", 0, a.value, item) for item in value.items)
+        else:
+            found.append(
+                Argument(a.keyword.value if a.keyword else "", len(a.star), a.value, value)
+            )
+    return found
+
+
+def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call something that is no method."""
+    if callee.kind == SYMBOL:
+        return call_symbol(frame, node, callee.name, arguments)
+    if callee.kind == FUNCTION:
+        return call_function(frame, node, callee, arguments)
+    if callee.kind == CLASS:
+        frame.call(callee.ref.lookup("__init__"))
+        return instance_of(callee.ref)
+    if callee.kind in CALLABLE:
+        return call_model(frame, node, callee, arguments)
+    if callee.kind == INSTANCE and (method := callee.ref.lookup("__call__")):
+        return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
+    return unknown_result(frame, arguments)
+
+
+def unknown_result(frame: Frame, arguments: Arguments) -> Value:
+    """An unknown function of a device value may return one, or not."""
+    return UNKNOWN_VALUE
+
+
+# ---- models and optimizers
+
+
+def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """A model's or criterion's output is a device value; calling one is device work."""
+    frame.evidence()
+    if isinstance(callee.ref, ClassInfo):
+        for name in ("forward", "__call__", "hybrid_forward"):
+            method = callee.ref.lookup(name)
+            if method is not None:
+                bound = Value(FUNCTION, ref=method, element=callee)
+                result = call_function(frame, node, bound, arguments)
+                if result.kind not in (UNKNOWN, HOST):
+                    return result
+                break
+    return device(callee.framework, callee.confidence)
+
+
+# ---- functions of the checked code
+
+
+def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a function whose body is at hand: its summary stands for it."""
+    info: FunctionInfo = callee.ref
+    if isinstance(info.node, cst.Lambda):
+        return inline(frame, node, info, arguments)
+    frame.call(info)
+    if info.marks_step:
+        frame.evidence(strong=True)
+    summary = info.module.summary(info)
+    if summary.step_loops and frame.loops:
+        frame.loops[-1].inner = True
+    if summary.works:
+        frame.evidence()
+    bound = bind_arguments(info, arguments, callee.element)
+    reads_of_call(frame, node, summary.reads, bound)
+    return substitute(summary.result, bound)
+
+
+def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
+    """Call a lambda: its one expression is evaluated for these very arguments."""
+    inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    if frame.depth > MAX_DEPTH:
+        return UNKNOWN_VALUE
+    bound = bind_arguments(info, arguments, None)
+    extra = [a.value for a in arguments if not a.keyword and not a.stars]
+    for index, parameter in enumerate(info.parameters):
+        value = bound.get(index, UNKNOWN_VALUE)
+        if parameter.stars == 1:
+            value = container(UNKNOWN_VALUE, tuple(extra[index:]))
+        elif parameter.stars == 2:
+            value = container(UNKNOWN_VALUE)
+        elif index not in bound and parameter.default is not None and info.closure is not None:
+            value = evaluate(info.closure, parameter.default)
+        inner.env[parameter.name] = value
+    inner.depth += 4
+    result = evaluate(inner, info.node.body) if isinstance(info.node, cst.Lambda) else UNKNOWN_VALUE
+    for site in (*inner.sites, *(r for r in inner.reads if r not in inner.sites)):
+        value = Value(DEVICE, site.point.framework, site.confidence, params=site.params)
+        if site not in inner.sites:
+            value = Value(params=site.params)
+        frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
+    if inner.works:
+        frame.evidence()
+    return result
+
+
+def reads_of_call(
+    frame: Frame, node: cst.Call, reads: Sequence[Site], bound: dict[int, Value]
+) -> None:
+    """Note a site at the call for each read of an argument that is a device value here."""
+    for read in reads:
+        if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
+            continue
+        for param in read.params:
+            value = first_device(bound.get(param, UNKNOWN_VALUE))
+            if not _reads(value):
+                continue
+            point = frame.analysis.translate(read.point, value.framework)
+            if point is not None:
+                frame.site(point, node, value, sink=read.sink, via=read, subject=node)
+            break
+
+
+def bind_arguments(
+    info: FunctionInfo, arguments: Arguments, owner: Value | None
+) -> dict[int, Value]:
+    """Match arguments with parameters, by position and keyword."""
+    offset = 1 if owner is not None and info.has_self else 0
+    bound: dict[int, Value] = {}
+    if offset and owner is not None:
+        bound[0] = owner
+    index = {parameter.name: i for i, parameter in enumerate(info.parameters)}
+    position = offset
+    for argument in arguments:
+        if argument.keyword:
+            at = index.get(argument.keyword)
+        elif argument.stars:
+            continue
+        else:
+            at = min(position, len(info.parameters) - 1) if info.parameters else None
+            if at is not None and at != position and info.parameters[at].stars != 1:
+                at = None
+            position += 1
+            for i, parameter in enumerate(info.parameters):
+                if parameter.stars == 1 and position - 1 >= i:
+                    at = i
+        if at is not None:
+            before = bound.get(at)
+            bound[at] = argument.value if before is None else _either(before, argument.value)
+    return bound
+
+
+def _either(left: Value, right: Value) -> Value:
+    """Return the one of several `*args` that matters: a device value."""
+    return right if right.kind == DEVICE and left.kind != DEVICE else left
+
+
+def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
+    """Put the arguments in the place of the parameters that a result came from."""
+    if depth > 4:
+        return result
+    if result.kind == UNKNOWN and result.params:
+        merged: Value | None = None
+        for param in result.params:
+            value = bound.get(param)
+            if (value is not None and value.kind in (DEVICE, HOST_ARRAY, CONTAINER, HOST)) or (
+                value is not None and value.params
+            ):
+                merged = value if merged is None else join(merged, value)
+        return replace(merged, name="", literal=None) if merged is not None else UNKNOWN_VALUE
+    params: frozenset[int] = frozenset().union(
+        *(bound[p].params for p in result.params if p in bound)
+    )
+    element = substitute(result.element, bound, depth + 1) if result.element else result.element
+    items = (
+        tuple(substitute(item, bound, depth + 1) for item in result.items)
+        if result.items is not None
+        else None
+    )
+    fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
+    return replace(result, params=params, element=element, items=items, fields=fields)
+
+
+# ---- names that the catalogue may know
+
+
+def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """Call something imported or builtin."""
+    knowledge = frame.analysis.knowledge
+    if name == "super":
+        return Value(SUPER, ref=frame.function.cls)
+    if (cls := frame.analysis.foreign_class(name)) is not None:
+        return instance_of(cls)
+    if (info := frame.analysis.foreign_function(name)) is not None:
+        return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
+    for point in knowledge.sync_functions.get(name, ()):
+        if function_blocks(frame, point, arguments):
+            frame.site(point, node, blocking_value(frame, point, arguments), subject=node)
+            break
+    if knowledge.step_functions.find(name):
+        frame.evidence(strong=True)
+    if trigger := knowledge.trigger(name):
+        trigger_sites(frame, node, trigger, arguments)
+    if special := builtin_calls.result(frame, name, arguments):
+        return special
+    if knowledge.compiled.find(name):
+        mark_compiled(arguments)
+    return symbol_result(frame, name, arguments)
+
+
+def mark_compiled(arguments: Arguments) -> None:
+    """`jit(f)` traces f: nothing in it waits at run time."""
+    for argument in arguments[:1]:
+        if isinstance(argument.value.ref, FunctionInfo):
+            argument.value.ref.compiled = True
+
+
+def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """Return what the catalogue says that a call of `name` returns."""
+    knowledge = frame.analysis.knowledge
+    found = knowledge.returns.find(name) or knowledge.types.find(name)
+    if found is None:
+        return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
+    kind, framework = found
+    if kind == "device_or_host":
+        return placed(frame, framework, arguments)
+    if kind == DEVICE:
+        frame.evidence()
+        return _device_result(framework, arguments)
+    if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
+        return Value(HOST, literal=arguments[0].value.literal)
+    if kind == "progress" and arguments:
+        inner = arguments[0].value
+        return Value(kind, framework, inner.confidence, element=inner)
+    if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
+        inner = arguments[0].value
+        if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
+            return Value(
+                kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
+            )
+    return Value(kind, framework)
+
+
+def _device_result(framework: str, arguments: Arguments) -> Value:
+    """A device function of host tensors only stays on the host."""
+    tensors = [a.value for a in arguments if first_device(a.value).kind == DEVICE]
+    if tensors:
+        confidence = max(first_device(t).confidence for t in tensors)
+        return device(framework, max(confidence, MEDIUM))
+    arrays = [_first_array(a.value) for a in arguments]
+    own = any(v is not None and v.framework == framework for v in arrays)
+    if own and not any(a.value.kind == UNKNOWN for a in arguments):
+        return Value(HOST_ARRAY, framework)
+    return device(framework, HIGH)
+
+
+def _first_array(value: Value) -> Value | None:
+    if value.kind == HOST_ARRAY:
+        return value
+    if value.kind == CONTAINER and value.element is not None:
+        return _first_array(value.element)
+    return None
+
+
+CPU_WORDS = ("cpu",)
+
+
+def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
+    """A tensor made by a factory lives where `device=` says; without it, on the host."""
+    known = frame.analysis.knowledge.frameworks[framework]
+    if known.asynchronous_cpu:
+        frame.evidence()
+        return device(framework)
+    for argument in arguments:
+        if argument.keyword in ("device", "map_location", "ctx"):
+            where = argument.value
+            if isinstance(where.literal, str) and where.literal.startswith(CPU_WORDS):
+                return Value(HOST_ARRAY, framework)
+            if where.name == "None":
+                continue
+            return device(framework, HIGH if where.kind != UNKNOWN else MEDIUM)
+    if any(a.stars == 2 for a in arguments):
+        return device(framework, LOW)
+    return Value(HOST_ARRAY, framework, MEDIUM)
+
+
+# ---- blocking functions
+
+
+def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether this call of a blocking function blocks: its arguments and conditions say."""
+    if not _conditions_hold(frame, point, arguments):
+        return False
+    wanted = point.source.arguments if point.source else ()
+    if not wanted:
+        return True
+    return _any_read(wanted, arguments)
+
+
+def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
+    return any(_reads(first_device(a.value)) for a in _selected(wanted, arguments))
+
+
+def _reads(value: Value) -> bool:
+    return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
+
+
+def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value:
+    """Return the device value that the call reads; a barrier reads none in particular."""
+    wanted = point.source.arguments if point.source else ()
+    for argument in _selected(wanted, arguments):
+        value = first_device(argument.value)
+        if _reads(value):
+            return value
+    return device(point.framework)
+
+
+def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
+    if -1 in wanted:
+        return list(arguments)
+    chosen = []
+    position = 0
+    for argument in arguments:
+        if argument.keyword:
+            if argument.keyword in wanted:
+                chosen.append(argument)
+        else:
+            if position in wanted:
+                chosen.append(argument)
+            position += 1
+    return chosen
+
+
+def _conditions_hold(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    if point.when is not None and not condition_holds(frame, point.when, arguments):
+        return False
+    return point.unless is None or not condition_holds(frame, point.unless, arguments)
+
+
+def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) -> bool:
+    """Whether every part of a catalogue condition that is given holds for these arguments."""
+    keywords = {a.keyword: a.value for a in arguments if a.keyword}
+    positional = sum(1 for a in arguments if not a.keyword and not a.stars)
+    words = [_word(a.value) for a in arguments]
+    checks = (
+        (condition.keyword_true, any(_maybe(keywords, k, True) for k in condition.keyword_true)),
+        (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
+        (
+            condition.keyword_present,
+            any(k in keywords and keywords[k].name != "None" for k in condition.keyword_present),
+        ),
+        (condition.keyword_absent, not any(k in keywords for k in condition.keyword_absent)),
+        (condition.positional, positional in condition.positional),
+        (
+            condition.positional_at_least is not None,
+            positional >= (condition.positional_at_least or 0),
+        ),
+        (condition.argument_in, any(_matches(w, condition.argument_in) for w in words)),
+        (
+            condition.argument_not_in,
+            not any(_matches(w, condition.argument_not_in) for w in words),
+        ),
+    )
+    return all(holds for given, holds in checks if given)
+
+
+def _maybe(keywords: dict[str, Value], keyword: str, wanted: bool) -> bool:
+    """Whether a keyword is the wanted literal, or may be."""
+    if keyword not in keywords:
+        return False
+    value = keywords[keyword].literal
+    return value is wanted or (value is None and wanted and keywords[keyword].name != "None")
+
+
+def _word(value: Value) -> str:
+    """Return what stands for an argument in conditions: a string's text or a dotted name."""
+    if isinstance(value.literal, str):
+        return value.literal
+    return value.name if value.kind == SYMBOL else ""
+
+
+def _matches(word: str, patterns: tuple[str, ...]) -> bool:
+    return bool(word) and any(fnmatchcase(word, pattern) for pattern in patterns)
+
+
+def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arguments) -> None:
+    """Note a call that invokes a protocol of its arguments: one site a call."""
+    for argument in _selected(trigger.arguments, arguments):
+        value = argument.value
+        if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
+            value = value.element
+        if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
+            value = first_device(value)
+        if _any_protocol(frame, trigger, node, value):
+            return
+
+
+# Where a framework has no entry of its own for a protocol, Python falls back to the next.
+_FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": ("__str__",)}
+
+
+def _any_protocol(frame: Frame, trigger: Trigger, node: cst.Call, value: Value) -> bool:
+    for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
+        if protocol_site(frame, protocol, node, value, sink=trigger.sink):
+            return True
+    return False
+
+
+# ---- methods
+
+
+def call_method(
+    frame: Frame, node: cst.Call, owner: Value, func: cst.Attribute, arguments: Arguments
+) -> Value:
+    """Call `owner.method(...)`."""
+    method = func.attr.value
+    if owner.kind == SYMBOL:
+        resolved = frame.analysis.resolve(f"{owner.name}.{method}")
+        if resolved.kind != SYMBOL:
+            return call_value(frame, node, resolved, arguments)
+        return call_symbol(frame, node, resolved.name, arguments)
+    note_step(frame, owner, method)
+    if owner.kind == DEVICE or (owner.kind == UNKNOWN and owner.params):
+        return device_method(frame, node, owner, method, arguments)
+    if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
+        return instance_method(frame, node, owner, method, arguments)
+    method_sites(frame, node, owner, method, arguments)
+    if owner.kind == HOST_ARRAY:
+        return array_method(frame, owner, method, arguments)
+    if owner.kind == CONTAINER:
+        return container_method(frame, func, owner, method, arguments)
+    if owner.kind in CALLABLE:
+        return model_method(frame, node, owner, method, arguments)
+    if owner.kind == HOST:
+        if method == "format":
+            for argument in arguments:
+                protocol_site(frame, "__format__", argument.node, argument.value)
+        return HOST_VALUE
+    return unknown_method(frame, func, owner, method, arguments)
+
+
+def note_step(frame: Frame, owner: Value, method: str) -> None:
+    """A backward pass or an optimizer's step makes the loop a training loop."""
+    knowledge = frame.analysis.knowledge
+    active = frame.analysis.frameworks
+    if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
+        if owner.kind not in (HOST, HOST_ARRAY):
+            frame.evidence(strong=True)
+    elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
+        frame.evidence(strong=True)
+
+
+def method_sites(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> bool:
+    """Note the sites of a method call on a value of known kind."""
+    knowledge = frame.analysis.knowledge
+    for point in knowledge.sync_methods.get((owner.kind, method), ()):
+        if owner.framework and point.framework != owner.framework:
+            continue
+        if not function_blocks(frame, point, arguments):
+            continue
+        subject = node.func.value if isinstance(node.func, cst.Attribute) else node
+        confidence = owner.confidence
+        if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
+            if not uploads(frame, owner, method, arguments):
+                continue
+            confidence = max(confidence, MEDIUM)
+        frame.site(point, node, device(point.framework, confidence), subject=subject)
+        return True
+    for trigger in knowledge.trigger_methods.get(method, ()):
+        if trigger.receiver and trigger.receiver != owner.kind:
+            continue
+        trigger_sites(frame, node, trigger, arguments)
+        return True
+    return False
+
+
+def device_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a device value (or of a parameter that may hold one)."""
+    knowledge = frame.analysis.knowledge
+    frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
+    for point in knowledge.sync_methods.get((DEVICE, method), ()):
+        if point.framework not in frameworks or not _conditions_hold(frame, point, arguments):
+            continue
+        wanted = point.source.arguments if point.source else ()
+        own = point.source is not None and bool(point.source.functions)
+        if wanted and not own and not _any_read(wanted, arguments):
+            continue
+        subject = node.func.value if isinstance(node.func, cst.Attribute) else node
+        frame.site(point, node, owner, subject=subject)
+        break
+    return device_method_result(frame, owner, method, arguments, frameworks)
+
+
+def device_method_result(
+    frame: Frame, owner: Value, method: str, arguments: Arguments, frameworks: tuple[str, ...]
+) -> Value:
+    """Return what a method of a device value returns."""
+    for framework in frameworks:
+        kind = frame.analysis.knowledge.methods[framework].get(method)
+        if kind == HOST:
+            return HOST_VALUE
+        if kind == HOST_ARRAY:
+            return Value(HOST_ARRAY, framework)
+        if kind is not None and kind != DEVICE:
+            return Value(kind, framework, owner.confidence)
+        moved = moved_to(frame, arguments)
+        if moved is not None and owner.kind == DEVICE:
+            return moved if moved.kind != DEVICE else replace(owner, name="", literal=None)
+    if owner.kind == UNKNOWN:
+        return Value(params=owner.params | _argument_params(arguments))
+    return replace(owner, name="", literal=None)
+
+
+def _argument_params(arguments: Arguments) -> frozenset[int]:
+    return frozenset().union(*(a.value.params for a in arguments if a.value.kind == UNKNOWN))
+
+
+def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
+    """Return where `.to(...)` moves: HOST_ARRAY for a literal "cpu", DEVICE for another device."""
+    for argument in arguments:
+        if argument.keyword not in ("", "device"):
+            continue
+        text = argument.value.literal
+        if isinstance(text, str):
+            if text.startswith(CPU_WORDS):
+                return Value(HOST_ARRAY)
+            return Value(DEVICE)
+    return None
+
+
+DEVICE_WORDS = ("device", "dev", "ctx", "gpu", "cuda", "rank", "gpu_id")
+
+
+def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Value:
+    """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
+    if owner.framework in ("", "numpy"):
+        kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
+        return Value(kind, "numpy") if kind else owner
+    kind = frame.analysis.knowledge.methods[owner.framework].get(method)
+    if kind == HOST:
+        return HOST_VALUE
+    if kind == HOST_ARRAY:
+        return Value(HOST_ARRAY, owner.framework)
+    if uploads(frame, owner, method, arguments):
+        frame.evidence()
+        return device(owner.framework, max(owner.confidence, MEDIUM))
+    if any(a.value.kind == DEVICE for a in arguments):
+        return device(owner.framework, owner.confidence)
+    return replace(owner, name="", literal=None)
+
+
+def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
+    """Whether a method of a host array returns a device value: an upload entry knows it."""
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    if not any(p.framework == owner.framework and p.rule == "ASG106" for p in points):
+        return False
+    moved = moved_to(frame, arguments)
+    if moved is not None:
+        return moved.kind == DEVICE
+    if not arguments:
+        return True
+    return any(_names_a_device(a) for a in arguments)
+
+
+def _names_a_device(argument: Argument) -> bool:
+    if argument.keyword == "device":
+        return True
+    if argument.value.kind == HOST and isinstance(argument.value.literal, (int, float, bool)):
+        return isinstance(argument.value.literal, int) and not argument.keyword
+    last = dotted(argument.node).rpartition(".")[2].lower()
+    return any(word in last for word in DEVICE_WORDS) and not argument.keyword
+
+
+def instance_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a checked class's instance, else one of what it inherits from."""
+    cls: ClassInfo | None = owner.ref
+    if cls is None:
+        return UNKNOWN_VALUE
+    attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
+    if owner.kind == SUPER:
+        for base in cls.bases:
+            if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):
+                attribute = Value(FUNCTION, ref=info, element=instance_of(cls))
+    if attribute.kind == FUNCTION:
+        if attribute.ref.is_static:
+            attribute = replace(attribute, element=None)
+        return call_value(frame, node, attribute, arguments)
+    if attribute.kind != UNKNOWN:
+        return call_value(frame, node, attribute, arguments)
+    if owner.kind in CALLABLE:
+        return model_method(frame, node, owner, method, arguments)
+    path = dotted(node.func)
+    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    if hinted.kind != UNKNOWN:
+        return call_value(frame, node, hinted, arguments)
+    if not method_sites(frame, node, owner, method, arguments):
+        return UNKNOWN_VALUE
+    return UNKNOWN_VALUE
+
+
+def model_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a model."""
+    kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
+    if kind == CONTAINER:
+        return container(device(owner.framework, owner.confidence))
+    if kind == MODEL:
+        return owner
+    if kind == DEVICE:
+        frame.evidence()
+        return device(owner.framework, owner.confidence)
+    if kind is not None:
+        return Value(kind, owner.framework, owner.confidence)
+    inputs = [first_device(a.value) for a in arguments]
+    tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
+    if tensors:
+        frame.evidence()
+        return device(owner.framework, min(MEDIUM, owner.confidence))
+    return UNKNOWN_VALUE
+
+
+def container_method(
+    frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a list, set or dict; adding to one changes what is known of it."""
+    element = owner.element if owner.element is not None else UNKNOWN_VALUE
+    if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
+        _grow(frame, func.value, owner, method, arguments)
+    if method in ("get", "pop", "popleft", "setdefault", "popitem"):
+        key = arguments[0].value.literal if arguments else None
+        return dict(owner.fields).get(str(key), element) if owner.fields else element
+    if method == "items":
+        return container(container(None, (HOST_VALUE, element)))
+    if method == "keys":
+        return container(HOST_VALUE)
+    if method in ("values", "copy", "union"):
+        return container(element)
+    if method in ("index", "count", "keys"):
+        return HOST_VALUE
+    return UNKNOWN_VALUE
+
+
+def _grow(
+    frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
+) -> None:
+    path = dotted(target)
+    if not path or not arguments:
+        return
+    added = arguments[-1].value
+    if method in ("extend", "update"):
+        added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
+        if added.kind == UNKNOWN and not added.params:
+            return
+    element = added if owner.element is None else join(owner.element, added)
+    frame.bind(path, replace(owner, element=element, items=None))
+
+
+def unknown_method(
+    frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of something unknown: usage may still tell what it is or returns."""
+    path = dotted(func)
+    if path:
+        hinted = frame.hint(path)
+        if hinted.kind in CALLABLE:
+            frame.evidence()
+            return device(hinted.framework, hinted.confidence)
+    knowledge = frame.analysis.knowledge
+    if owner.kind == "progress" and owner.element is not None:
+        return UNKNOWN_VALUE
+    if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):
+        return UNKNOWN_VALUE
+    for framework in frame.analysis.frameworks:
+        points = knowledge.sync_methods.get((HOST_ARRAY, method), ())
+        uploading = any(p.framework == framework and p.rule == "ASG106" for p in points)
+        if uploading and (not arguments or any(_names_a_device(a) for a in arguments)):
+            return device(framework, MEDIUM)
+        kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
+        if kind == DEVICE:
+            result = knowledge.methods[framework].get(method, DEVICE)
+            return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
+    return UNKNOWN_VALUE

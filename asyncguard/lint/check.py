@@ -1,0 +1,135 @@
+"""The linter's public face: check paths, or one source.
+
+Spreads the files over processes, links what they told, and returns the findings that the settings
+want. A file that cannot be read, or that kills its worker, is a finding of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+from asyncguard.lint import linking, pool, worker
+from asyncguard.lint.checks import asg901
+from asyncguard.lint.discover import source_files
+from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.registry import rules
+from asyncguard.lint.settings import Settings, chosen_rules
+from asyncguard.lint.suppress import Suppression, apply
+from asyncguard.model import Finding
+
+Progress = Callable[[int, int], None]
+CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
+DIED = "could not be analysed: the process that checked it died"
+
+
+@dataclass(frozen=True)
+class LintResult:
+    """What a check found: findings by place, and how many files it looked at."""
+
+    findings: tuple[Finding, ...]
+    files_checked: int
+    errors: tuple[Finding, ...] = ()  # the findings that say a file could not be analysed
+
+
+def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
+    """Check one file's contents; `path` names it in the findings."""
+    data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
+    facts = worker.Worker({}, settings.assume_device).check(path, data)
+    return select({path: facts}, settings)
+
+
+def check_paths(
+    paths: Sequence[Path | str], settings: Settings, progress: Progress | None = None
+) -> LintResult:
+    """Check files and directories; raises AsyncguardError for a path that does not exist."""
+    files = [str(file) for file in source_files([Path(path) for path in paths], settings)]
+    facts = _check_files(files, settings, progress or (lambda done, total: None))
+    findings = select(facts, settings)
+    errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
+    return LintResult(tuple(findings), len(files), errors)
+
+
+def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:
+    """Link the facts and keep what the settings want, sorted by place."""
+    known = rules()
+    enabled = chosen_rules(settings, (r.code for r in known), (r.code for r in known if r.default))
+    findings: list[Finding] = []
+    for path, linked in linking.link(facts).items():
+        findings += _in_file(facts[path], linked, enabled, settings)
+    return sorted(set(findings), key=_order)
+
+
+def _order(finding: Finding) -> tuple[str, int, int, int, str]:
+    return finding.path, finding.cell or 0, finding.line, finding.column, finding.code
+
+
+def _in_file(
+    facts: FileFacts, findings: Iterable[Finding], enabled: frozenset[str], settings: Settings
+) -> list[Finding]:
+    """Leave out what comments silence and what the configuration does not ask for.
+
+    Comments come first: one that silences a finding which is not shown is used all the same.
+    """
+    findings = [f for f in findings if f.code in enabled]
+    kept, idle = apply(findings, facts.suppressions)
+    if asg901.CODE in enabled:
+        idle = [comment for comment in idle if _could(comment, enabled)]
+        kept += [asg901.finding(comment, facts.path) for comment in idle]
+    kept = [f for f in kept if settings.shows(f) and not _ignored(f, settings)]
+    return [facts.notebook.place(f) for f in kept] if facts.notebook is not None else kept
+
+
+def _could(comment: Suppression, enabled: frozenset[str]) -> bool:
+    """Whether the comment names a rule that ran; of the others nothing is known."""
+    return comment.codes is None or not comment.codes.isdisjoint(enabled)
+
+
+def _ignored(finding: Finding, settings: Settings) -> bool:
+    if not settings.per_file_ignores:
+        return False
+    relative = os.path.relpath(finding.path, settings.root)
+    return any(
+        finding.code.startswith(tuple(codes))
+        and (fnmatch(relative, pattern) or fnmatch(Path(relative).name, pattern))
+        for pattern, codes in settings.per_file_ignores.items()
+    )
+
+
+def _check_files(
+    files: Sequence[str], settings: Settings, progress: Progress
+) -> dict[str, FileFacts]:
+    """Return the facts of each file; a chunk whose worker died is tried file by file."""
+    modules = worker.index(files)
+    facts: dict[str, FileFacts] = {}
+    chunks = _chunks(files)
+    lost: list[str] = []
+    setup = (modules, settings.assume_device)
+    jobs = settings.jobs if len(files) > pool.FEW else 1
+    for chunk, results in pool.run(worker.check_many, chunks, jobs, worker.start, setup):
+        if results is None:
+            lost += chunk
+        else:
+            facts.update({result.path: result for result in results})
+        progress(len(facts) + len(lost), len(files))
+    alone = [(path,) for path in lost]
+    for (path,), results in pool.run(worker.check_many, alone, 1, worker.start, setup):
+        facts[path] = results[0] if results else worker.unreadable(path, DIED)
+    return {path: facts[path] for path in files}
+
+
+def _chunks(files: Sequence[str]) -> list[tuple[str, ...]]:
+    """Deal the files out, the largest first, so that every chunk has its share of work."""
+    ordered = sorted(files, key=_size, reverse=True)
+    count = max(1, len(files) // CHUNK)
+    return [tuple(ordered[start::count]) for start in range(count)]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

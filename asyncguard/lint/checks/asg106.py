@@ -1,0 +1,95 @@
+"""Host data is uploaded by a copy that waits, each step.
+
+`torch.tensor(x, device=...)`, `.to(device)` from pageable memory, and indexing a device tensor
+with a list or a CPU tensor copy from the host and wait until the copy is done.
+
+Before:
+
+    for x, y in loader:
+        x = x.to(device)
+
+After:
+
+    loader = DataLoader(dataset, pin_memory=True)
+    for x, y in loader:
+        x = x.to(device, non_blocking=True)
+
+Reference: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from asyncguard.lint.reports import report_all
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.reports import Report
+
+CODE = "ASG106"
+NAME = "blocking-upload"
+MESSAGE = (
+    "`{site}` copies from pageable host memory and waits {when}: pin the memory and "
+    "pass `non_blocking=True`, or create the value on the device"
+)
+VALID = [
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        x = x.to("cuda", non_blocking=True)
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        x = torch.zeros(3, device="cuda")
+""",
+]
+INVALID = [
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        x = x.to("cuda")
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        w = torch.tensor([1.0, 2.0], device="cuda")
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        w = x.cuda()
+""",
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each such site."""
+    return report_all(analysis, CODE, MESSAGE)

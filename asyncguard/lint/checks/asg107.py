@@ -1,0 +1,89 @@
+"""A progress bar or metric writer converts a device value each step.
+
+`set_postfix`, `add_scalar`, `wandb.log` and their like call `float()` or `str()` on what they
+are given.
+
+Before:
+
+    for x, y in loader:
+        writer.add_scalar("loss", loss, step)      # waits in every step
+
+After:
+
+    for step, (x, y) in enumerate(loader):
+        if step % 100 == 0:
+            writer.add_scalar("loss", loss, step)
+
+Reference: https://docs.pytorch.org/docs/stable/tensorboard.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from asyncguard.lint.reports import report_all
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.reports import Report
+
+CODE = "ASG107"
+NAME = "device-value-to-sink"
+MESSAGE = (
+    "`{site}` converts a device value, so it waits for the device {when}: log every N "
+    "steps, or collect on the device and log together"
+)
+VALID = [
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        if step % 100 == 0:
+            writer.add_scalar("loss", loss, step)
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        writer.add_scalar("lr", 0.1, step)
+""",
+]
+INVALID = [
+    """\
+import torch
+import torch.nn.functional as F
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter()
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        writer.add_scalar("loss", loss, step)
+""",
+    """\
+import torch
+import torch.nn.functional as F
+import wandb
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        wandb.log({"loss": loss})
+""",
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each such site."""
+    return report_all(analysis, CODE, MESSAGE)

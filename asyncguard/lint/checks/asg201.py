@@ -1,0 +1,100 @@
+"""One value is waited for each step.
+
+`wait_to_read`, `block_until_ready`, `event.synchronize` and `work.wait` wait explicitly. Once
+every few steps bounds the queue as well, at a fraction of the cost.
+
+Before:
+
+    for x, y in loader:
+        loss = step(x, y)
+        loss.wait_to_read()
+
+After:
+
+    for i, (x, y) in enumerate(loader):
+        loss = step(x, y)
+        if i % 16 == 0:
+            loss.wait_to_read()     # keeps the queue short
+
+Reference: https://d2l.ai/chapter_computational-performance/async-computation.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from asyncguard.lint.reports import report_site, sites_of
+from asyncguard.lint.timing import is_timed
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.reports import Report
+
+CODE = "ASG201"
+NAME = "wait-each-iteration"
+MESSAGE = (
+    "`{site}` waits for one value {when}: wait once after the loop, or every N steps "
+    "where the queue must stay short"
+)
+VALID = [
+    """\
+from mxnet import np
+x = np.ones((2, 2))
+for i in range(10000):
+    y = x + 1
+y.wait_to_read()
+""",
+]
+INVALID = [
+    """\
+from mxnet import np
+x = np.ones((2, 2))
+for i in range(10000):
+    y = x + 1
+    y.wait_to_read()
+""",
+    """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+@jax.jit
+def update(params, batch):
+    return params, jnp.mean(batch)
+def train(params, loader):
+    for step, batch in enumerate(loader):
+        params, loss = update(params, batch)
+        loss.block_until_ready()
+""",
+    """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+@jax.jit
+def update(params, batch):
+    return params, jnp.mean(batch)
+def train(params, loader):
+    for step, batch in enumerate(loader):
+        params, loss = update(params, batch)
+        jax.block_until_ready(loss)
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        event = torch.cuda.Event()
+        event.record()
+        event.synchronize()
+""",
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each such site that is no part of a measurement."""
+    for site in sites_of(analysis, CODE):
+        if not is_timed(site):
+            yield report_site(site, CODE, MESSAGE)

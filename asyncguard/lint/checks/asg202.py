@@ -1,0 +1,103 @@
+"""All queued work is waited for each step.
+
+`waitall`, `torch.cuda.synchronize` and `dist.barrier` wait for everything, so Python can never
+run ahead of the device. Timing code that reads a clock next to the barrier needs it and is
+left alone.
+
+Before:
+
+    for x, y in loader:
+        step(x, y)
+        torch.cuda.synchronize()
+
+After:
+
+    for x, y in loader:
+        step(x, y)
+    torch.cuda.synchronize()
+
+Reference: https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from asyncguard.lint.reports import report_site, sites_of
+from asyncguard.lint.timing import is_timed
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.reports import Report
+
+CODE = "ASG202"
+NAME = "barrier-in-loop"
+MESSAGE = (
+    "`{site}` waits for everything that is queued {when}: wait once after the loop, "
+    "or for the one value that is needed"
+)
+VALID = [
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        pass
+    torch.cuda.synchronize()
+""",
+    """\
+import torch
+import torch.nn.functional as F
+import time
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+""",
+]
+INVALID = [
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+""",
+    """\
+from mxnet import autograd, gluon, npx
+def train(net, loader, trainer, loss_fn):
+    for X, y in loader:
+        with autograd.record():
+            loss = loss_fn(net(X), y)
+        loss.backward()
+        trainer.step(X.shape[0])
+        npx.waitall()
+""",
+    """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch.distributed.barrier()
+""",
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each such site that is no part of a measurement."""
+    for site in sites_of(analysis, CODE):
+        if not is_timed(site):
+            yield report_site(site, CODE, MESSAGE)

@@ -1,0 +1,35 @@
+"""A suppression comment silences nothing.
+
+The finding that it was written for is gone, or the code in it is mistyped. Left in place it
+would hide the next one.
+
+    total += loss.detach()   # asyncguard: ignore[ASG102]      before: nothing to ignore here
+    total += loss.detach()                                   # after
+
+Reference: https://docs.astral.sh/ruff/rules/unused-noqa/
+"""
+
+from __future__ import annotations
+
+from asyncguard.lint.registry import Example
+from asyncguard.lint.suppress import Suppression
+from asyncguard.model import Edit, Finding, Fix
+
+CODE = "ASG901"
+NAME = "unused-suppression"
+MESSAGE = "this comment suppresses nothing: delete it"
+VALID = ["import torch\nx = 1  # noqa: E501\n"]
+INVALID = [
+    Example(
+        "import torch\nx = 1  # asyncguard: ignore[ASG102] logged below\n",
+        fixed="import torch\nx = 1\n",
+    )
+]
+
+
+def finding(comment: Suppression, path: str) -> Finding:
+    """Report a comment, with the edit that deletes it."""
+    edit = Edit(comment.line, comment.column - 1, comment.line, comment.end_column - 1, "")
+    fix = Fix("delete the comment", (edit,), safe=True)
+    line, start, end = comment.line, comment.column, comment.end_column
+    return Finding(CODE, MESSAGE, path, line, start, line, end, fix=fix)

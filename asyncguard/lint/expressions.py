@@ -1,0 +1,763 @@
+"""What expressions other than calls evaluate to, and which of them read a device value.
+
+Operators spread what their operands are: a device value compared with anything is a device mask,
+a tuple's elements come back out when it is unpacked. Syntax that invokes a protocol (`if x`,
+f-strings, `in`) is a site when the catalogue says that the protocol blocks.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import libcst as cst
+
+from asyncguard.lint.frames import Frame, LoopRecord, evaluate, handles, merge
+from asyncguard.lint.guards import guard_of
+from asyncguard.lint.program import ClassInfo, FunctionInfo, parameters_of, scan
+from asyncguard.lint.tree import dotted
+from asyncguard.lint.values import (
+    CLASS,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    MEDIUM,
+    MODEL,
+    NONE_VALUE,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+    join,
+    literal,
+    symbol,
+    weaken,
+)
+
+CALLABLE = frozenset({MODEL, "criterion"})
+
+
+# ---- protocols
+
+
+def protocol_site(
+    frame: Frame, protocol: str, node: cst.CSTNode, value: Value, *, sink: bool = False
+) -> bool:
+    """Note a site if `protocol` of `value` (or of what it contains) waits."""
+    read = (
+        first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
+    )
+    if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
+        return False
+    frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
+    for framework in frameworks:
+        point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
+        if point is not None:
+            frame.site(point, node, read, sink=sink, subject=node)
+            return True
+    return False
+
+
+def first_device(value: Value, depth: int = 0) -> Value:
+    """Return the device value that `value` is or holds, else `value`."""
+    if value.kind != CONTAINER or depth > 3:
+        return value
+    inner = [*(value.items or ()), *(v for _, v in value.fields)]
+    if value.element is not None:
+        inner.append(value.element)
+    for item in inner:
+        found = first_device(item, depth + 1)
+        if found.kind == DEVICE:
+            return found
+    return value
+
+
+def truth(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Evaluate an expression in boolean context."""
+    if isinstance(node, cst.BooleanOperation):
+        truth(frame, node.left)
+        is_and = isinstance(node.operator, cst.And)
+        with frame.guarded(guard_of(frame, node.left)[not is_and]):
+            with_narrowed(frame, node.left, is_and, node.right)
+        return HOST_VALUE
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        truth(frame, node.expression)
+        return HOST_VALUE
+    value = evaluate(frame, node)
+    if not isinstance(node, cst.NamedExpr):
+        protocol_site(frame, "__bool__", node, value)
+    else:
+        protocol_site(frame, "__bool__", node.value, value)
+    return value
+
+
+def with_narrowed(
+    frame: Frame, test: cst.BaseExpression, holds: bool, node: cst.BaseExpression
+) -> Value:
+    """Evaluate `node` in boolean context, knowing how `test` came out."""
+    before = dict(frame.env)
+    narrow(frame, test, holds)
+    value = truth(frame, node)
+    frame.env = merge(before, frame.env) if frame.env.keys() != before.keys() else before
+    return value
+
+
+def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
+    """Learn from a test that came out `holds`: isinstance tells what a variable is."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        narrow(frame, test.expression, not holds)
+    elif isinstance(test, cst.BooleanOperation):
+        if isinstance(test.operator, cst.And) == holds:
+            narrow(frame, test.left, holds)
+            narrow(frame, test.right, holds)
+    elif isinstance(test, cst.Call) and dotted(test.func) == "isinstance" and len(test.args) == 2:
+        _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
+
+
+def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds: bool) -> None:
+    if not path:
+        return
+    nodes = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
+    with frame.quiet():
+        kinds = [type_value(frame, node) for node in nodes]
+    current = frame.env.get(path, UNKNOWN_VALUE)
+    if holds:
+        known = [kind for kind in kinds if kind.kind != UNKNOWN]
+        if known and len(known) == len(kinds) and current.kind != known[0].kind:
+            value = known[0]
+            for other in known[1:]:
+                value = join(value, other)
+            keep = current.params if current.kind == UNKNOWN else frozenset()
+            frame.env[path] = replace(weaken(value, MEDIUM), params=keep)
+    elif any(kind.kind == current.kind == DEVICE for kind in kinds):
+        frame.env[path] = HOST_VALUE
+
+
+def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
+    """Return what an annotation or class expression says about its instances."""
+    if isinstance(node, cst.SimpleString) and depth < 3:
+        try:
+            inner = cst.parse_expression(str(node.evaluated_value))
+        except Exception:  # noqa: BLE001 - any text may stand in an annotation
+            return UNKNOWN_VALUE
+        return type_value(frame, inner, depth + 1)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
+        left = type_value(frame, node.left, depth + 1)
+        right = type_value(frame, node.right, depth + 1)
+        return _union([left, right])
+    if isinstance(node, cst.Subscript) and depth < 6:
+        return _generic(frame, node, depth)
+    if isinstance(node, cst.Name) and node.value == "None":
+        return NONE_VALUE
+    value = evaluate(frame, node)
+    if value.kind == CLASS:
+        return _instance_kind(value)
+    if value.kind == SYMBOL:
+        return type_of_name(frame, value.name)
+    return UNKNOWN_VALUE
+
+
+HOST_TYPES = frozenset(
+    {"int", "float", "bool", "str", "complex", "bytes", "dict", "object", "type", "slice", "range"}
+)
+
+
+def type_of_name(frame: Frame, name: str) -> Value:
+    """Return what an instance of the imported or builtin class `name` is."""
+    if name in HOST_TYPES:
+        return Value(HOST, name=name) if name not in ("dict", "object") else UNKNOWN_VALUE
+    if name in ("list", "tuple", "set"):
+        return container(None)
+    if found := frame.analysis.knowledge.types.find(name):
+        return Value(found[0], found[1])
+    cls = frame.analysis.foreign_class(name)
+    return _instance_kind(Value(CLASS, ref=cls)) if cls else UNKNOWN_VALUE
+
+
+def _union(values: list[Value]) -> Value:
+    known = [v for v in values if v.name != "None"]
+    if len(known) == 1:
+        return known[0]
+    kinds = {v.kind for v in known}
+    if kinds == {DEVICE}:
+        return known[0]
+    if kinds <= {HOST}:
+        return HOST_VALUE if known else NONE_VALUE
+    if DEVICE in kinds:
+        return weaken(next(v for v in known if v.kind == DEVICE), LOW)
+    return UNKNOWN_VALUE
+
+
+def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
+    """`Optional[T]`, `list[T]`, `tuple[T, ...]`, `dict[K, V]`, and their like."""
+    head = dotted(node.value).rpartition(".")[2]
+    arguments = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+    inner = [type_value(frame, a, depth + 1) for a in arguments]
+    if head in ("Optional", "Union"):
+        return _union(inner)
+    if head in ("Annotated", "Final", "ClassVar") and inner:
+        return inner[0]
+    if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
+        return container(None, tuple(inner))
+    if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
+        return container(inner[-1] if inner else None)
+    if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
+                "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
+        return container(inner[0] if inner else None)
+    base = evaluate(frame, node.value)
+    return type_of_name(frame, base.name) if base.kind == SYMBOL else UNKNOWN_VALUE
+
+
+def _instance_kind(value: Value) -> Value:
+    """Return the instance of a checked class: a model if it inherits from one."""
+    cls: ClassInfo = value.ref
+    for base in cls.family():
+        for parent in base.bases:
+            if parent.kind not in (CLASS, UNKNOWN, SYMBOL):
+                return Value(parent.kind, parent.framework, ref=cls)
+    return Value(INSTANCE, ref=cls)
+
+
+def instance_of(cls: ClassInfo) -> Value:
+    """Return an instance of a checked class."""
+    return _instance_kind(Value(CLASS, ref=cls))
+
+
+# ---- names and attributes
+
+
+@handles(cst.Name)
+def name(frame: Frame, node: cst.Name) -> Value:
+    """A variable, a builtin, or something that a star import may have brought."""
+    found = frame.lookup(node.value)
+    if found is not None:
+        if found.kind == UNKNOWN:
+            hinted = frame.hint(node.value)
+            return replace(hinted, params=found.params) if hinted.kind != UNKNOWN else found
+        return found
+    if node.value in ("True", "False"):
+        return literal(node.value == "True")
+    if node.value == "None":
+        return NONE_VALUE
+    starred = frame.analysis.from_star_imports(node.value)
+    if starred is not None:
+        return starred
+    hinted = frame.hint(node.value)
+    return hinted if hinted.kind != UNKNOWN else symbol(node.value)
+
+
+@handles(cst.Attribute)
+def attribute(frame: Frame, node: cst.Attribute) -> Value:
+    """An attribute: what was stored at its path, else what its owner says."""
+    path = dotted(node)
+    if path:
+        found = frame.lookup(path)
+        if found is not None:
+            if found.kind == UNKNOWN and (hinted := frame.hint(path)).kind != UNKNOWN:
+                return hinted
+            return found
+    owner = evaluate(frame, node.value)
+    value = attribute_of(frame, owner, node.attr.value)
+    if value.kind == UNKNOWN and path:
+        hinted = frame.hint(path)
+        if hinted.kind != UNKNOWN:
+            return hinted
+    return value
+
+
+def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
+    """Return what attribute `attr` of `owner` is."""
+    knowledge = frame.analysis.knowledge
+    if owner.kind == SYMBOL:
+        return frame.analysis.resolve(f"{owner.name}.{attr}")
+    if owner.kind in (DEVICE, HOST_ARRAY):
+        kind = knowledge.attributes.get(owner.framework, {}).get(attr)
+        if kind is None:
+            return replace(owner, name="", literal=None)
+        return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
+    if isinstance(owner.ref, ClassInfo):
+        return _class_attribute(frame, owner, attr)
+    if owner.kind == UNKNOWN and owner.params:
+        if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
+            return HOST_VALUE
+        return replace(UNKNOWN_VALUE, params=owner.params)
+    if owner.kind == CONTAINER:
+        for key, value in owner.fields:
+            if key == attr:
+                return value
+    return UNKNOWN_VALUE
+
+
+def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    cls: ClassInfo = owner.ref
+    for base in cls.family():
+        if attr in base.attributes:
+            return base.attributes[attr]
+    method = cls.lookup(attr)
+    if method is not None:
+        if method.is_property:
+            result: Value = method.module.summary(method).result
+            return result
+        return Value(FUNCTION, ref=method, element=owner)
+    return UNKNOWN_VALUE
+
+
+# ---- constants
+
+
+@handles(cst.Integer, cst.Float)
+def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
+    """A number."""
+    try:
+        return literal(ast.literal_eval(node.value))
+    except (ValueError, SyntaxError):
+        return HOST_VALUE
+
+
+@handles(cst.SimpleString)
+def string(frame: Frame, node: cst.SimpleString) -> Value:
+    """A string; its text matters where it names a device."""
+    if len(node.value) > 80:
+        return HOST_VALUE
+    try:
+        text = ast.literal_eval(node.value)
+    except (ValueError, SyntaxError):
+        return HOST_VALUE
+    return literal(text) if isinstance(text, str) else HOST_VALUE
+
+
+@handles(cst.Imaginary, cst.Ellipsis)
+def other_constant(frame: Frame, node: cst.CSTNode) -> Value:
+    """Any other constant."""
+    return HOST_VALUE
+
+
+@handles(cst.FormattedString)
+def f_string(frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string formats each value in it."""
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringExpression):
+            value = evaluate(frame, part.expression)
+            protocol = "__repr__" if part.conversion else "__format__"
+            protocol_site(frame, protocol, part.expression, value)
+            if part.format_spec:
+                for spec in part.format_spec:
+                    if isinstance(spec, cst.FormattedStringExpression):
+                        evaluate(frame, spec.expression)
+    return HOST_VALUE
+
+
+@handles(cst.ConcatenatedString)
+def concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
+    """Adjacent string literals."""
+    evaluate(frame, node.left)
+    evaluate(frame, node.right)
+    return HOST_VALUE
+
+
+# ---- displays
+
+
+@handles(cst.Tuple, cst.List)
+def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
+    """A tuple or list remembers each element while it is short."""
+    items: list[Value] = []
+    starred = False
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            starred = True
+            value = element_of(frame, value)
+        items.append(value)
+    element_value = _join_all(items)
+    exact = not starred and 0 < len(items) <= 12
+    return container(element_value, tuple(items) if exact else None)
+
+
+@handles(cst.Set)
+def set_display(frame: Frame, node: cst.Set) -> Value:
+    """A set."""
+    return container(_join_all([evaluate(frame, e.value) for e in node.elements]))
+
+
+@handles(cst.Dict)
+def dict_display(frame: Frame, node: cst.Dict) -> Value:
+    """A dict remembers the values of its literal keys."""
+    fields: dict[str, Value] = {}
+    values: list[Value] = []
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredDictElement):
+            values.append(element_of(frame, value))
+            continue
+        key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else HOST_VALUE
+        values.append(value)
+        if isinstance(key.literal, str):
+            fields[key.literal] = value
+    return Value(CONTAINER, element=_join_all(values), fields=tuple(fields.items()))
+
+
+def _join_all(values: list[Value]) -> Value | None:
+    """Return one value for all elements: a device value among them makes it one."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return result
+
+
+def element_of(frame: Frame, value: Value) -> Value:
+    """Return what iterating over `value` yields."""
+    if value.kind == CONTAINER:
+        if value.element is not None:
+            return value.element
+        if value.items:
+            return _join_all(list(value.items)) or UNKNOWN_VALUE
+        return UNKNOWN_VALUE
+    if value.kind in (DEVICE, HOST_ARRAY):
+        return replace(value, name="", literal=None)
+    if value.kind == "loader":
+        return batch(frame, value)
+    if value.kind == UNKNOWN and value.params:
+        return Value(params=value.params)
+    return UNKNOWN_VALUE
+
+
+def batch(frame: Frame, loader: Value) -> Value:
+    """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
+    known = frame.analysis.knowledge.frameworks.get(loader.framework)
+    kind = DEVICE if known is not None and known.asynchronous_cpu else HOST_ARRAY
+    return Value(kind, loader.framework, loader.confidence)
+
+
+def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
+    """Return what unpacking `value` into `count` targets gives each."""
+    if value.kind == CONTAINER and value.items is not None and len(value.items) == count:
+        return list(value.items)
+    return [element_of(frame, value)] * count
+
+
+# ---- comprehensions
+
+
+@handles(cst.ListComp, cst.SetComp, cst.GeneratorExp)
+def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
+    """A comprehension is a loop that collects."""
+    return container(_comprehend(frame, node.for_in, node.elt))
+
+
+@handles(cst.DictComp)
+def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
+    """A dict comprehension collects its values."""
+    return container(_comprehend(frame, node.for_in, node.value, node.key))
+
+
+def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
+    saved = dict(frame.env)
+    opened = 0
+    current: cst.CompFor | None = clause
+    while current is not None:
+        opened += 1
+        open_comprehension_loop(frame, current)
+        for condition in current.ifs:
+            truth(frame, condition.test)
+            narrow(frame, condition.test, True)
+        current = current.inner_for_in
+    results = [evaluate(frame, element) for element in elements]
+    for _ in range(opened):
+        frame.loops.pop()
+    frame.env = saved
+    return results[0]
+
+
+def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
+    """Bind a `for` clause's targets and push its loop."""
+    iterable = evaluate(frame, clause.iter)
+    record = LoopRecord(clause, comprehension=True)
+    if iterable.kind == "loader":
+        record.loader = iterable.confidence
+    frame.loops.append(record)
+    bind_target(frame, clause.target, element_of(frame, iterable))
+
+
+def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+    """Assign `value` to a target without noting sites of the target itself."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        elements = target.elements
+        if any(isinstance(e, cst.StarredElement) for e in elements):
+            each = element_of(frame, value)
+            for e in elements:
+                starred = isinstance(e, cst.StarredElement)
+                bind_target(frame, e.value, container(each) if starred else each)
+            return
+        for e, v in zip(elements, unpacked(frame, value, len(elements)), strict=True):
+            bind_target(frame, e.value, v)
+        return
+    if isinstance(target, cst.StarredElement):
+        bind_target(frame, target.value, container(element_of(frame, value)))
+    elif path := dotted(target):
+        frame.bind(path, value)
+
+
+# ---- operators
+
+
+@handles(cst.BinaryOperation)
+def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    """Arithmetic stays on the device; `%` on a string formats."""
+    left = evaluate(frame, node.left)
+    right = evaluate(frame, node.right)
+    if isinstance(node.operator, cst.Modulo) and isinstance(
+        node.left, (cst.SimpleString, cst.ConcatenatedString)
+    ):
+        _percent_format(frame, node.right, right)
+        return HOST_VALUE
+    bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
+    result = combine(left, right, mask=bits and "bool" in (left.name, right.name))
+    if result.kind == DEVICE:
+        frame.evidence()
+    return result
+
+
+def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+    if isinstance(node, cst.Tuple) and value.items is not None:
+        for element, item in zip(node.elements, value.items, strict=False):
+            protocol_site(frame, "__format__", element.value, item)
+    else:
+        protocol_site(frame, "__format__", node, value)
+
+
+def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
+    """Return what an operator makes of two operands."""
+    params = left.params | right.params
+    for one, other in ((left, right), (right, left)):
+        if one.kind == DEVICE:
+            if other.kind == DEVICE:
+                confidence = max(left.confidence, right.confidence)
+            else:
+                confidence = one.confidence
+            return replace(device(one.framework, confidence, params), name="bool" if mask else "")
+    if left.kind == CONTAINER or right.kind == CONTAINER:
+        return _combine_containers(left, right)
+    for one in (left, right):
+        if one.kind == HOST_ARRAY:
+            return replace(one, params=params, name="bool" if mask else "")
+    if left.kind == right.kind == HOST:
+        return HOST_VALUE
+    return Value(params=params)
+
+
+def _combine_containers(left: Value, right: Value) -> Value:
+    elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
+    return container(_join_all(elements))
+
+
+@handles(cst.UnaryOperation)
+def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    """`not` reads its operand; the others keep it where it is."""
+    if isinstance(node.operator, cst.Not):
+        truth(frame, node.expression)
+        return HOST_VALUE
+    value = evaluate(frame, node.expression)
+    if isinstance(value.literal, (int, float)) and isinstance(node.operator, cst.Minus):
+        return literal(-value.literal)
+    return value
+
+
+@handles(cst.BooleanOperation)
+def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    """`a or b` reads `a`, and yields one of the two."""
+    left = truth(frame, node.left)
+    before = dict(frame.env)
+    narrow(frame, node.left, isinstance(node.operator, cst.And))
+    right = evaluate(frame, node.right)
+    frame.env = before
+    return join(left, right)
+
+
+@handles(cst.Comparison)
+def comparison(frame: Frame, node: cst.Comparison) -> Value:
+    """A comparison of device values is a device mask; a chain of them reads all but the last."""
+    left = evaluate(frame, node.left)
+    result = HOST_VALUE
+    for index, target in enumerate(node.comparisons):
+        right = evaluate(frame, target.comparator)
+        result = _compare(frame, node, target.operator, left, right)
+        if index < len(node.comparisons) - 1:
+            protocol_site(frame, "__bool__", node, result)
+        left = right
+    return result
+
+
+def _compare(
+    frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
+) -> Value:
+    if isinstance(operator, (cst.Is, cst.IsNot)):
+        return HOST_VALUE
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        if right.kind == DEVICE:
+            protocol_site(frame, "__contains__", node, right)
+        return HOST_VALUE
+    for side in (left, right):
+        if isinstance(side.literal, str) or side.name == "None" or side.name == "str":
+            return HOST_VALUE
+    if left.kind == CONTAINER or right.kind == CONTAINER:
+        return HOST_VALUE
+    return combine(left, right, mask=True)
+
+
+@handles(cst.IfExp)
+def conditional(frame: Frame, node: cst.IfExp) -> Value:
+    """A conditional expression reads its test and yields either branch."""
+    truth(frame, node.test)
+    before = dict(frame.env)
+    narrow(frame, node.test, True)
+    guard_true, guard_false = guard_of(frame, node.test)
+    with frame.guarded(guard_true):
+        chosen = evaluate(frame, node.body)
+    frame.env = dict(before)
+    narrow(frame, node.test, False)
+    with frame.guarded(guard_false):
+        other = evaluate(frame, node.orelse)
+    frame.env = before
+    return join(chosen, other)
+
+
+# ---- the rest
+
+
+@handles(cst.Lambda)
+def lambda_(frame: Frame, node: cst.Lambda) -> Value:
+    """A lambda is a function that is analysed where it is called."""
+    info = FunctionInfo(
+        "<lambda>",
+        frame.function.qualname,
+        node,
+        frame.analysis,
+        closure=frame,
+        parameters=parameters_of(node.params),
+    )
+    scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
+    return Value(FUNCTION, ref=info)
+
+
+@handles(cst.NamedExpr)
+def walrus(frame: Frame, node: cst.NamedExpr) -> Value:
+    """`name := value` binds and yields."""
+    value = evaluate(frame, node.value)
+    bind_target(frame, node.target, value)
+    return value
+
+
+@handles(cst.Await)
+def await_(frame: Frame, node: cst.Await) -> Value:
+    """What is awaited."""
+    return evaluate(frame, node.expression)
+
+
+@handles(cst.Yield)
+def yield_(frame: Frame, node: cst.Yield) -> Value:
+    """A generator's elements are joined into what iterating it yields."""
+    if isinstance(node.value, cst.From):
+        frame.yields.append(element_of(frame, evaluate(frame, node.value.item)))
+    elif node.value is not None:
+        frame.yields.append(evaluate(frame, node.value))
+    return UNKNOWN_VALUE
+
+
+@handles(cst.Subscript)
+def subscript(frame: Frame, node: cst.Subscript) -> Value:
+    """Indexing: an element of a container, or a device view that may itself block."""
+    path = _subscript_path(node)
+    owner = evaluate(frame, node.value)
+    indices = [_index(frame, element.slice) for element in node.slice]
+    if owner.kind == DEVICE:
+        index_sites(frame, node, owner, indices)
+        return replace(owner, name="", literal=None)
+    if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
+        return stored
+    if owner.kind == HOST_ARRAY:
+        if any(i.kind == DEVICE for i in indices):
+            pass
+        return replace(owner, name="", literal=None)
+    if owner.kind == CONTAINER:
+        return _container_item(frame, node, owner, indices)
+    if owner.kind == HOST and owner.literal is not None:
+        return owner
+    if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
+        return symbol(frame.analysis.module_name)
+    if owner.kind == UNKNOWN and owner.params:
+        return Value(params=owner.params)
+    if path:
+        return frame.hint(path)
+    return UNKNOWN_VALUE
+
+
+def _is_own_name(node: cst.Subscript) -> bool:
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    return isinstance(index, cst.Index) and dotted(index.value) == "__name__"
+
+
+def _subscript_path(node: cst.Subscript) -> str:
+    """Name `d["key"]` as a path, so that hints and assignments find it."""
+    base = dotted(node.value)
+    if base and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+        key = node.slice[0].slice.value
+        if isinstance(key, cst.SimpleString):
+            return f"{base}.{key.raw_value}"
+    return ""
+
+
+def _index(frame: Frame, node: cst.BaseSlice) -> Value:
+    if isinstance(node, cst.Index):
+        return evaluate(frame, node.value)
+    result = HOST_VALUE
+    if isinstance(node, cst.Slice):
+        for bound in (node.lower, node.upper, node.step):
+            if bound is not None:
+                value = evaluate(frame, bound)
+                if value.kind == DEVICE:
+                    operator_site(frame, "slice-bound", bound, value)
+    return replace(result, name="slice")
+
+
+def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
+    index = indices[0] if len(indices) == 1 else HOST_VALUE
+    if index.name == "slice":
+        return container(element_of(frame, owner))
+    key = index.literal
+    if isinstance(key, str):
+        for name_, value in owner.fields:
+            if name_ == key:
+                return value
+    if (
+        isinstance(key, int)
+        and owner.items is not None
+        and -len(owner.items) <= key < len(owner.items)
+    ):
+        return owner.items[key]
+    if index.kind == DEVICE:
+        protocol_site(frame, "__index__", node, index)
+    return element_of(frame, owner)
+
+
+def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> None:
+    """Note what indexing a device value with such indices costs."""
+    for index in indices:
+        if index.kind == DEVICE and index.name == "bool":
+            operator_site(frame, "mask-read", node, replace(index, framework=owner.framework))
+        elif index.kind == CONTAINER or (index.kind == HOST_ARRAY and index.name != "bool"):
+            operator_site(frame, "index-upload", node, weaken(owner, index.confidence))
+
+
+def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:
+    """Note a subscript that blocks."""
+    point = frame.analysis.knowledge.sync_operators.get((value.framework, operator))
+    if point is not None:
+        frame.site(point, node, value, subject=node)

@@ -1,0 +1,308 @@
+"""The state of one abstract execution: variables, loops, guards, and where sites are noted.
+
+A `Frame` runs one function. `evaluate` dispatches an expression to the handler that `expressions`
+and `calls` registered for its node type. Sites are handed to the frame's analysis unless the
+frame is silent (a first pass over a loop, or a summary).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.program import FunctionInfo
+from asyncguard.lint.values import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    join,
+)
+from asyncguard.model import Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+
+MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
+
+
+@dataclass(eq=False)
+class LoopRecord:
+    """One loop being executed, and the evidence of what it is a loop over."""
+
+    node: cst.CSTNode
+    targets: frozenset[str] = frozenset()
+    epoch_name: bool = False
+    comprehension: bool = False
+    loader: int = -1  # confidence that it iterates over batches; -1: no sign
+    strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
+    weak: bool = False  # calls a model, or enqueues device work
+    inner: bool = False  # contains a loop over steps
+
+    @property
+    def over_steps(self) -> bool:
+        """Whether it is plainly the training or inference loop."""
+        return self.strong or self.loader >= 0
+
+    @property
+    def kind(self) -> Loop:
+        """How often its body runs."""
+        if self.over_steps and not (self.epoch_name and self.inner):
+            return Loop.STEP
+        if self.inner or self.epoch_name:
+            return Loop.EPOCH
+        return Loop.STEP if self.weak else Loop.NONE
+
+
+class Guard(NamedTuple):
+    """A condition that makes what it governs rare; `depth` is how many loops were open."""
+
+    depth: int
+    lasting: bool  # a flag: it also makes whole loops within it rare
+
+
+@dataclass(eq=False)
+class Site:
+    """One operation that reads a device value or waits for the device.
+
+    `loop` and `guarded` are as seen within its function; how often that is entered is decided
+    later, when all callers are known.
+    """
+
+    point: SyncPoint
+    node: cst.CSTNode
+    function: FunctionInfo
+    loop: Loop
+    guarded: bool
+    confidence: int
+    sink: bool = False
+    via: Site | None = None  # the read inside a helper that this call causes
+    subject: cst.CSTNode | None = None  # what is read
+    loops: tuple[LoopRecord, ...] = ()
+    statement: cst.CSTNode | None = None
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
+    params: frozenset[int] = frozenset()  # parameters that the value read comes from
+
+
+@dataclass(eq=False)
+class Edge:
+    """A call of a function whose body is at hand."""
+
+    callee: FunctionInfo
+    loop: Loop
+    guarded: bool
+
+
+@dataclass(eq=False)
+class Frame:
+    """The abstract execution of one function."""
+
+    analysis: FileAnalysis
+    function: FunctionInfo
+    env: dict[str, Value] = field(default_factory=dict)
+    parent: Frame | None = None
+    silent: bool = False
+    loops: list[LoopRecord] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+    reads: list[Site] = field(default_factory=list)  # sites that read a parameter
+    edges: list[Edge] = field(default_factory=list)
+    works: bool = False  # calls a model or enqueues device work outside its own loops
+    step_loops: bool = False  # contains a step loop
+    depth: int = 0
+    statement: cst.CSTNode | None = None
+    globals: set[str] = field(default_factory=set)
+    blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
+
+    # ---- variables
+
+    def lookup(self, name: str) -> Value | None:
+        """Return what is known of a plain variable; None if it was never bound in sight."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env:
+                return frame.env[name]
+            frame = frame.parent
+        return None
+
+    def bind(self, path: str, value: Value) -> None:
+        """Assign to a variable or an attribute path; what was known below the path is gone."""
+        prefix = path + "."
+        for key in [key for key in self.env if key.startswith(prefix)]:
+            del self.env[key]
+        self.env[path] = value
+        if path in self.globals:
+            self.analysis.frame.env[path] = value
+
+    def hint(self, path: str) -> Value:
+        """Return what usage and names say about a path of unknown value."""
+        found = self._usage(path)
+        if found:
+            return Value(found[0], found[1], MEDIUM)
+        last = path.rpartition(".")[2]
+        knowledge = self.analysis.knowledge
+        if found := knowledge.by_name(last, self.analysis.frameworks):
+            return Value(found[0], found[1], MEDIUM if self.trains else LOW)
+        return UNKNOWN_VALUE
+
+    def _usage(self, path: str) -> tuple[str, str] | None:
+        frame: Frame | None = self
+        while frame is not None:
+            if path in frame.function.hints:
+                return frame.function.hints[path]
+            frame = frame.parent
+        if path.startswith("self.") and self.function.cls is not None:
+            for cls in self.function.cls.family():
+                if path in cls.hints:
+                    return cls.hints[path]
+        return None
+
+    @property
+    def trains(self) -> bool:
+        """Whether the function shows by itself that it runs training or inference steps."""
+        return self.function.marks_step or any(loop.kind == Loop.STEP for loop in self.loops)
+
+    # ---- contexts
+
+    def context(self) -> tuple[Loop, bool]:
+        """Return how often the current place executes within its function, and if guarded."""
+        for index in range(len(self.loops) - 1, -1, -1):
+            if self.loops[index].kind == Loop.STEP:
+                return Loop.STEP, self._guarded(index + 1)
+        if any(loop.kind == Loop.EPOCH for loop in self.loops):
+            return Loop.EPOCH, self._guarded(0)
+        return Loop.NONE, self._guarded(0)
+
+    def _guarded(self, depth: int) -> bool:
+        return any(guard.depth >= depth or guard.lasting for guard in self.guards)
+
+    def evidence(self, *, strong: bool = False) -> None:
+        """Note that the innermost loop does device work (`strong`: a training step)."""
+        loop = next((r for r in reversed(self.loops) if not r.comprehension), None)
+        if loop is None:
+            self.works = True
+        elif strong:
+            loop.strong = True
+        else:
+            loop.weak = True
+
+    # ---- sites
+
+    def site(
+        self,
+        point: SyncPoint,
+        node: cst.CSTNode,
+        value: Value,
+        *,
+        sink: bool = False,
+        via: Site | None = None,
+        subject: cst.CSTNode | None = None,
+    ) -> None:
+        """Note that `node` waits, because `value` is on the device."""
+        if self.silent:
+            return
+        loop, guarded = self.context()
+        limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
+        site = Site(
+            point,
+            node,
+            self.function,
+            loop,
+            guarded,
+            min(value.confidence, limit),
+            sink,
+            via,
+            subject,
+            tuple(self.loops),
+            self.statement,
+            tuple(self.blocks),
+            value.params,
+        )
+        if value.params:
+            self.reads.append(site)
+        if value.kind != UNKNOWN:
+            self.sites.append(site)
+
+    def call(self, callee: FunctionInfo | None) -> None:
+        """Note a call of a function whose body is at hand."""
+        if callee is not None and not self.silent:
+            self.edges.append(Edge(callee, *self.context()))
+
+    @contextmanager
+    def guarded(self, guard: Guard | None) -> Iterator[None]:
+        """Run a block under a guard."""
+        if guard is not None:
+            self.guards.append(guard)
+        yield
+        if guard is not None:
+            self.guards.pop()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Run something without noting sites."""
+        before, self.silent = self.silent, True
+        yield
+        self.silent = before
+
+
+def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
+    """Join two paths' variables."""
+    if left is right:
+        return left
+    merged = dict(left)
+    for name, value in right.items():
+        mine = left.get(name)
+        if mine is None:
+            merged[name] = value
+        elif mine is not value:
+            merged[name] = join(mine, value)
+    return merged
+
+
+Handler = Callable[[Frame, Any], Value]
+HANDLERS: dict[type[cst.CSTNode], Handler] = {}
+
+
+def handles(*types: type[cst.CSTNode]) -> Callable[[Handler], Handler]:
+    """Register the evaluator of expressions of such types."""
+
+    def register(handler: Handler) -> Handler:
+        for node_type in types:
+            HANDLERS[node_type] = handler
+        return handler
+
+    return register
+
+
+def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
+    """Return what is known about the value of an expression, noting the sites in it."""
+    handler = HANDLERS.get(type(node))
+    if handler is None or frame.depth > MAX_DEPTH:
+        return UNKNOWN_VALUE
+    frame.depth += 1
+    value = handler(frame, node)
+    frame.depth -= 1
+    return value
+
+
+__all__ = [
+    "HANDLERS",
+    "Edge",
+    "Frame",
+    "Guard",
+    "LoopRecord",
+    "Site",
+    "evaluate",
+    "handles",
+    "merge",
+    "replace",
+]

@@ -1,0 +1,132 @@
+"""Is this condition a guard?
+
+A guard makes what it governs rare: every n-th step, the first or last one, a debug flag, a branch
+that ends the loop. `rank == 0` is none: that rank still waits.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from asyncguard.lint.frames import Frame, Guard
+from asyncguard.lint.tree import dotted, walk
+
+_FLAG = re.compile(
+    r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|should_log|do_log|log_now|is_log|log_step"
+    r"|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
+    r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
+    r"|isenabledfor|should_(stop|checkpoint|report|eval)|(^|_)(log|print|save|eval|report|display)_?"
+    r"(freq|interval|every|steps?|period)",
+    re.IGNORECASE,
+)
+_COUNTER = re.compile(
+    r"(^|_)(step|steps|iter|iters|iteration|iterations|it|i|j|k|t|n|idx|index|batch|batch_idx|batch_i|ni"
+    r"|epoch|count|counter|num|n_iter|niter|global_step|updates|n_updates|timestep|timesteps|frame)(_|$)",
+    re.IGNORECASE,
+)
+
+
+def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
+    """Return the guards that a condition puts on its `if` and its `else` branch."""
+    depth = len(frame.loops)
+    when_true, when_false = rare(frame, test)
+    flag = Guard(depth, is_flag(test))
+    return (flag if when_true else None), (flag if when_false else None)
+
+
+def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
+    """Whether the condition is rarely true, and whether it is rarely false."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        if _has_modulo(test.expression):
+            return _modulo_truth(test.expression, negated=True)
+        true, false = rare(frame, test.expression)
+        return false, true
+    if isinstance(test, cst.BooleanOperation):
+        left, right = rare(frame, test.left), rare(frame, test.right)
+        if isinstance(test.operator, cst.And):
+            return left[0] or right[0], left[1] and right[1]
+        return left[0] and right[0], left[1] or right[1]
+    if isinstance(test, cst.NamedExpr):
+        return rare(frame, test.value)
+    if is_flag(test):
+        return True, False
+    if _has_modulo(test):
+        return _modulo_truth(test, negated=False)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        return _counter_comparison(frame, test)
+    return False, False
+
+
+def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:
+    """`i % n == 0` is rarely true; `i % n`, `i % n != 0` are rarely false."""
+    usual = True
+    if isinstance(test, cst.Comparison):
+        usual = isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.GreaterThan))
+    if negated:
+        usual = not usual
+    return (not usual), usual
+
+
+def _has_modulo(test: cst.BaseExpression) -> bool:
+    return any(
+        isinstance(n, cst.BinaryOperation)
+        and isinstance(n.operator, cst.Modulo)
+        and not isinstance(n.left, (cst.SimpleString, cst.FormattedString))
+        for n in walk(test)
+    )
+
+
+def is_flag(test: cst.BaseExpression) -> bool:
+    """Whether the condition is a flag for debugging, logging now, the first or the last step."""
+    if isinstance(test, cst.Comparison):
+        if isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
+            return False
+        return is_flag(test.left) and not any(
+            _COUNTER.search(dotted(t.comparator)) for t in test.comparisons
+        )
+    if isinstance(test, cst.Call):
+        return bool(_FLAG.search(dotted(test.func).rpartition(".")[2]))
+    path = dotted(test)
+    return bool(path and _FLAG.search(path.rpartition(".")[2]))
+
+
+def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]:
+    """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
+    operator = test.comparisons[0].operator
+    sides = (test.left, test.comparisons[0].comparator)
+    if not any(_counts(frame, side) for side in sides):
+        return False, False
+    if isinstance(operator, cst.Equal):
+        return True, False
+    if isinstance(operator, cst.NotEqual):
+        return False, True
+    if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
+        bound = sides[1]
+        return isinstance(bound, cst.Integer) and int(bound.value, 0) <= 20, False
+    return False, False
+
+
+def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
+    names = {n.value for n in walk(node) if isinstance(n, cst.Name)}
+    if any("rank" in name for name in names):
+        return False
+    targets = frozenset[str]().union(*(loop.targets for loop in frame.loops))
+    path = dotted(node).rpartition(".")[2]
+    if path and path in targets:
+        return True
+    if isinstance(node, cst.BinaryOperation):
+        return _counts(frame, node.left)
+    return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
+
+
+def leaves_loop(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by raising or leaving the loop: it runs at most once."""
+    statements = body.body
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, cst.SimpleStatementLine):
+        return bool(last.body) and isinstance(last.body[-1], (cst.Raise, cst.Break))
+    return isinstance(last, (cst.Raise, cst.Break))

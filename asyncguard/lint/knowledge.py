@@ -1,0 +1,185 @@
+"""The catalogue, arranged for quick questions: what does this name return, does this call block?
+
+`Knowledge` compiles the rules files once a process into exact tables and patterns. The
+interpreter asks it about dotted names (imports resolved), methods, protocols and operators; the
+names of foreign APIs are all in the catalogue.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from asyncguard import catalogue
+from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
+
+_WILD = re.compile(r"[*?\[]")
+
+
+class Patterns:
+    """Maps dotted names to a word: exact names first, then the longest literal prefix."""
+
+    def __init__(self, tables: Iterable[tuple[str, str, str]]) -> None:
+        """Build from (pattern, word, framework) triples."""
+        self.exact: dict[str, tuple[str, str]] = {}
+        self.wild: list[tuple[int, str, re.Pattern[str], tuple[str, str]]] = []
+        for pattern, word, framework in tables:
+            if found := _WILD.search(pattern):
+                literal = pattern[: found.start()]
+                compiled = re.compile(fnmatch.translate(pattern))
+                specific = (len(literal), len(pattern))
+                self.wild.append(
+                    (specific[0] * 1000 + specific[1], literal, compiled, (word, framework))
+                )
+            else:
+                self.exact[pattern] = (word, framework)
+        self.wild.sort(key=lambda entry: -entry[0])
+        self.memo: dict[str, tuple[str, str] | None] = {}
+
+    def find(self, name: str) -> tuple[str, str] | None:
+        """Return (word, framework) of `name`."""
+        if name in self.memo:
+            return self.memo[name]
+        found = self.exact.get(name) or next(
+            (
+                answer
+                for _, literal, pattern, answer in self.wild
+                if name.startswith(literal) and pattern.match(name)
+            ),
+            None,
+        )
+        self.memo[name] = found
+        return found
+
+
+class Knowledge:
+    """What the catalogue says, by the questions that the interpreter asks."""
+
+    def __init__(self, table: Catalogue) -> None:
+        self.catalogue = table
+        self.frameworks: Mapping[str, Framework] = table.frameworks
+        frameworks = list(table.frameworks.values())
+        self.module_framework = {name: f.name for f in frameworks for name in f.modules}
+        self.returns = Patterns(
+            (pattern, kind, f.name)
+            for f in frameworks
+            for kind, patterns in f.returns.items()
+            for pattern in patterns
+        )
+        self.types = Patterns(
+            (pattern, kind, f.name)
+            for f in frameworks
+            for kind, patterns in f.types.items()
+            for pattern in patterns
+        )
+        self.aliases = {alias: real for f in frameworks for alias, real in f.aliases.items()}
+        self.attributes = {f.name: _by_name(f.attributes) for f in frameworks}
+        self.methods = {f.name: _by_name(f.methods) for f in frameworks}
+        self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
+        self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.names = {
+            f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
+            for f in frameworks
+        }
+        self._index_sync(table)
+        self._index_steps(frameworks)
+        self._index_triggers(table.triggers)
+
+    def _index_sync(self, table: Catalogue) -> None:
+        self.sync_functions: dict[str, list[SyncPoint]] = {}
+        self.sync_methods: dict[tuple[str, str], list[SyncPoint]] = {}
+        self.sync_protocols: dict[tuple[str, str], SyncPoint] = {}
+        self.sync_operators: dict[tuple[str, str], SyncPoint] = {}
+        for point in table:
+            source = point.source
+            if source is None:
+                continue
+            for function in source.functions:
+                self.sync_functions.setdefault(function, []).append(point)
+            for method in source.methods:
+                self.sync_methods.setdefault((source.receiver, method), []).append(point)
+            for protocol in source.protocols:
+                self.sync_protocols.setdefault((point.framework, protocol), point)
+            for operator in source.operators:
+                self.sync_operators.setdefault((point.framework, operator), point)
+        self.sync_function_patterns = [name for name in self.sync_functions if _WILD.search(name)]
+
+    def _index_steps(self, frameworks: list[Framework]) -> None:
+        self.step_methods = _owners((f.name, f.steps.methods) for f in frameworks)
+        self.optimizer_methods = _owners((f.name, f.steps.optimizer_methods) for f in frameworks)
+        self.step_functions = Patterns(
+            (name, "step", f.name) for f in frameworks for name in f.steps.functions
+        )
+        self.step_contexts = Patterns(
+            (name, "step", f.name) for f in frameworks for name in f.steps.contexts
+        )
+        self.compiled = Patterns(
+            (name, "compiled", f.name) for f in frameworks for name in f.steps.compiled
+        )
+        self.hot_decorators = Patterns(
+            (name, "hot", f.name) for f in frameworks for name in f.steps.hot_decorators
+        )
+        self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
+        self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
+
+    def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
+        self.trigger_functions: dict[str, Trigger] = {}
+        self.trigger_methods: dict[str, list[Trigger]] = {}
+        for trigger in triggers:
+            for function in trigger.functions:
+                self.trigger_functions[function] = trigger
+            for method in trigger.methods:
+                self.trigger_methods.setdefault(method, []).append(trigger)
+        self.trigger_patterns = [
+            (re.compile(fnmatch.translate(name)), trigger)
+            for name, trigger in self.trigger_functions.items()
+            if _WILD.search(name)
+        ]
+        self.trigger_memo: dict[str, Trigger | None] = {}
+
+    def trigger(self, function: str) -> Trigger | None:
+        """Return how a call of `function` reads its arguments, if it does."""
+        if function not in self.trigger_memo:
+            self.trigger_memo[function] = self.trigger_functions.get(function) or next(
+                (trigger for pattern, trigger in self.trigger_patterns if pattern.match(function)),
+                None,
+            )
+        return self.trigger_memo[function]
+
+    def framework_of(self, dotted: str) -> str:
+        """Return the framework that owns the module of a dotted name, or ""."""
+        return self.module_framework.get(dotted.partition(".")[0], "")
+
+    def by_usage(self, method: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value that `method` is called on, if that tells."""
+        for framework in frameworks:
+            if kind := self.usage[framework].get(method):
+                return kind, framework
+        return None
+
+    def by_name(self, name: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) that a variable's name suggests."""
+        for framework in frameworks:
+            if found := self.names[framework].find(name):
+                return found
+        return None
+
+
+def _by_name(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    return {name: kind for kind, names in kinds.items() for name in names}
+
+
+def _owners(entries: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, frozenset[str]]:
+    owners: dict[str, frozenset[str]] = {}
+    for framework, names in entries:
+        for name in names:
+            owners[name] = owners.get(name, frozenset()) | {framework}
+    return owners
+
+
+@lru_cache(maxsize=1)
+def load() -> Knowledge:
+    """Return the shipped catalogue, compiled."""
+    return Knowledge(catalogue.load())

@@ -1,0 +1,122 @@
+"""How often is each function entered? The call graphs of all files together decide.
+
+A function called from a step loop runs once a step, and so does what it calls. `link` spreads
+that over all files, then gives each candidate its final context. A read of a parameter is
+reported at the calls that pass a device value, if there are such; else where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from asyncguard.lint.notebook import Notebook
+from asyncguard.lint.suppress import Suppression
+from asyncguard.model import Finding, Loop
+
+Key = tuple[str, str]  # path, qualified name of a function
+COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
+_OWN = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
+
+
+class Candidate(NamedTuple):
+    """A finding whose loop context is as seen within its function.
+
+    `via` is the place of the read inside a helper that a call stands for; `reads_parameter` marks
+    such a read, which is left to the calls where these are known.
+    """
+
+    finding: Finding
+    reads_parameter: bool = False
+    via: tuple[str, int, int] | None = None
+
+
+class Call(NamedTuple):
+    """A call of a function of checked code, with the context within its caller."""
+
+    caller: str
+    callee_path: str
+    callee: str
+    loop: Loop
+    guarded: bool
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What one file told: candidates, calls, and functions that its frameworks enter."""
+
+    path: str
+    candidates: tuple[Candidate, ...] = ()
+    calls: tuple[Call, ...] = ()
+    hooks: tuple[tuple[str, Loop], ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    notebook: Notebook | None = None
+
+
+def entries(files: Iterable[FileFacts]) -> dict[Key, int]:
+    """Return how often each function is entered, as far as hooks and callers tell."""
+    entered: dict[Key, int] = {}
+    outgoing: dict[Key, list[Call]] = {}
+    pending: list[Key] = []
+    for facts in files:
+        for name, loop in facts.hooks:
+            entered[facts.path, name] = _OWN[loop]
+            pending.append((facts.path, name))
+        for call in facts.calls:
+            caller = (facts.path, call.caller)
+            if caller not in outgoing:
+                outgoing[caller] = []
+                pending.append(caller)
+            outgoing[caller].append(call)
+    while pending:
+        caller = pending.pop()
+        for call in outgoing.get(caller, ()):
+            callee = (call.callee_path, call.callee)
+            level = _level(call, entered.get(caller, COLD))
+            if level > entered.get(callee, COLD):
+                entered[callee] = level
+                pending.append(callee)
+    return entered
+
+
+def _level(call: Call, caller: int) -> int:
+    if call.loop == Loop.STEP:
+        return GUARDED if call.guarded else STEP
+    if caller >= GUARDED:
+        return GUARDED if call.guarded else caller
+    return max(caller, _OWN[call.loop])
+
+
+def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
+    """Give every candidate of every file its final context."""
+    entered = entries(files.values())
+    told = {c.via for facts in files.values() for c in facts.candidates if c.via is not None}
+    found: dict[str, list[Finding]] = {}
+    for path, facts in files.items():
+        found[path] = []
+        hooks = {name: _OWN[loop] for name, loop in facts.hooks}
+        for candidate in facts.candidates:
+            finding = candidate.finding
+            level = entered.get((facts.path, finding.function), COLD)
+            place = (facts.path, finding.line, finding.column)
+            if candidate.reads_parameter and place in told:
+                level = hooks.get(finding.function, COLD)
+            found[path].append(worded(in_context(finding, level)))
+    return found
+
+
+def in_context(finding: Finding, level: int) -> Finding:
+    """Return the finding with the context that its function's entry level gives it."""
+    if finding.loop == Loop.STEP or level == COLD:
+        return finding
+    if level == EPOCH:
+        return replace(finding, loop=Loop.EPOCH)
+    return replace(finding, loop=Loop.STEP, guarded=finding.guarded or level == GUARDED)
+
+
+def worded(finding: Finding) -> Finding:
+    """Say in the message how often it happens."""
+    when = {Loop.STEP: "in every step", Loop.EPOCH: "in every epoch", Loop.NONE: "here"}
+    words = "in some steps" if finding.guarded and finding.loop == Loop.STEP else when[finding.loop]
+    return replace(finding, message=finding.message.replace("{when}", words))

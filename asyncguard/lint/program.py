@@ -1,0 +1,155 @@
+"""What one file defines: its functions and classes, found by one walk over its tree.
+
+The walk also notes what usage says about values whose origin is out of sight: a variable that
+`.backward()` is called on is a device value, one whose `.parameters()` are taken is a model. The
+interpreter reads these hints where its own knowledge ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from asyncguard.lint.tree import children, dotted
+from asyncguard.lint.values import Value
+from asyncguard.model import Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.knowledge import Knowledge
+
+Hints = dict[str, tuple[str, str]]  # dotted path -> (kind, framework)
+DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
+
+    name: str
+    annotation: cst.BaseExpression | None
+    default: cst.BaseExpression | None
+    stars: int = 0
+
+
+@dataclass(eq=False)
+class ClassInfo:
+    """A class of the checked code."""
+
+    name: str
+    qualname: str
+    node: cst.ClassDef | None
+    module: Any
+    bases: tuple[Value, ...] = ()
+    methods: dict[str, FunctionInfo] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+    hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
+    prepared: bool = False
+
+    def lookup(self, name: str, depth: int = 0) -> FunctionInfo | None:
+        """Return the method, its own or inherited from checked code."""
+        if name in self.methods:
+            return self.methods[name]
+        if depth < 8:
+            for base in self.bases:
+                if isinstance(base.ref, ClassInfo) and (found := base.ref.lookup(name, depth + 1)):
+                    return found
+        return None
+
+    def family(self, depth: int = 0) -> Iterator[ClassInfo]:
+        """Yield the class and its bases in checked code."""
+        yield self
+        if depth < 8:
+            for base in self.bases:
+                if isinstance(base.ref, ClassInfo):
+                    yield from base.ref.family(depth + 1)
+
+
+@dataclass(eq=False)
+class FunctionInfo:
+    """A function or lambda of the checked code, or a module's own body."""
+
+    name: str
+    qualname: str
+    node: cst.CSTNode
+    module: Any  # the analysis.FileAnalysis that defined it
+    cls: ClassInfo | None = None
+    closure: Any = None  # the Frame that it was defined in
+    parameters: tuple[Parameter, ...] = ()
+    hints: Hints = field(default_factory=dict)
+    marks_step: bool = False  # runs a backward pass or an optimizer's step
+    attributes_set: bool = False  # assigns attributes of `self`
+    compiled: bool = False  # traced by a compiler: nothing in it waits at run time
+    is_static: bool = False
+    hook: Loop = Loop.NONE  # how often its framework enters it, by its name
+    is_property: bool = False
+    summary: Any = None
+
+    @property
+    def has_self(self) -> bool:
+        """Whether the first parameter is the instance."""
+        return self.cls is not None and not self.is_static and bool(self.parameters)
+
+
+def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:
+    """Return a signature's parameters, in order."""
+    found = [
+        Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
+        for p in (*node.posonly_params, *node.params)
+    ]
+    if isinstance(node.star_arg, cst.Param):
+        found.append(_starred(node.star_arg, 1))
+    found += [
+        Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
+        for p in node.kwonly_params
+    ]
+    if node.star_kwarg:
+        found.append(_starred(node.star_kwarg, 2))
+    return tuple(found)
+
+
+def _starred(param: cst.Param, stars: int) -> Parameter:
+    annotation = param.annotation.annotation if param.annotation else None
+    return Parameter(param.name.value, annotation, None, stars)
+
+
+def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+    """Fill in what the function's own body says by usage; nested definitions keep theirs."""
+    body = info.node.body if isinstance(info.node, cst.FunctionDef) else info.node
+    stack: list[cst.CSTNode] = list(children(body))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, DEFINITIONS) and not isinstance(node, cst.Lambda):
+            continue
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            _note_method(info, node.func, knowledge, frameworks)
+        elif isinstance(node, cst.AssignTarget) or (
+            isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Attribute)
+        ):
+            info.attributes_set |= _is_self_attribute(node.target)
+        stack.extend(children(node))
+
+
+def _is_self_attribute(target: cst.CSTNode) -> bool:
+    if isinstance(target, cst.Tuple):
+        return any(_is_self_attribute(element.value) for element in target.elements)
+    return isinstance(target, cst.Attribute) and dotted(target).startswith("self.")
+
+
+def _note_method(
+    info: FunctionInfo, func: cst.Attribute, knowledge: Knowledge, frameworks: tuple[str, ...]
+) -> None:
+    method = func.attr.value
+    if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
+        info.marks_step = True
+    found = knowledge.by_usage(method, frameworks)
+    if not found:
+        return
+    path = dotted(func.value)
+    if not path:
+        return
+    info.hints[path] = found
+    if info.cls is not None and path.startswith("self."):
+        info.cls.hints[path] = found

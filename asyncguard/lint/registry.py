@@ -1,0 +1,83 @@
+"""The rules, found by walking `asyncguard.lint.checks`.
+
+A check module holds CODE, NAME, its docstring (the explanation; the first line is the summary),
+VALID and INVALID examples and `check(analysis)`. Whether a rule can fix is told by its examples.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from inspect import cleandoc
+from typing import TYPE_CHECKING
+
+from asyncguard.lint import checks
+from asyncguard.model import AsyncguardError
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.reports import Report
+
+
+@dataclass(frozen=True)
+class Example:
+    """Source that a rule objects to `count` times; `fixed` is what its fix makes of it."""
+
+    source: str
+    count: int = 1
+    fixed: str = ""
+    safe: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule, as its module states it."""
+
+    code: str
+    name: str
+    summary: str
+    explanation: str
+    default: bool
+    valid: tuple[str, ...]
+    invalid: tuple[Example, ...]
+    check: Callable[[FileAnalysis], Iterator[Report]] | None
+
+    @property
+    def fixable(self) -> bool:
+        """Whether some of what it finds can be repaired automatically."""
+        return any(example.fixed for example in self.invalid)
+
+
+@lru_cache(maxsize=1)
+def rules() -> list[Rule]:
+    """Return all rules, by code."""
+    names = (info.name for info in pkgutil.iter_modules(checks.__path__))
+    found = [_rule(f"{checks.__name__}.{name}") for name in names]
+    return sorted(found, key=lambda rule: rule.code)
+
+
+def find(code: str) -> Rule:
+    """Return the rule of a code or name; raises AsyncguardError."""
+    for rule in rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    known = ", ".join(rule.code for rule in rules())
+    raise AsyncguardError(f"no rule {code!r}; the rules are {known}")
+
+
+def _rule(module_name: str) -> Rule:
+    module = import_module(module_name)
+    explanation = cleandoc(module.__doc__ or "")
+    return Rule(
+        module.CODE,
+        module.NAME,
+        explanation.partition("\n")[0].rstrip("."),
+        explanation,
+        getattr(module, "DEFAULT", True),
+        tuple(module.VALID),
+        tuple(e if isinstance(e, Example) else Example(e) for e in module.INVALID),
+        getattr(module, "check", None),
+    )

@@ -1,0 +1,72 @@
+"""Bytes to text: encodings, line ends, and what a cheap look at the text says.
+
+The first stage. `decode` honours byte-order marks and PEP 263; `frameworks_in` is the screen that
+spares most files a tree: without a framework's import nothing in a file is a device value.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SourceError(Exception):
+    """The source cannot be read as Python; `line` and `column` count from 1."""
+
+    reason: str
+    line: int = 1
+    column: int = 1
+
+
+def decode(data: bytes) -> str:
+    """Return the text, its line ends all turned into `\\n`; raises SourceError."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+    except (SyntaxError, LookupError) as error:
+        raise SourceError(f"unknown encoding: {error}") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        reason = f"not {error.encoding} text: {error.reason}"
+        raise SourceError(reason, line, column) from error
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+_IMPORT = re.compile(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+([\w., \t]+)")
+_NAME = re.compile(r"[\w.]+")
+
+
+def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the frameworks whose modules the text imports, in order of mention.
+
+    Any part of a dotted name counts: `d2l.torch` re-exports torch.
+    """
+    found: dict[str, None] = {}
+    for match in _IMPORT.finditer(text):
+        for name in _NAME.findall(match.group(1).replace(" import ", ".")):
+            for part in (*name.split("."), ".".join(name.split(".")[:2])):
+                if framework := modules.get(part):
+                    found[framework] = None
+    return tuple(name for name in found if name != "numpy")
+
+
+def check_syntax(text: str) -> ast.Module | None:
+    """Parse with Python's own parser; raises SourceError where it cannot be Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        reason = error.msg or "syntax error"
+        raise SourceError(reason, max(error.lineno or 1, 1), max(error.offset or 1, 1)) from error
+    except ValueError as error:  # null bytes, on some versions
+        raise SourceError(str(error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise SourceError("nested too deeply to be analysed") from error

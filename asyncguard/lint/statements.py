@@ -1,0 +1,456 @@
+"""Executing statements abstractly: each path's variables, joined where paths meet.
+
+A loop's body runs twice: first silently, to learn what its variables become and what kind of loop
+it is, then once more to note sites. A branch that does not fall through leaves its variables out
+of the join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import libcst as cst
+
+from asyncguard.lint import builtin_calls, guards, loops
+from asyncguard.lint.expressions import (
+    _index as index_value,
+)
+from asyncguard.lint.expressions import (
+    bind_target,
+    combine,
+    element_of,
+    narrow,
+    operator_site,
+    protocol_site,
+    truth,
+    type_value,
+)
+from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
+from asyncguard.lint.tree import dotted
+from asyncguard.lint.values import (
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    join,
+)
+from asyncguard.model import Loop
+
+Executor = Callable[[Frame, Any], bool]
+EXECUTORS: dict[type[cst.CSTNode], Executor] = {}
+
+
+def executes(*types: type[cst.CSTNode]) -> Callable[[Executor], Executor]:
+    """Register the executor of statements of such types; it returns whether they fall through."""
+
+    def register(executor: Executor) -> Executor:
+        for node_type in types:
+            EXECUTORS[node_type] = executor
+        return executor
+
+    return register
+
+
+def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
+    """Execute statements in order; return whether the end is reached."""
+    opened = len(frame.guards)
+    falls_through = True
+    frame.blocks.append((body, 0))
+    for index, statement in enumerate(body):
+        frame.blocks[-1] = (body, index)
+        if not execute(frame, statement):
+            falls_through = False
+            break
+    frame.blocks.pop()
+    del frame.guards[opened:]
+    return falls_through
+
+
+def execute(frame: Frame, node: cst.CSTNode) -> bool:
+    """Execute one statement."""
+    executor = EXECUTORS.get(type(node))
+    if executor is None or frame.depth > MAX_DEPTH:
+        return True
+    frame.depth += 1
+    outer = frame.statement
+    frame.statement = node
+    result = executor(frame, node)
+    frame.statement = outer
+    frame.depth -= 1
+    return result
+
+
+def suite(frame: Frame, body: cst.BaseSuite) -> bool:
+    """Execute an indented or one-line suite."""
+    return run(frame, body.body)
+
+
+# ---- simple statements
+
+
+@executes(cst.SimpleStatementLine)
+def line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    """One line, of several small statements."""
+    return run(frame, node.body)
+
+
+@executes(cst.Expr)
+def expression(frame: Frame, node: cst.Expr) -> bool:
+    """An expression for its effect."""
+    evaluate(frame, node.value)
+    return True
+
+
+@executes(cst.Assign)
+def assign(frame: Frame, node: cst.Assign) -> bool:
+    """`a = b = value`."""
+    value = evaluate(frame, node.value)
+    for target in node.targets:
+        store(frame, target.target, value)
+    return True
+
+
+@executes(cst.AnnAssign)
+def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    """`a: T = value`: what the value says, else what the annotation says."""
+    if node.value is None:
+        return True
+    value = evaluate(frame, node.value)
+    if value.kind == UNKNOWN:
+        declared = type_value(frame, node.annotation.annotation)
+        if declared.kind != UNKNOWN:
+            value = replace(declared, params=value.params)
+    store(frame, node.target, value)
+    return True
+
+
+@executes(cst.AugAssign)
+def augmented(frame: Frame, node: cst.AugAssign) -> bool:
+    """`a += value`."""
+    before = evaluate(frame, node.target)
+    value = evaluate(frame, node.value)
+    result = combine(before, value)
+    store(frame, node.target, result)
+    return True
+
+
+def store(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+    """Assign to any target; writing into a device value may itself block."""
+    if isinstance(target, (cst.Tuple, cst.List)) and any(
+        not isinstance(e.value, cst.Name) for e in target.elements
+    ):
+        from asyncguard.lint.expressions import unpacked
+
+        for element, item in zip(
+            target.elements, unpacked(frame, value, len(target.elements)), strict=True
+        ):
+            store(frame, element.value, item)
+    elif isinstance(target, cst.Subscript):
+        _store_item(frame, target, value)
+    elif isinstance(target, cst.Attribute):
+        _store_attribute(frame, target, value)
+    else:
+        bind_target(frame, target, value)
+
+
+def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
+    path = dotted(target)
+    if not path:
+        evaluate(frame, target.value)
+        return
+    frame.bind(path, value)
+    cls = frame.function.cls
+    if path.startswith("self.") and path.count(".") == 1 and cls is not None:
+        known = cls.attributes.get(target.attr.value)
+        if value.params:
+            value = replace(value, params=frozenset())
+        cls.attributes[target.attr.value] = value if known is None else join(known, value)
+
+
+def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
+    owner = evaluate(frame, target.value)
+    indices = [index_value(frame, element.slice) for element in target.slice]
+    if owner.kind == DEVICE:
+        _write_sites(frame, target, owner, indices, value)
+        return
+    if owner.kind == HOST_ARRAY and value.kind == DEVICE:
+        if owner.framework in ("", "numpy"):
+            protocol_site(frame, "__array__", target, value)
+        return
+    path = dotted(target.value)
+    if not path:
+        return
+    key = indices[0].literal if len(indices) == 1 else None
+    if owner.kind == CONTAINER:
+        element = value if owner.element is None else join(owner.element, value)
+        fields = dict(owner.fields)
+        if isinstance(key, str):
+            fields[key] = value
+        frame.bind(path, replace(owner, element=element, items=None, fields=tuple(fields.items())))
+    if isinstance(key, str):
+        frame.env[f"{path}.{key}"] = value
+
+
+def _write_sites(
+    frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
+) -> None:
+    """Note what writing into a device value costs: by mask, by index, from the host."""
+    masked = any(i.kind == DEVICE and i.name == "bool" for i in indices)
+    indexed = any(i.kind == DEVICE and i.name != "bool" for i in indices)
+    if masked and value.kind == DEVICE:
+        operator_site(frame, "mask-write", target, owner)
+    elif indexed and value.kind == HOST:
+        operator_site(frame, "scalar-write", target, owner)
+    elif value.kind == HOST_ARRAY:
+        operator_site(frame, "host-write", target, owner)
+
+
+@executes(cst.Return)
+def return_(frame: Frame, node: cst.Return) -> bool:
+    """A return ends the path."""
+    value = evaluate(frame, node.value) if node.value is not None else HOST_VALUE
+    frame.returns.append(value)
+    return False
+
+
+@executes(cst.Raise)
+def raise_(frame: Frame, node: cst.Raise) -> bool:
+    """A raise ends the path, and happens once if ever."""
+    if node.exc is not None:
+        with frame.guarded(Guard(len(frame.loops), True)):
+            evaluate(frame, node.exc)
+    return False
+
+
+@executes(cst.Break, cst.Continue)
+def leave(frame: Frame, node: cst.CSTNode) -> bool:
+    """`break` and `continue` end the path; what they knew still holds after the loop."""
+    return False
+
+
+@executes(cst.Assert)
+def assertion(frame: Frame, node: cst.Assert) -> bool:
+    """An assertion reads its test; its message only when it fails."""
+    truth(frame, node.test)
+    narrow(frame, node.test, True)
+    if node.msg is not None:
+        with frame.guarded(Guard(len(frame.loops), True)):
+            evaluate(frame, node.msg)
+    return True
+
+
+@executes(cst.Del)
+def delete(frame: Frame, node: cst.Del) -> bool:
+    """A deleted name is no longer known."""
+    if path := dotted(node.target):
+        frame.env.pop(path, None)
+    return True
+
+
+@executes(cst.Global, cst.Nonlocal)
+def declaration(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
+    """Names that belong to an outer scope."""
+    if isinstance(node, cst.Global):
+        frame.globals.update(item.name.value for item in node.names)
+    return True
+
+
+@executes(cst.Import)
+def import_(frame: Frame, node: cst.Import) -> bool:
+    """`import a.b as c`."""
+    frame.analysis.bind_import(frame, node)
+    return True
+
+
+@executes(cst.ImportFrom)
+def import_from(frame: Frame, node: cst.ImportFrom) -> bool:
+    """`from a import b as c`, `from a import *`."""
+    frame.analysis.bind_import_from(frame, node)
+    return True
+
+
+@executes(cst.FunctionDef)
+def function(frame: Frame, node: cst.FunctionDef) -> bool:
+    """A definition; its body is analysed later, with everything around it known."""
+    frame.analysis.define_function(frame, node)
+    return True
+
+
+@executes(cst.ClassDef)
+def class_(frame: Frame, node: cst.ClassDef) -> bool:
+    """A class definition."""
+    frame.analysis.define_class(frame, node)
+    return True
+
+
+# ---- compound statements
+
+
+@executes(cst.If)
+def if_(frame: Frame, node: cst.If) -> bool:
+    """Both branches run; a rare one under a guard."""
+    truth(frame, node.test)
+    guard_true, guard_false = guards.guard_of(frame, node.test)
+    if guards.leaves_loop(node.body):
+        guard_true = Guard(len(frame.loops), True)
+    before = dict(frame.env)
+    narrow(frame, node.test, True)
+    with frame.guarded(guard_true):
+        then_falls = suite(frame, node.body)
+    after_then = frame.env
+    frame.env = before
+    narrow(frame, node.test, False)
+    else_falls = True
+    if node.orelse is not None:
+        with frame.guarded(guard_false):
+            if isinstance(node.orelse, cst.If):
+                else_falls = execute(frame, node.orelse)
+            else:
+                else_falls = suite(frame, node.orelse.body)
+    if then_falls and else_falls:
+        frame.env = merge(after_then, frame.env)
+    elif then_falls:
+        frame.env = after_then
+    if not then_falls and guard_false is not None and node.orelse is None:
+        frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
+    return then_falls or else_falls
+
+
+@executes(cst.For)
+def for_(frame: Frame, node: cst.For) -> bool:
+    """A loop over something: the first pass learns, the second notes."""
+    iterable = evaluate(frame, node.iter)
+    if iterable.kind == DEVICE:
+        protocol_site(frame, "__iter__", node.iter, iterable)
+    element = builtin_calls.loop_element(frame, iterable)
+    record = loops.for_record(frame, node, iterable)
+
+    def body() -> bool:
+        store(frame, node.target, element)
+        return suite(frame, node.body)
+
+    _loop(frame, record, body)
+    if node.orelse is not None:
+        suite(frame, node.orelse.body)
+    return True
+
+
+@executes(cst.While)
+def while_(frame: Frame, node: cst.While) -> bool:
+    """A `while` loop reads its test each time."""
+    record = loops.while_record(node)
+
+    def body() -> bool:
+        truth(frame, node.test)
+        narrow(frame, node.test, True)
+        return suite(frame, node.body)
+
+    _loop(frame, record, body)
+    if node.orelse is not None:
+        suite(frame, node.orelse.body)
+    return True
+
+
+def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
+    frame.loops.append(record)
+    before = dict(frame.env)
+    if not frame.silent:
+        with frame.quiet():
+            body()
+            frame.env = merge(before, frame.env)
+    body()
+    frame.loops.pop()
+    frame.env = merge(before, frame.env)
+    if record.kind == Loop.NONE:
+        return
+    if record.over_steps or record.inner:
+        if frame.loops:
+            frame.loops[-1].inner = True
+        frame.step_loops = True
+    else:
+        frame.evidence()
+
+
+@executes(cst.With)
+def with_(frame: Frame, node: cst.With) -> bool:
+    """A context manager: some record a graph, which makes the loop a training loop."""
+    for item in node.items:
+        value = evaluate(frame, item.item)
+        if isinstance(item.item, cst.Call):
+            name = evaluate_name(frame, item.item.func)
+            if name and frame.analysis.knowledge.step_contexts.find(name):
+                frame.evidence(strong=True)
+        if item.asname is not None:
+            bound = UNKNOWN_VALUE if value.kind == "context" else value
+            store(frame, item.asname.name, bound)
+    return suite(frame, node.body)
+
+
+def evaluate_name(frame: Frame, func: cst.BaseExpression) -> str:
+    """Return the dotted name, imports resolved, of what is called, or ""."""
+    with frame.quiet():
+        value = evaluate(frame, func)
+    return value.name if value.kind == SYMBOL else ""
+
+
+@executes(cst.Try, cst.TryStar)
+def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    """Handlers start from what was known before or after the body, and are rare."""
+    before = dict(frame.env)
+    falls = suite(frame, node.body)
+    if falls and node.orelse is not None:
+        falls = suite(frame, node.orelse.body)
+    after = frame.env
+    ends = [after] if falls else []
+    for handler in node.handlers:
+        frame.env = merge(before, after)
+        if handler.type is not None:
+            evaluate(frame, handler.type)
+        if handler.name is not None:
+            bind_target(frame, handler.name.name, UNKNOWN_VALUE)
+        with frame.guarded(Guard(len(frame.loops), True)):
+            if suite(frame, handler.body):
+                ends.append(frame.env)
+    frame.env = ends[0] if ends else merge(before, after)
+    for env in ends[1:]:
+        frame.env = merge(frame.env, env)
+    if node.finalbody is not None and not suite(frame, node.finalbody.body):
+        return False
+    return bool(ends)
+
+
+@executes(cst.Match)
+def match(frame: Frame, node: cst.Match) -> bool:
+    """Each case is one more branch; names it captures are elements of the subject."""
+    subject = evaluate(frame, node.subject)
+    before = frame.env
+    ends: list[dict[str, Value]] = [dict(before)]
+    for case in node.cases:
+        frame.env = dict(before)
+        for name in _captures(case.pattern):
+            frame.env[name] = element_of(frame, subject) if subject.kind == CONTAINER else subject
+        if case.guard is not None:
+            truth(frame, case.guard)
+        if suite(frame, case.body):
+            ends.append(frame.env)
+    frame.env = ends[0]
+    for env in ends[1:]:
+        frame.env = merge(frame.env, env)
+    return True
+
+
+def _captures(pattern: cst.CSTNode) -> list[str]:
+    from asyncguard.lint.tree import walk
+
+    return [
+        node.name.value
+        for node in walk(pattern)
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None
+    ]

@@ -1,0 +1,50 @@
+"""Timing code must wait: a barrier next to a clock is no finding.
+
+`torch.cuda.synchronize(); start = perf_counter()` measures; without the barrier it would measure
+only the enqueue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import libcst as cst
+
+from asyncguard.lint.frames import Site
+from asyncguard.lint.tree import dotted, walk
+
+_CLOCK = re.compile(
+    r"perf_counter|monotonic|process_time|(^|\.)time$|time_ns$|elapsed|default_timer|(^|\.)now$"
+    r"|(timer|stopwatch|clock|tick|profiler)s?\w*\.(start|stop|tic|toc|step)$"
+    r"|(^|\.)(tic|toc|tick|tock|time_sync|get_time|timeit)$",
+    re.IGNORECASE,
+)
+
+
+def is_timed(site: Site) -> bool:
+    """Whether a clock is read in a statement next to the site's."""
+    for body, index in reversed(site.blocks):
+        neighbours = [*body[max(index - 1, 0) : index], *body[index + 1 : index + 2]]
+        if any(map(reads_clock, neighbours)):
+            return True
+        if len(body) > 1:
+            return False
+    return False
+
+
+def reads_clock(statement: cst.CSTNode) -> bool:
+    """Whether a statement reads a clock or a timer, in its first line."""
+    for part in _head(statement):
+        for node in walk(part):
+            if isinstance(node, cst.Call) and _CLOCK.search(dotted(node.func)):
+                return True
+    return False
+
+
+def _head(statement: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    if isinstance(statement, cst.With):
+        return [item.item for item in statement.items]
+    if isinstance(statement, cst.If):
+        return list(statement.body.body)
+    return [statement] if isinstance(statement, cst.SimpleStatementLine) else []

@@ -1,0 +1,161 @@
+"""The lattice of abstract values: what the analyzer knows about one Python object.
+
+A `Value` says what kind of thing an expression yields (`catalogue.VALUE_KINDS` and a few of our
+own), whose framework owns it, and how sure that is. `join` merges what two control-flow paths
+know. Nothing here knows a framework or a tree; `expressions` and `calls` make values, the checks
+never see them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+LOW, MEDIUM, HIGH = 0, 1, 2
+
+# Beside the catalogue's kinds:
+UNKNOWN = "unknown"
+HOST = "host"  # a Python object that is no array: reading it costs nothing
+HOST_ARRAY = "host_array"  # a NumPy array or a tensor in host memory
+DEVICE = "device"
+MODEL = "model"
+CONTAINER = "container"
+SYMBOL = "symbol"  # something imported or builtin, known by its dotted name only
+FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo
+CLASS = "class"  # likewise; `ref` is its ClassInfo
+INSTANCE = "instance"  # of such a class
+SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
+ARRAYS = frozenset({DEVICE, HOST_ARRAY})
+NO_PARAMS: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What is known about one object.
+
+    `params` are the positions of the enclosing function's parameters that the value's data comes
+    from: reading such a value reads that argument, wherever the function is called.
+    """
+
+    kind: str = UNKNOWN
+    framework: str = ""
+    confidence: int = HIGH
+    name: str = ""  # dotted name of a symbol; "bool" of a host or device mask; a type's name
+    literal: str | int | float | bool | None = None
+    element: Value | None = None  # what iterating a container yields
+    items: tuple[Value, ...] | None = None  # a tuple's elements
+    fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
+    ref: Any = None
+    params: frozenset[int] = NO_PARAMS
+
+    @property
+    def is_device(self) -> bool:
+        """Whether reading this value waits for the device."""
+        return self.kind == DEVICE
+
+
+UNKNOWN_VALUE = Value()
+HOST_VALUE = Value(HOST)
+NONE_VALUE = Value(HOST, name="None")
+
+
+def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_PARAMS) -> Value:
+    """Return a device value of `framework`."""
+    return Value(DEVICE, framework, confidence, params=params)
+
+
+def symbol(name: str) -> Value:
+    """Return the value of an imported or builtin name."""
+    return Value(SYMBOL, name=name)
+
+
+def literal(value: str | int | float | bool) -> Value:
+    """Return the value of a constant."""
+    return Value(HOST, literal=value, name="literal")
+
+
+def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
+    """Return a list, tuple, set or dict with such elements."""
+    return Value(CONTAINER, element=element, items=items)
+
+
+def weaken(value: Value, confidence: int) -> Value:
+    """Return `value` known no better than `confidence`."""
+    return value if value.confidence <= confidence else replace(value, confidence=confidence)
+
+
+def join(left: Value, right: Value) -> Value:
+    """Merge what two paths know about one variable."""
+    if left is right or left == right:
+        return left
+    if left.kind == right.kind:
+        return _join_same_kind(left, right)
+    return _join_kinds(left, right)
+
+
+_REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless unless the same
+
+
+def _join_same_kind(left: Value, right: Value) -> Value:
+    if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
+        return Value(params=left.params | right.params)
+    element = left.element
+    if left.element is not None and right.element is not None:
+        element = join(left.element, right.element)
+    elif right.element is not None:
+        element = right.element
+    items = None
+    if left.items is not None and right.items is not None and len(left.items) == len(right.items):
+        items = tuple(map(join, left.items, right.items))
+    return Value(
+        left.kind,
+        left.framework or right.framework,
+        min(left.confidence, right.confidence) if left.kind != CONTAINER else HIGH,
+        left.name if left.name == right.name else "",
+        left.literal if left.literal == right.literal else None,
+        element,
+        items,
+        join_fields(left.fields, right.fields),
+        left.ref if left.ref is right.ref else None,
+        left.params | right.params,
+    )
+
+
+def join_fields(
+    left: tuple[tuple[str, Value], ...], right: tuple[tuple[str, Value], ...]
+) -> tuple[tuple[str, Value], ...]:
+    """Merge the known entries of two dicts."""
+    if not left or not right:
+        return left or right
+    merged = dict(left)
+    for key, value in right:
+        merged[key] = join(merged[key], value) if key in merged else value
+    return tuple(merged.items())
+
+
+# When paths disagree, the kind that comes first here is kept: a variable that is a device value on
+# one path blocks on that path, whatever it is on the other.
+_PRECEDENCE = (DEVICE, MODEL, "criterion", "optimizer", "loader", CONTAINER, INSTANCE, HOST_ARRAY)
+
+
+def _join_kinds(left: Value, right: Value) -> Value:
+    params = left.params | right.params
+    for kind in _PRECEDENCE:
+        for value, other in ((left, right), (right, left)):
+            if value.kind == kind:
+                return replace(_doubt(value, other), params=params)
+    known, other = (right, left) if left.kind == UNKNOWN else (left, right)
+    if known.name in ("literal", "None"):
+        return replace(other, params=params)
+    if other.name in ("literal", "None"):
+        return replace(known, params=params)
+    return Value(UNKNOWN, params=params)
+
+
+def _doubt(value: Value, other: Value) -> Value:
+    """A start value (0, None) casts no doubt; a value that is on the host on one path does."""
+    if other.kind == HOST and other.name in ("literal", "None"):
+        return value
+    if other.kind == UNKNOWN:
+        return weaken(value, MEDIUM)
+    return weaken(value, MEDIUM if value.kind != DEVICE or other.kind != HOST else LOW)

@@ -1,0 +1,97 @@
+"""One process's share of a check: reads files and returns their facts.
+
+Trees are imported only when a file needs one, so that a run over files without a framework never
+loads libcst.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from asyncguard.lint import knowledge
+from asyncguard.lint.linking import Candidate, FileFacts
+from asyncguard.model import Finding
+
+if TYPE_CHECKING:
+    from asyncguard.lint.project import Project
+
+UNREADABLE = "ASG000"
+STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
+T = TypeVar("T")
+
+
+def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFacts:
+    """Return the facts of a file that cannot be analysed."""
+    finding = Finding(UNREADABLE, reason, path, line, column, line, column)
+    return FileFacts(path, (Candidate(finding),))
+
+
+def index(files: Sequence[str]) -> dict[str, str]:
+    """Return the files by module name."""
+    from asyncguard.lint.project import index as by_name
+
+    return by_name(map(Path, files))
+
+
+class Worker:
+    """Checks files one after another, keeping the modules that they import."""
+
+    def __init__(self, modules: dict[str, str], assume_device: str) -> None:
+        self.modules = modules
+        self.assume_device = assume_device
+        self._project: Project | None = None
+
+    @property
+    def project(self) -> Project:
+        """The modules read so far."""
+        if self._project is None:
+            from asyncguard.lint.project import Project
+
+            self._project = Project(self.modules, knowledge.load())
+        return self._project
+
+    def check(self, path: str, data: bytes | None = None) -> FileFacts:
+        """Return the facts of one file."""
+        if data is None:
+            try:
+                data = Path(path).read_bytes()
+            except OSError as error:
+                return unreadable(path, f"cannot be read: {error.strerror or error}")
+        contents = data
+        return with_deep_stack(lambda: self._check(path, contents))
+
+    def _check(self, path: str, data: bytes) -> FileFacts:
+        from asyncguard.lint import facts
+
+        return facts.of_source(data, path, self.project)
+
+
+def with_deep_stack(work: Callable[[], T]) -> T:
+    """Run `work` in a thread with a large stack, and return what it returns."""
+    results: list[T] = []
+    before = threading.stack_size(STACK)
+    try:
+        thread = threading.Thread(target=lambda: results.append(work()))
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    return results[0]
+
+
+_worker: Worker | None = None
+
+
+def start(modules: dict[str, str], assume_device: str) -> None:
+    """Begin a worker process."""
+    global _worker
+    _worker = Worker(modules, assume_device)
+
+
+def check_many(paths: Sequence[str]) -> list[FileFacts]:
+    """Check a chunk of files in a worker process."""
+    assert _worker is not None
+    return [_worker.check(path) for path in paths]
