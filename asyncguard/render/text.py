@@ -45,9 +45,13 @@ class Page:
         """Write a paragraph of markup, wrapped to the screen."""
         self._console.print(Padding(markup, (0, 0, 0, indent)))
 
-    def long_line(self, markup: str) -> None:
-        """Write one line whatever the width: a place must stay readable to other programs."""
-        self._console.print(markup, soft_wrap=True)
+    def hanging(self, markup: str, indent: int) -> None:
+        """Write a paragraph whose lines after the first are indented."""
+        text = Text.from_markup(markup)
+        # A word longer than the line, such as a path, stays whole: other programs read it.
+        width = self._console.width - indent
+        for number, line in enumerate(text.wrap(self._console, width, overflow="ignore")):
+            self._console.print(Text(" " * indent if number else "").append(line), soft_wrap=True)
 
     def verbatim(self, text: str, indent: int) -> None:
         """Write source as it is, on one line; nothing if there is none."""
@@ -63,7 +67,9 @@ class Page:
         """Write one finding: its place and message, the source line, the advice."""
         cell = f"cell {finding.cell}:" if finding.cell else ""
         place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
-        self.long_line(f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}")
+        self.hanging(
+            f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}", indent=4
+        )
         self.verbatim(finding.source.strip(), indent=4)
         self.help(finding.advice, indent=4)
 
@@ -95,7 +101,7 @@ def traces(report: TraceReport, screen: Screen) -> str:
     if report.suggestions:
         page.line("\n[bold]What to do[/]")
         for number, suggestion in enumerate(report.suggestions, 1):
-            _suggestion(page, number, suggestion)
+            _suggestion(page, number, suggestion, "step" if record.step_count else "run")
     for note in record.notes:
         page.line(f"[dim]note: {escape(note)}[/]")
     return page.text()
@@ -195,9 +201,11 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
         page.help(advice, indent=10)
 
 
-def _suggestion(page: Page, number: int, suggestion: Suggestion) -> None:
+def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> None:
     saving = suggestion.saving_ns_per_step
-    bound = "" if saving is None else f", at most {duration(saving)} a step"
-    fewer = f"{suggestion.syncs_saved_per_step:,.2f} fewer sync points a step{bound}"
+    bound = "" if saving is None else f", at most {duration(saving)}"
+    saved = suggestion.syncs_saved_per_step
+    number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
+    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} sync points{bound} a {unit}"
     page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
     page.line(escape(suggestion.advice), indent=4)

@@ -79,6 +79,12 @@ def test_text_keeps_brackets_of_source_and_advice() -> None:
     assert "y = x[mask]" in text
 
 
+def test_a_place_stays_whole_however_long_the_path() -> None:
+    path = "a_rather_long_folder_name/" * 5 + "train.py"
+    text = formats("findings")["text"](FindingsReport((finding(path=path),), 1), SCREEN)
+    assert text.startswith(f"{path}:10:9:")
+
+
 @pytest.mark.parametrize(
     ("nanoseconds", "expected"),
     [(0, "0 ns"), (999, "999 ns"), (1500, "1.50 us"), (2.5e6, "2.50 ms"), (123e9, "123 s")],
