@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Precision, recall and F1 of the linter on the labelled files.
+
+    python benchmarks/accuracy.py --sources DIR [--half dev|test] [--mistakes] [--hotpath EXE]
+
+DIR holds one folder a package, named NAME-VERSION, with the unpacked wheel or source archive.
+A site counts when its label says that it runs once a step, unguarded; optional ones count neither
+way. A finding on one of a site's lines, with one of its codes, is a hit; any other finding in a
+file that is labelled completely, or on a negative, is false. Each package is checked as a whole,
+so that calls between its files are seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asyncguard.catalogue import tomllib
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.settings import Settings
+
+HERE = Path(__file__).resolve().parent
+Spot = tuple[int, int, str, str]  # first line, last line, code ("" for any), text to show
+
+
+@dataclass
+class Labels:
+    """One labelled file."""
+
+    path: str
+    package: str
+    framework: str
+    complete: bool
+    sites: list[dict[str, object]]
+    negatives: list[dict[str, object]]
+
+
+@dataclass
+class Score:
+    """Counts of one group."""
+
+    hits: int = 0
+    missed: int = 0
+    false: int = 0
+    mistakes: list[str] = field(default_factory=list)
+
+    def row(self) -> str:
+        found, wanted = self.hits + self.false, self.hits + self.missed
+        precision = self.hits / found if found else float("nan")
+        recall = self.hits / wanted if wanted else float("nan")
+        f1 = 2 * self.hits / (found + wanted) if found + wanted else float("nan")
+        return f"{wanted:6} {found:6} {precision:10.3f} {recall:8.3f} {f1:8.3f}"
+
+
+def read_labels(directory: Path) -> Iterator[Labels]:
+    """Yield the labelled files of one half."""
+    for path in sorted(directory.glob("*.toml")):
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        yield Labels(
+            data["path"],
+            f"{data['package']}-{data['version']}",
+            data["framework"],
+            data["complete"],
+            data.get("site", []),
+            data.get("negative", []),
+        )
+
+
+def is_hot(site: dict[str, object]) -> bool:
+    return site["context"] == "step" and not site["guarded"]
+
+
+def codes_of(site: dict[str, object]) -> set[str]:
+    return {str(site["code"]), *map(str, site.get("alt", []))}  # type: ignore[call-overload]
+
+
+def lines_of(site: dict[str, object]) -> set[int]:
+    return {int(site["line"]), *site.get("also", [])}  # type: ignore[call-overload,misc]
+
+
+def score(labels: Labels, spots: Iterable[Spot], groups: dict[str, Score]) -> None:
+    """Match what a tool found with what the labels say."""
+    remaining = [site for site in labels.sites if is_hot(site) and not site.get("optional")]
+    wanted = list(remaining)
+    for first, last, code, text in spots:
+        family = code[:4] + "xx" if code else ""
+        here = [s for s in labels.sites if any(first <= n <= last for n in lines_of(s))]
+        matching = [s for s in here if not code or code in codes_of(s)]
+        hot = [s for s in matching if is_hot(s)]
+        if any(s in wanted for s in hot):
+            remaining = [s for s in remaining if s not in hot]
+            continue
+        if any(s.get("optional") for s in matching) or (hot and not code):
+            continue
+        if not labels.complete and not matching and not _negative(labels, first, last, code):
+            continue
+        _count(groups, labels, family, code, "false", f"FALSE {labels.path}:{first} {text}")
+    for site in wanted:
+        code = str(site["code"])
+        kind = "missed" if site in remaining else "hits"
+        text = f"MISS  {labels.path}:{site['line']} {code} {site['api']} {site.get('note', '')}"
+        _count(groups, labels, code[:4] + "xx", code, kind, text)
+
+
+def _negative(labels: Labels, first: int, last: int, code: str) -> bool:
+    return any(
+        first <= int(n["line"]) <= last and (not code or n["code"] == code)  # type: ignore[call-overload]
+        for n in labels.negatives
+    )
+
+
+def _count(
+    groups: dict[str, Score], labels: Labels, family: str, code: str, kind: str, text: str
+) -> None:
+    for name in ("all", family, code, labels.framework):
+        if name:
+            group = groups[name]
+            setattr(group, kind, getattr(group, kind) + 1)
+            if kind != "hits":
+                group.mistakes.append(text)
+
+
+# ---- the tools
+
+
+def asyncguard_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
+    """Run the linter over each package, at default settings."""
+    found: dict[Path, list[Spot]] = defaultdict(list)
+    for package in sorted({labels.package for labels in wanted}):
+        for f in check_paths([sources / package], Settings(cache=False)).findings:
+            text = f"{f.code} {f.api} {f.confidence.value} {f.function} | {f.source[:90]}"
+            found[Path(f.path)].append((f.line, f.end_line, f.code, text))
+    return found
+
+
+NAIVE = re.compile(
+    r"\.(item|tolist|cpu|numpy|asnumpy|asscalar|nonzero|wait_to_read|block_until_ready|synchronize)"
+    r"\(|waitall\(|device_get\(|\.to\(device|print\(.*loss"
+)
+
+
+def naive_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
+    """What grep finds."""
+    found: dict[Path, list[Spot]] = defaultdict(list)
+    for labels in wanted:
+        path = sources / labels.package / labels.path
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if NAIVE.search(line):
+                found[path].append((number, number, "", line.strip()[:90]))
+    return found
+
+
+def hotpath_spots(executable: str) -> Callable[[Path, list[Labels]], dict[Path, list[Spot]]]:
+    """What hotpath-ai finds: any JSON objects with a line, whatever they are nested in."""
+
+    def run(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
+        found: dict[Path, list[Spot]] = defaultdict(list)
+        for labels in wanted:
+            path = sources / labels.package / labels.path
+            command = [executable, "analyze", str(path), "--format", "json"]
+            output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+            for line in _lines_in(output):
+                found[path].append((line, line, "", f"line {line}"))
+        return found
+
+    return run
+
+
+def _lines_in(output: str) -> set[int]:
+    start = min((i for i in (output.find("{"), output.find("[")) if i >= 0), default=-1)
+    try:
+        data = json.loads(output[start:]) if start >= 0 else []
+    except json.JSONDecodeError:
+        return set()
+    lines: set[int] = set()
+    stack = [data]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            for key in ("line", "lineno", "line_number"):
+                if isinstance(item.get(key), int):
+                    lines.add(item[key])
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return lines
+
+
+def measure(
+    name: str, spots: dict[Path, list[Spot]], sources: Path, wanted: list[Labels], detail: bool
+) -> None:
+    """Print one tool's table."""
+    groups: dict[str, Score] = defaultdict(Score)
+    for labels in wanted:
+        score(labels, spots.get(sources / labels.package / labels.path, []), groups)
+    print(f"\n{name:14} labels  found  precision   recall       F1")
+    for group in sorted(groups, key=lambda g: (g != "all", g)):
+        print(f"{group:14} {groups[group].row()}")
+    if detail:
+        print(*sorted(groups["all"].mistakes), sep="\n")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sources", type=Path, required=True)
+    parser.add_argument("--labels", type=Path, default=HERE / "accuracy" / "labels")
+    parser.add_argument("--half", choices=("dev", "test"), default="dev")
+    parser.add_argument("--mistakes", action="store_true", help="list each of ours")
+    parser.add_argument("--hotpath", help="the executable of hotpath-ai 0.1.0")
+    options = parser.parse_args()
+    wanted = [
+        labels
+        for labels in read_labels(options.labels / options.half)
+        if (options.sources / labels.package / labels.path).is_file()
+    ]
+    sites = sum(len(labels.sites) for labels in wanted)
+    negatives = sum(len(labels.negatives) for labels in wanted)
+    print(f"{options.half}: {len(wanted)} files, {sites} sites, {negatives} hard negatives")
+    spots = asyncguard_spots(options.sources, wanted)
+    measure("asyncguard", spots, options.sources, wanted, options.mistakes)
+    spots = naive_spots(options.sources, wanted)
+    measure("naive regex", spots, options.sources, wanted, False)
+    if options.hotpath:
+        spots = hotpath_spots(options.hotpath)(options.sources, wanted)
+        measure("hotpath-ai", spots, options.sources, wanted, False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
