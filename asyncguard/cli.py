@@ -376,13 +376,10 @@ def _urls() -> dict[str, str]:
 
 
 def _renderer(name: str, what: str) -> Callable[[Any, Screen], str]:
-    from asyncguard.render import formats
+    from asyncguard import render
 
-    known = formats(what)
-    if name not in known:
-        raise AsyncguardError(f"unknown format {name!r}; one of {', '.join(known)}")
-    render: Callable[[Any, Screen], str] = known[name]
-    return render
+    found: Callable[[Any, Screen], str] = render.find(name, what)
+    return found
 
 
 def _screen(stream: Any) -> Screen:

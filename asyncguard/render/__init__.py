@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from asyncguard.model import Finding, Suggestion, TraceRecord
+from asyncguard.model import AsyncguardError, Finding, Suggestion, TraceRecord
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,29 @@ class TraceReport:
     title: str = ""
 
 
+def find(name: str, what: str) -> Any:
+    """The function of format `name` that shows `what`: "findings", "traces" or "ranks".
+
+    Raises AsyncguardError naming the formats there are. Only the format asked for is imported.
+    """
+    module = _MODULES.get(name, name)
+    if module in _names() and hasattr(found := import_module(f"{__name__}.{module}"), what):
+        return getattr(found, what)
+    raise AsyncguardError(f"unknown format {name!r}; one of {', '.join(formats(what))}")
+
+
 def formats(what: str) -> dict[str, Any]:
-    """The formats that can show `what` ("findings", "traces", "ranks"), by name."""
-    modules = {
-        info.name: import_module(f"{__name__}.{info.name}")
-        for info in pkgutil.iter_modules(__path__)
-        if not info.name.startswith("_")
-    }
+    """All formats that can show `what`, by name."""
+    modules = {name: import_module(f"{__name__}.{name}") for name in _names()}
     return {
         name.removesuffix("_"): getattr(module, what)
         for name, module in sorted(modules.items())
         if hasattr(module, what)
     }
+
+
+_MODULES = {"json": "json_"}  # a module of that name would hide the standard library's
+
+
+def _names() -> list[str]:
+    return [info.name for info in pkgutil.iter_modules(__path__)]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from asyncguard.advise.ranks import RankReport
 from asyncguard.model import to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:

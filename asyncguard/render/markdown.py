@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from asyncguard.advise.ranks import RankReport
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.text import count, duration
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,10 +13,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from asyncguard.advise.ranks import RankReport
 from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.json_ import count_by_code
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
 
 SITES_SHOWN = 20
 
@@ -45,13 +48,24 @@ class Page:
         """Write a paragraph of markup, wrapped to the screen."""
         self._console.print(Padding(markup, (0, 0, 0, indent)))
 
-    def hanging(self, markup: str, indent: int) -> None:
-        """Write a paragraph whose lines after the first are indented."""
-        text = Text.from_markup(markup)
-        # A word longer than the line, such as a path, stays whole: other programs read it.
-        width = self._console.width - indent
-        for number, line in enumerate(text.wrap(self._console, width, overflow="ignore")):
-            self._console.print(Text(" " * indent if number else "").append(line), soft_wrap=True)
+    def headline(self, place: str, code: str, message: str) -> None:
+        """Write a finding's first line and go on indented.
+
+        A word longer than the line, such as a path, stays whole: other programs read it.
+        """
+        lines = textwrap.wrap(
+            f"{place} {code} {message}",
+            self._console.width,
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for number, line in enumerate(lines):
+            text = Text(line)
+            if number == 0:
+                text.stylize("bold", 0, len(place))
+                text.stylize("red", len(place) + 1, len(place) + 1 + len(code))
+            self._console.print(text, soft_wrap=True)
 
     def verbatim(self, text: str, indent: int) -> None:
         """Write source as it is, on one line; nothing if there is none."""
@@ -67,9 +81,7 @@ class Page:
         """Write one finding: its place and message, the source line, the advice."""
         cell = f"cell {finding.cell}:" if finding.cell else ""
         place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
-        self.hanging(
-            f"[bold]{escape(place)}[/] [red]{finding.code}[/] {escape(finding.message)}", indent=4
-        )
+        self.headline(place, finding.code, finding.message)
         self.verbatim(finding.source.strip(), indent=4)
         self.help(finding.advice, indent=4)
 
