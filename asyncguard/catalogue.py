@@ -42,7 +42,9 @@ OPERATORS = (
     "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
     "scalar-index",
 )  # fmt: skip
-DECIDERS = ("self", "argument", "result", "none")
+# `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
+# holds the host, one of CUDA tensors the stream.
+DECIDERS = ("self", "argument", "cpu_argument", "result", "none")
 MOVES = ("", "download", "upload")
 
 

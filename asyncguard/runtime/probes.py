@@ -20,6 +20,7 @@ Kwargs = dict[str, Any]
 Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
+HOST = "cpu"  # itself, not in a device's stead
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
 
 
@@ -65,6 +66,8 @@ class Probe:
         if self._value == "none":
             return self._blocker(self._adapter.default_device())
         device = self._device_within(self._pick(args, kwargs))
+        if self._value == "cpu_argument":
+            device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
 
     def _quick(self) -> Callable[[Args, Kwargs], Blocker | None]:
@@ -100,7 +103,7 @@ class Probe:
                 device,
                 stand_in=stand_in,
                 users_only=self._writes_from_host or not inside_counts,
-                on_accelerator=not stand_in and not framework.asynchronous_cpu,
+                on_accelerator=not stand_in and device != HOST and not framework.asynchronous_cpu,
                 internals=internals or (),
             )
             blocker = self._blockers.setdefault(device, made)
