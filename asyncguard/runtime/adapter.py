@@ -26,6 +26,9 @@ class Adapter:
 
     patches = True  # whether the catalogue's attributes are replaced; else `install` does it all
 
+    # Modules whose import, now or later, `loaded` wants to be told of.
+    watched: frozenset[str] = frozenset()
+
     def __init__(self, framework: Framework) -> None:
         self.framework = framework
 
@@ -40,6 +43,14 @@ class Adapter:
         Called for each wait: it has to be cheap, and must never wait itself.
         """
         raise NotImplementedError
+
+    def caller(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """What a hook calls for `original`; usually itself."""
+        return original
+
+    def data_of(self, value: Any) -> int | None:
+        """What tells the memory of `value` from that of others, where CPU values stand in."""
+        return None
 
     def default_device(self) -> str:
         """The device that a barrier waits for."""
@@ -59,6 +70,9 @@ class Adapter:
         `clock` is the clock, in ns, of the session or limit that came first.
         """
         return None
+
+    def loaded(self, module: str) -> None:
+        """One of `watched` has been imported; told each time that hooks are put in place."""
 
     def version(self) -> str:
         """The framework's version."""

@@ -12,17 +12,21 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from asyncguard.model import AsyncguardError
+from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sites import Blocker
 
 _getframe = sys._getframe
+_HERE = os.path.dirname(__file__)
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
 
@@ -31,14 +35,17 @@ class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
     """A wait where a limit allows none; the message names the line and the advice."""
 
 
-def make(original: Function, name: str, probes: Sequence[Probe]) -> Function:
+def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe]) -> Function:
     """A replacement for `original` that reports its waits; `name` is for the log."""
+    call = adapter.caller(original)
     early = [probe.before for probe in probes if not probe.late]
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
-    hook = _late_hook(original, name, judge, late) if late else _hook(original, name, judge)
+    hook = (
+        _late_hook(call, name, judge, late) if late else _hook(call, name, judge, adapter.data_of)
+    )
     if name.endswith(".__getitem__"):
-        hook = _subscript_hook(original, hook)
+        hook = _subscript_hook(call, hook)
     return disguise(hook, original)
 
 
@@ -53,20 +60,27 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _hook(original: Function, name: str, judge: Judge) -> Function:
+def _hook(
+    original: Function, name: str, judge: Judge, data_of: Callable[[Any], int | None]
+) -> Function:
     """The hot path: what the call waits for is known before it starts."""
-    alive = True
+    broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        nonlocal alive
+        nonlocal broken_in
         inside = False
         site = None
         doing = state.doing
         try:
-            if doing.waiting or not hub.active or not alive:
+            if doing.waiting or not hub.active or broken_in == hub.generation:
                 return original(*args, **kwargs)
             try:
                 blocker = judge(args, kwargs)
+                if doing.fetched is not None and blocker is not None:
+                    here = _getframe().f_back
+                    fetched, doing.fetched = doing.fetched, None
+                    if blocker.stand_in and fetched == _fetched(here, data_of(args[0])):
+                        blocker = None
                 if blocker is not None:
                     frame = _getframe().f_back
                     try:
@@ -83,14 +97,16 @@ def _hook(original: Function, name: str, judge: Judge) -> Function:
             except SyncLimitExceeded:
                 raise
             except Exception as error:  # noqa: BLE001  the user's call must go on
-                alive, site = False, None
+                broken_in, site = hub.generation, None
                 hub.fail(name, error)
             result = original(*args, **kwargs)
             if site is not None:
                 try:
                     sink.end(site, began)
+                    if args and result is args[0] and site.blocker.stand_in:
+                        doing.fetched = _fetched(frame, data_of(result))
                 except Exception as error:  # noqa: BLE001
-                    alive = False
+                    broken_in = hub.generation
                     hub.fail(name, error)
             if inside:
                 doing.waiting = False
@@ -104,17 +120,27 @@ def _hook(original: Function, name: str, judge: Judge) -> Function:
     return hook
 
 
+def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | None:
+    """`x.cpu()` on the stand-in gives `x` itself: reading that on the same line is no second wait.
+
+    On a device it would read the copy, which is on the host.
+    """
+    if frame is None or data is None:
+        return None
+    return id(frame.f_code), frame.f_lineno, data
+
+
 def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe]) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
-    alive = True
+    broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
-        nonlocal alive
+        nonlocal broken_in
         inside = False
         blocker = None
         doing = state.doing
         try:
-            if doing.waiting or not hub.active or not alive:
+            if doing.waiting or not hub.active or broken_in == hub.generation:
                 return original(*args, **kwargs)
             try:
                 candidates = [probe for probe in late if probe.applies(args, kwargs)]
@@ -125,10 +151,10 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     doing.waiting = True
                     began = sink.begin()
             except Exception as error:  # noqa: BLE001
-                alive = False
+                broken_in = hub.generation
                 hub.fail(name, error)
             result = original(*args, **kwargs)
-            if inside and alive:
+            if inside and broken_in != hub.generation:
                 try:
                     for probe in candidates:
                         if blocker is None:
@@ -141,7 +167,7 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                 except SyncLimitExceeded:
                     raise
                 except Exception as error:  # noqa: BLE001
-                    alive = False
+                    broken_in = hub.generation
                     hub.fail(name, error)
             if inside:
                 doing.waiting = False
@@ -206,7 +232,10 @@ def _forget_this_frame(error: BaseException) -> None:
 
     Where asyncguard itself raised (a limit), all of its entries go. Python 3.10 keeps the entry.
     """
+    if isinstance(error, SyncLimitExceeded):
+        error.__traceback__ = None
+        return
     traceback = error.__traceback__
-    if traceback is not None:
-        limit = isinstance(error, SyncLimitExceeded)
-        error.__traceback__ = None if limit else traceback.tb_next
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+        traceback = traceback.tb_next
+    error.__traceback__ = traceback

@@ -72,9 +72,10 @@ class _Several:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("stepping", "waiting")
+    __slots__ = ("fetched", "stepping", "waiting")
 
     def __init__(self) -> None:
+        self.fetched: tuple[Any, ...] | None = None  # what the last wait brought to the host
         self.waiting = False  # inside a sync point, where nested ones do not count
         self.stepping = False  # inside an optimizer's step, which may call another one's
 
@@ -92,6 +93,7 @@ class Hub:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.active = False
+        self.generation = 1  # grows when somebody listens after nobody did
         self.sink: Sink = _Several(())
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
@@ -112,7 +114,7 @@ class Hub:
         """Let `scope` look at each site before it waits; it may raise to forbid the wait."""
         with self.lock:
             self.scope = scope
-            self.active = bool(self._sinks or scope)
+            self._set_active()
 
     def add_marked(self, listener: Marked) -> None:
         """Tell `listener` where steps end."""
@@ -138,7 +140,12 @@ class Hub:
     def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
         self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks)
-        self.active = bool(sinks or self.scope)
+        self._set_active()
+
+    def _set_active(self) -> None:
+        active = bool(self._sinks or self.scope)
+        self.generation += active and not self.active
+        self.active = active
 
     def _forked(self) -> None:
         """In a forked child nothing is recorded, and no lock that the parent held is waited for."""

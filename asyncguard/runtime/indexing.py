@@ -56,6 +56,8 @@ def _sorts(part: Any, args: tuple[Any, ...], on_device: Test, is_mask: Test) -> 
             yield "mask-read"
         elif on_device(args[2]) and args[2].ndim:
             yield "mask-write"
+    elif part.ndim == 0:
+        yield "scalar-index"
     else:
         yield "index-upload"  # if it is on the host: the probe compares devices
         if writes and isinstance(args[2], bool | int | float | complex):

@@ -3,7 +3,7 @@
 The script sees the `sys.argv`, `sys.path`, `__main__` and stdin that it would see without us, and
 its exit status and traceback are its own. However it ends - by itself, with an exception, by
 `sys.exit`, Ctrl-C or SIGTERM - the trace is saved; only `os._exit` and SIGKILL leave no chance.
-Processes that the script starts or forks write no trace.
+Processes that the script starts or forks write no trace. Of several ranks each writes its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime import store
+from asyncguard.runtime import ranks, store
 from asyncguard.runtime.session import Session
 
 After = Callable[[Path], None]
@@ -62,12 +62,16 @@ def run(
 ) -> int:
     """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
 
+    One of several ranks saves to `ranks.own_path`, and `after` is for the first of them.
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
     did not catch it, so that the process ends as python's does. SystemExit passes too.
     """
     start = _prepare(target)
+    seat = ranks.seat()
     ending = _Ending(
-        session or Session(command=target.command), Path(os.path.abspath(output)), after
+        session or Session(command=target.command),
+        Path(os.path.abspath(ranks.own_path(output, seat))),
+        after if seat is None or seat.rank == 0 else None,
     )
     ending.begin()
     try:

@@ -38,10 +38,12 @@ class Probe:
         self._parts = _conditions(point, adapter, method)
         self._blockers: dict[str, Blocker] = {}
         # What a framework writes from the host itself goes into fresh arrays: nobody to wait for.
-        operators = point.source.operators if point.source else ()
+        operators = _operators(point)
         self._writes_from_host = "host-write" in operators
+        self._indexes = "index-upload" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
-        self.before = self._quick() if runtime.value == "self" and not self._parts else self._judge
+        quick = method and runtime.value == "self" and not self._parts
+        self.before = self._quick() if quick else self._judge
 
     def applies(self, args: Args, kwargs: Kwargs) -> bool:
         """Whether the arguments meet the entry's conditions."""
@@ -54,6 +56,8 @@ class Probe:
         if not self._moves:
             return None if target is None else self._blocker(target)
         source = self._device_within(self._pick(args, kwargs))
+        if self._indexes and source is None and target == STAND_IN:
+            return self._blocker(target)  # a list: on a device it would have to be sent there
         start, end = (source, target) if self._moves == "download" else (target, source)
         if start is None or start == STAND_IN or (end is not None and end != STAND_IN):
             return None
@@ -150,8 +154,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     skip = 1 if method else 0
     devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
     parts: list[Applies] = []
-    if point.source is not None and point.source.operators and _is_subscript(point):
-        parts.append(_index_condition(frozenset(point.source.operators), adapter))
+    if operators := _operators(point):
+        parts.append(lambda args, kwargs: bool(operators & adapter.index_operators(args)))
     if point.when is not None:
         parts.append(condition(point.when, skip, devices))
     if point.unless is not None:
@@ -162,14 +166,13 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     return tuple(parts)
 
 
-def _is_subscript(point: SyncPoint) -> bool:
-    """Whether the hook sees the index itself (and not only the `__index__` of a bound)."""
+def _operators(point: SyncPoint) -> frozenset[str]:
+    """The sorts of index that the entry is about, where the hook sees the index."""
     assert point.runtime is not None
-    return any(path.endswith(("__getitem__", "__setitem__")) for path in point.runtime.patch)
-
-
-def _index_condition(operators: frozenset[str], adapter: Adapter) -> Applies:
-    return lambda args, kwargs: bool(operators & adapter.index_operators(args))
+    if not any(path.endswith(("__getitem__", "__setitem__")) for path in point.runtime.patch):
+        return frozenset()
+    source = point.source.operators if point.source is not None else ()
+    return frozenset(point.runtime.operators or source)
 
 
 def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
@@ -188,7 +191,7 @@ def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies
         names = _names(args[skip:], kwargs) if devices and _about_names(wanted) else ()
         return (
             _any(wanted.keyword_true, lambda k: bool(kwargs.get(k)))
-            and _any(wanted.keyword_false, lambda k: k in kwargs and not kwargs[k])
+            and _any(wanted.keyword_false, lambda k: kwargs.get(k, True) in (False, 0))
             and _any(wanted.keyword_present, lambda k: kwargs.get(k) is not None)
             and not any(k in kwargs for k in wanted.keyword_absent)
             and (not wanted.positional or count in wanted.positional)

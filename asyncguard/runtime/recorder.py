@@ -122,6 +122,14 @@ class Reading:
     start: int = 0
 
 
+class Totals(NamedTuple):
+    """Sums over all sites: waits, nanoseconds blocked in them, and steps marked."""
+
+    syncs: int
+    cpu_stall_ns: int
+    steps: int
+
+
 @dataclass
 class _Thread(threading.local):
     table: Table | None = field(default=None)
@@ -240,6 +248,13 @@ class Recorder:
                 boundaries=tuple(self._boundaries),
                 start=self._started,
             )
+
+    def totals(self) -> Totals:
+        """The sums so far, without a lock: other threads may be a wait ahead."""
+        cells = [cell for table in list(self._tables) for cell in list(table.cells.values())]
+        return Totals(
+            sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self._step
+        )
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:

@@ -81,13 +81,21 @@ class Installation:
 
     def complete(self) -> None:
         """Put in place what is not yet: a module of the framework may have been imported since."""
+        if any(self._is_stale(hook) for hook in self.plan().hooks):
+            self._plan = Plan(0, (), frozenset(), ())
         plan = self.plan()
+        for module in self.adapter.watched - plan.missing:
+            self.adapter.loaded(module)
         for hook in (*plan.hooks, *plan.copies()):
-            if hook.place.effective() is hook.raw and not self._patcher.holds(hook.place):
+            if not self._patcher.holds(hook.place):
                 try:
                     self._patcher.replace(hook.place, hook.hook)
                 except (TypeError, AttributeError) as error:
                     log.warning("%s cannot be hooked: %s", hook.place, error)
+
+    def _is_stale(self, hook: Hook) -> bool:
+        """Whether somebody else has put another object there since the hook was made."""
+        return not self._patcher.holds(hook.place) and hook.place.effective() is not hook.raw
 
     def uninstall(self) -> None:
         """Put every attribute back, also where user code has taken a hook for the function."""
@@ -104,6 +112,7 @@ class Installation:
         if self._plan.loaded != len(sys.modules):
             found = {path: patch.find(path) for path in self._points()}
             missing = {at.module for at in found.values() if isinstance(at, patch.NotLoaded)}
+            missing |= {name for name in self.adapter.watched if name not in sys.modules}
             hooks = [hook for path in found for hook in self._hooks_of(path)]
             users = tuple(module for module in _modules() if _is_users(module))
             self._plan = Plan(len(sys.modules), tuple(hooks), frozenset(missing), users)
@@ -152,7 +161,7 @@ class Installation:
             return patch.rewrap(raw, hooks.step_hook)
         method = isinstance(place.owner, type) and not isinstance(raw, staticmethod)
         probes = [Probe(point, self.adapter, method) for point in points]
-        return patch.rewrap(raw, lambda function: hooks.make(function, path, probes))
+        return patch.rewrap(raw, lambda function: hooks.make(function, path, self.adapter, probes))
 
 
 def _modules() -> Iterator[types.ModuleType]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import reading
+from asyncguard.runtime import ranks, reading
 from asyncguard.runtime.hub import hub
-from asyncguard.runtime.recorder import Recorder
+from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 
 DEPTHS = ("light",)
@@ -90,9 +90,14 @@ class Session:
         """What has been recorded: so far while running, else from start to stop."""
         if self._state == "running":
             self._note_versions()
-        return reading.to_record(
+        record = reading.to_record(
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
+        return ranks.seated(record, ranks.seat())
+
+    def totals(self) -> Totals:
+        """The sums alone: cheap enough to ask every few steps, and locks nobody out."""
+        return self._recorder.totals()
 
     def __enter__(self) -> Session:
         return self.start()

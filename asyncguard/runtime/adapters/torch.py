@@ -5,22 +5,29 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
+from torch.overrides import handle_torch_function, has_torch_function
+from torch.utils._device import _device_constructors as device_constructors
 
+import asyncguard.runtime
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hub import hub
 
+_RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _MASKS = (torch.bool, torch.uint8)
 
 
 class Adapter(Base):
     """torch, on CUDA or any other accelerator, or on the CPU standing in for one."""
 
+    watched = frozenset({"torch._dynamo"})
     _labels: dict[Any, str]
 
     def __init__(self, framework: Any) -> None:
@@ -53,6 +60,23 @@ class Adapter(Base):
             label = self._labels[device] = str(device)
         return label
 
+    def caller(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Tell tensor subclasses and function modes the name that they know, not that of the hook.
+
+        torch looks the function to report up by its name, and would find ours.
+        """
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if has_torch_function(args):
+                return handle_torch_function(original, args, *args, **kwargs)
+            return original(*args, **kwargs)
+
+        return call
+
+    def data_of(self, value: Any) -> int | None:
+        """The address of a tensor's first element: the same in a view of it."""
+        return value.data_ptr() if isinstance(value, torch.Tensor) else None
+
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
         if torch.cuda.is_initialized():
@@ -67,8 +91,17 @@ class Adapter(Base):
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         return indexing.operators(args, torch.is_tensor, _is_mask)
 
+    def loaded(self, module: str) -> None:
+        """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
+        from torch._dynamo import trace_rules
+
+        if _RUNTIME_DIRECTORY not in trace_rules.SKIP_DIRS:
+            trace_rules.add("asyncguard.runtime")
+
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
+        # Which factories obey `set_default_device` torch notes on first use: by their own names.
+        device_constructors()
         handle = register_optimizer_step_post_hook(_stepped)
         return handle.remove  # type: ignore[no-any-return]
 

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import traceback
+from typing import Any
+
+import pytest
+
+from asyncguard import catalogue
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime.limits import SyncLimitExceeded, allow_syncs, forbid_syncs, limit_syncs
+from asyncguard.runtime.session import Session, step
+from tests.frameworks import require
+
+torch = require("torch")
+
+
+def read() -> float:
+    return torch.ones(()).item()
+
+
+def test_the_first_wait_in_a_forbidden_block_raises_at_its_line() -> None:
+    with pytest.raises(SyncLimitExceeded) as caught, forbid_syncs():
+        read()
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.name, last.line) == ("read", "return torch.ones(()).item()")
+    point = catalogue.load()["torch.Tensor.item"]
+    assert str(caught.value) == (
+        f"{__file__}:{last.lineno}: torch.Tensor.item waits for the device (none allowed here): "
+        f"{point.advice}"
+    )
+    assert isinstance(caught.value, AsyncguardError)
+
+
+def test_it_raises_before_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "item", lambda self: pytest.fail("it waited"), raising=False)
+    with pytest.raises(SyncLimitExceeded), forbid_syncs():
+        read()
+
+
+def test_work_that_does_not_wait_is_free() -> None:
+    with forbid_syncs():
+        torch.ones(3).sum()
+    read()
+
+
+def test_a_limit_allows_its_number_and_not_one_more() -> None:
+    with limit_syncs(2):
+        read()
+        read()
+        with pytest.raises(SyncLimitExceeded, match="at most 2 allowed"):
+            read()
+
+
+def test_a_limit_a_step_starts_anew_at_each_boundary() -> None:
+    with limit_syncs(2, per="step"):
+        for _ in range(5):
+            read()
+            read()
+            step()
+        read()
+        read()
+        with pytest.raises(SyncLimitExceeded, match="at most 2 allowed a step"):
+            read()
+
+
+def test_an_optimizer_ends_the_step_of_a_limit() -> None:
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with limit_syncs(1, per="step"):
+        for _ in range(3):
+            model(torch.ones(1, 1)).sum().backward()
+            optimizer.step()
+            read()
+
+
+def test_waits_that_are_meant_are_free_and_noted() -> None:
+    with Session() as session, forbid_syncs():
+        with allow_syncs("log every 100 steps"):
+            read()
+        with pytest.raises(SyncLimitExceeded):
+            read()
+    (site,) = session.record().sites
+    assert (site.allowed, site.count) == ("log every 100 steps", 1)
+
+
+def test_nested_limits_hold_together() -> None:
+    with limit_syncs(2), limit_syncs(5):
+        read()
+        read()
+        with pytest.raises(SyncLimitExceeded, match="at most 2"):
+            read()
+
+
+def test_limits_decorate_functions() -> None:
+    guarded = forbid_syncs()(read)
+    allowed = allow_syncs("a test")(read)
+    for _ in range(2):
+        with pytest.raises(SyncLimitExceeded):
+            guarded()
+    with forbid_syncs():
+        assert allowed() == 1.0
+
+
+def test_other_threads_are_not_limited() -> None:
+    seen: list[float] = []
+    with forbid_syncs():
+        thread = threading.Thread(target=lambda: seen.append(read()))
+        thread.start()
+        thread.join()
+    assert seen == [1.0]
+
+
+def test_tasks_started_in_the_block_are_limited() -> None:
+    async def main() -> None:
+        async def task() -> None:
+            read()
+
+        with forbid_syncs():
+            inside = asyncio.create_task(task())
+        await asyncio.gather(inside, return_exceptions=True)
+        with pytest.raises(SyncLimitExceeded):
+            inside.result()
+
+    with limit_syncs(100):  # hooks stay in place until the task has run
+        asyncio.run(main())
+
+
+def test_nothing_is_left_behind() -> None:
+    before = dict(vars(torch.Tensor))
+    with pytest.raises(SyncLimitExceeded), forbid_syncs():
+        read()
+    assert dict(vars(torch.Tensor)) == before
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True, None])
+def test_a_limit_needs_a_number(count: Any) -> None:
+    with pytest.raises(ValueError, match="whole number"):
+        limit_syncs(count)
+
+
+@pytest.mark.parametrize("reason", ["", "  ", None])
+def test_an_allowance_needs_a_reason(reason: Any) -> None:
+    with pytest.raises(ValueError, match="say why"):
+        allow_syncs(reason)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from asyncguard.runtime.patch import MISSING, NotLoaded, Patcher, Place, find, rewrap
+
+
+class Base:
+    def inherited(self) -> str:
+        return "base"
+
+
+class Thing(Base):
+    def method(self) -> str:
+        return "method"
+
+    @staticmethod
+    def static() -> str:
+        return "static"
+
+    @classmethod
+    def klass(cls) -> str:
+        return cls.__name__
+
+    @property
+    def prop(self) -> str:
+        return "prop"
+
+    def __len__(self) -> int:
+        return 3
+
+
+def loud(function: Any) -> Any:
+    def replacement(*args: Any) -> Any:
+        result = function(*args)
+        return result + 1 if isinstance(result, int) else f"{result}!"
+
+    return replacement
+
+
+def replace(patcher: Patcher, name: str) -> None:
+    place = Place(Thing, name)
+    patcher.replace(place, rewrap(place.effective(), loud))
+
+
+@pytest.mark.parametrize("name", ["method", "static", "klass", "prop", "inherited", "__len__"])
+def test_what_was_replaced_is_the_very_same_object_afterwards(name: str) -> None:
+    before = dict(vars(Thing))
+    patcher = Patcher()
+    replace(patcher, name)
+    assert vars(Thing)[name] is not before.get(name)
+    patcher.restore()
+    assert dict(vars(Thing)) == before
+    assert all(vars(Thing)[key] is value for key, value in before.items())
+
+
+def test_replacements_act_through_every_kind_of_attribute() -> None:
+    patcher = Patcher()
+    for name in ("method", "static", "klass", "prop", "inherited", "__len__"):
+        replace(patcher, name)
+    thing = Thing()
+    assert thing.method() == "method!"
+    assert Thing.static() == "static!"
+    assert Thing.klass() == "Thing!"
+    assert thing.prop == "prop!"
+    assert thing.inherited() == "base!"
+    assert Base().inherited() == "base"
+    assert len(thing) == 4
+    patcher.restore()
+    assert len(thing) == 3
+
+
+def test_what_somebody_else_replaced_meanwhile_is_left_alone() -> None:
+    patcher = Patcher()
+    original = vars(Thing)["method"]
+    replace(patcher, "method")
+    theirs = Thing.method = lambda self: "theirs"  # type: ignore[method-assign]
+    patcher.restore()
+    assert vars(Thing)["method"] is theirs
+    Thing.method = original  # type: ignore[method-assign]
+
+
+def test_an_immutable_type_is_refused_and_nothing_is_to_restore() -> None:
+    patcher = Patcher()
+    with pytest.raises(TypeError):
+        patcher.replace(Place(int, "bit_length"), loud)
+    patcher.restore()
+
+
+def test_a_path_leads_through_loaded_modules_and_classes() -> None:
+    assert find("collections.OrderedDict.move_to_end").name == "move_to_end"  # type: ignore[union-attr]
+    assert find("no_such_module.f") == NotLoaded("no_such_module")
+
+
+def test_finding_a_path_imports_nothing() -> None:
+    module = types.ModuleType("lazy_parent")
+    module.__getattr__ = lambda name: pytest.fail("asked for a lazy attribute")  # type: ignore[method-assign]
+    sys.modules["lazy_parent"] = module
+    try:
+        assert find("lazy_parent.child.f") == NotLoaded("lazy_parent.child")
+        assert find("lazy_parent.f").effective() is MISSING  # type: ignore[union-attr]
+    finally:
+        del sys.modules["lazy_parent"]

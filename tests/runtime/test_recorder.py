@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from asyncguard import catalogue
+from asyncguard.runtime.recorder import THREADS, Recorder
+from asyncguard.runtime.sites import Blocker, Site
+from tests.runtime.helpers import Clock
+
+
+def site(device: str = "cuda:0", stand_in: bool = False, line: int = 1) -> Site:
+    point = catalogue.load()["torch.Tensor.item"]
+    return Site(Blocker(point, device, stand_in, not stand_in), "a.py", line, "f", ())
+
+
+def recorder(clock: Clock, **options: object) -> Recorder:
+    made = Recorder(clock, **options)  # type: ignore[arg-type]
+    made.start()
+    return made
+
+
+def wait(recorder: Recorder, clock: Clock, at: Site, ns: int = 10) -> None:
+    began = recorder.begin()
+    clock.now += ns
+    recorder.end(at, began)
+
+
+def test_stalls_are_summed_and_sorted_into_powers_of_two() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    for ns in (0, 1, 2, 3, 1024, 2047):
+        wait(record, clock, here, ns)
+    ((_, _, cell),) = record.read().cells
+    assert (cell.count, cell.stall, cell.longest) == (6, 3077, 2047)
+    assert {bits: n for bits, n in enumerate(cell.buckets) if n} == {0: 1, 1: 1, 2: 2, 11: 2}
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["read before step", "read after step"])
+def test_one_wait_an_iteration_is_one_a_step_on_either_side_of_the_boundary(before: bool) -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    for _ in range(10):
+        if before:
+            wait(record, clock, here)
+        record.mark(None)
+        if not before:
+            wait(record, clock, here)
+    reading = record.read()
+    ((_, _, cell),) = reading.cells
+    assert (cell.count, reading.steps, reading.steady_steps) == (10, 10, 9)
+    assert (cell.steady, cell.steady_stall) == (9, 90)
+    assert reading.step_syncs == (1,) * 9
+
+
+def test_the_step_in_progress_and_the_warm_up_are_not_steady() -> None:
+    clock = Clock()
+    record = recorder(clock, warmup=2)
+    here = site()
+    for waits in (5, 7, 1, 2):
+        for _ in range(waits):
+            wait(record, clock, here)
+        record.mark(None)
+    wait(record, clock, here)
+    reading = record.read()
+    ((_, _, cell),) = reading.cells
+    assert (reading.steps, reading.steady_steps, cell.steady) == (4, 2, 3)
+    assert reading.step_syncs == (1, 2)
+    assert (cell.first, cell.step) == (0, 4)
+
+
+def test_the_steady_duration_runs_from_the_warm_up_to_the_last_boundary() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    for _ in range(3):
+        clock.now += 100
+        record.mark(None)
+    clock.now += 1000
+    record.stop()
+    clock.now += 1000
+    reading = record.read()
+    assert (reading.steady_duration, reading.duration) == (200, 1300)
+
+
+def test_steps_that_the_user_marks_replace_those_of_optimizers_from_the_start() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here, optimizer = site(), Clock()
+    for _ in range(4):
+        wait(record, clock, here)
+        record.mark(optimizer)
+        wait(record, clock, here)
+        record.mark(None)
+    reading = record.read()
+    ((_, _, cell),) = reading.cells
+    assert (reading.steps, cell.count, cell.steady) == (4, 8, 6)
+    assert reading.step_syncs == (2, 2, 2)
+
+
+def test_reading_does_not_disturb_what_is_being_recorded() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    for _ in range(3):
+        wait(record, clock, here)
+        record.mark(None)
+        record.read()
+    assert record.read().cells[0][2].steady == 2
+
+
+def test_cpu_values_stand_in_until_an_accelerator_is_used() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    on_cpu, on_gpu = site("cpu (stand-in)", stand_in=True), site()
+    wait(record, clock, on_cpu)
+    assert record.read().stand_in
+    wait(record, clock, on_gpu)
+    wait(record, clock, on_cpu)
+    reading = record.read()
+    assert not reading.stand_in
+    assert [row[0] for row in reading.cells] == [on_gpu]
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [(True, 2), (False, 1)])
+def test_the_user_decides_whether_cpu_values_count(wanted: bool, expected: int) -> None:
+    clock = Clock()
+    record = recorder(clock, stand_ins=wanted)
+    wait(record, clock, site())
+    wait(record, clock, site("cpu (stand-in)", stand_in=True))
+    assert len(record.read().cells) == expected
+
+
+def test_threads_lose_no_count_and_are_told_apart() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+
+    def work() -> None:
+        for _ in range(2000):
+            record.end(here, record.begin())
+
+    threads = [threading.Thread(target=work, name=f"worker {n}") for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = {name: cell.count for _, name, cell in record.read().cells}
+    assert rows == {f"worker {n}": 2000 for n in range(8)}
+
+
+def test_a_program_that_starts_threads_for_ever_stays_bounded() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    for _ in range(3 * THREADS):
+        thread = threading.Thread(target=lambda: record.end(here, record.begin()))
+        thread.start()
+        thread.join()
+        record.mark(None)
+    reading = record.read()
+    assert len(reading.cells) <= THREADS + 1
+    assert sum(cell.count for _, _, cell in reading.cells) == 3 * THREADS
+    assert sum(cell.steady for _, _, cell in reading.cells) == 3 * THREADS - 1

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TimelineEvent, TraceRecord
+from asyncguard.runtime import store
+
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+
+RECORD = TraceRecord(
+    sites=(
+        SiteStats(
+            path="train.py", line=3, function="train", api="torch.Tensor.item", framework="torch",
+            kind=SyncKind.SCALAR, count=10, cpu_stall_ns=1234, gpu_stall_ns=None,
+            source="loss.item()", device="cuda:0", first_step=0, last_step=9, steady_count=9,
+            steady_stall_ns=1000, max_stall_ns=200, stall_histogram={7: 10},
+            stack=("train.py:3 train",), thread="MainThread", allowed="every 100",
+        ),
+        SiteStats("a.py", 1, "f", "engine.waitall", "engine", SyncKind.BARRIER, 1, 5, 2),
+    ),
+    step_count=10, duration_ns=99, steady_steps=9, steady_duration_ns=90, step_syncs=(1,) * 9,
+    command="train.py --fast", root="/home/me", asyncguard_version="0.1.0",
+    frameworks={"torch": "2.13.0"}, notes=("a note",), extra={"rank": 3},
+    timeline=(TimelineEvent("wait", "torch.Tensor.item", 1, 2, "MainThread", 0),
+              TimelineEvent("idle", "torch.Tensor.item", 1, 4, "", 0, 0)),
+)  # fmt: skip
+
+
+def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    store.save(RECORD, path)
+    assert store.load(path) == RECORD
+    assert [p.name for p in tmp_path.iterdir()] == ["trace.json"]
+
+
+def test_a_trace_meets_the_published_schema() -> None:
+    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validate = jsonschema.Draft202012Validator(schema).validate
+    validate(store.to_json(RECORD))
+    validate(store.to_json(TraceRecord(sites=(), step_count=0, duration_ns=0)))
+
+
+def test_the_schema_names_every_field_of_the_records() -> None:
+    import dataclasses
+
+    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    for cls, properties in (
+        (TraceRecord, schema["properties"]),
+        (SiteStats, schema["$defs"]["site"]["properties"]),
+        (TimelineEvent, schema["$defs"]["event"]["properties"]),
+    ):
+        assert {field.name for field in dataclasses.fields(cls)} <= set(properties)
+
+
+def test_fields_of_a_newer_minor_version_are_skipped() -> None:
+    data = {**store.to_json(RECORD), "invented_later": 1}
+    data["sites"][0]["invented_later"] = 2
+    assert store.from_json(data) == RECORD
+
+
+BROKEN: dict[str, Any] = {
+    "not JSON": "{",
+    "not an object": "[1, 2]",
+    "another format": '{"format": "other"}',
+    "a version to come": '{"format": "asyncguard-trace", "version": 99}',
+    "no sites": '{"format": "asyncguard-trace", "version": 1, "step_count": 0, "duration_ns": 0}',
+    "sites of another shape": (
+        '{"format": "asyncguard-trace", "version": 1, "step_count": 0, "duration_ns": 0, '
+        '"sites": [3]}'
+    ),
+    "binary": b"\xff\xfe\x00",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_trace_is_refused_naming_the_file_and_the_remedy(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "broken.json"
+    text = BROKEN[name]
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(AsyncguardError, match=r"broken\.json: .*record it again"):
+        store.load(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AsyncguardError, match=r"none\.json: cannot read the trace"):
+        store.load(tmp_path / "none.json")
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AsyncguardError, match="cannot write the trace"):
+        store.save(RECORD, tmp_path / "none" / "trace.json")

@@ -1,0 +1,430 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import pickle
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from asyncguard.model import TraceRecord
+from asyncguard.runtime.session import Session, step
+from tests.frameworks import require
+from tests.runtime.helpers import Clock, attributes, changed, counts
+
+torch = require("torch")
+np = require("numpy")
+F = torch.nn.functional
+STAND_IN = "cpu (stand-in)"
+
+
+def trace(function: Callable[[], Any], **options: Any) -> TraceRecord:
+    with Session(frameworks=["torch"], **options) as session:
+        function()
+    return session.record()
+
+
+def tensor(*values: float) -> Any:
+    return torch.tensor(values or (2.0,))
+
+
+ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
+    "item": (lambda: tensor().item(), "torch.Tensor.item"),
+    "tolist": (lambda: tensor(1, 2).tolist(), "torch.Tensor.tolist"),
+    "numpy": (lambda: tensor().numpy(), "torch.Tensor.numpy"),
+    "cpu": (lambda: tensor().cpu(), "torch.Tensor.cpu"),
+    "float": (lambda: float(tensor()), "torch.Tensor.__float__"),
+    "int": (lambda: int(tensor()), "torch.Tensor.__int__"),
+    "complex": (lambda: complex(tensor()), "torch.Tensor.__complex__"),
+    "bool": (lambda: bool(tensor()), "torch.Tensor.__bool__"),
+    "if": (lambda: 1 if tensor() else 2, "torch.Tensor.__bool__"),
+    "not": (lambda: not tensor(), "torch.Tensor.__bool__"),
+    "and": (lambda: tensor() and 1, "torch.Tensor.__bool__"),
+    "max of two": (lambda: max(tensor(), tensor()), "torch.Tensor.__bool__"),
+    "range": (lambda: range(torch.tensor(3)), "torch.Tensor.__index__"),
+    "list index": (lambda: [1, 2, 3][torch.tensor(1)], "torch.Tensor.__index__"),
+    "slice bound": (lambda: tensor(1, 2)[torch.tensor(1) :], "torch.Tensor.__index__"),
+    "np.asarray": (lambda: np.asarray(tensor()), "torch.Tensor.__array__"),
+    "print": (lambda: print(tensor(), file=sys.stderr), "torch.Tensor.__repr__"),
+    "str": (lambda: str(tensor()), "torch.Tensor.__repr__"),
+    "repr of a parameter": (lambda: repr(torch.nn.Parameter(tensor())), "torch.Tensor.__repr__"),
+    "f-string": (lambda: f"{tensor()}", "torch.Tensor.__format__"),
+    "f-string with format": (lambda: f"{tensor()[0]:.2f}", "torch.Tensor.__format__"),
+    "logging": (
+        lambda: logging.LogRecord("n", 20, "p", 1, "%s", (tensor(),), None).getMessage(),
+        "torch.Tensor.__repr__",
+    ),
+    "in": (lambda: 2.0 in tensor(), "torch.Tensor.__contains__"),
+    "is_nonzero": (lambda: torch.is_nonzero(tensor()), "torch.is_nonzero"),
+    "nonzero": (lambda: torch.nonzero(tensor(0, 1)), "torch.nonzero"),
+    "method nonzero": (lambda: tensor(0, 1).nonzero(), "torch.nonzero"),
+    "where of one": (lambda: torch.where(tensor() > 1), "torch.where"),
+    "mask read": (lambda: tensor(1, 2)[tensor(1, 2) > 1], "torch.Tensor.__getitem__.mask"),
+    "unique": (lambda: torch.unique(tensor(1, 1)), "torch.unique"),
+    "masked_select": (
+        lambda: torch.masked_select(tensor(1, 2), tensor(1, 2) > 1),
+        "torch.masked_select",
+    ),
+    "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
+    "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
+    "keyword": (lambda: torch.nonzero(input=tensor(0, 1)), "torch.nonzero"),
+    "unbound": (lambda: torch.Tensor.item(tensor()), "torch.Tensor.item"),
+    "one_hot": (lambda: F.one_hot(torch.tensor([1])), "torch.nn.functional.one_hot"),
+    "clip_grad_norm_": (
+        lambda: torch.nn.utils.clip_grad_norm_([], 1.0, error_if_nonfinite=True),
+        "torch.nn.utils.clip_grad_norm_",
+    ),
+    "distribution": (
+        lambda: torch.distributions.Normal(tensor(), tensor()),
+        "torch.distributions.Distribution.__init__",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_WAIT)
+def test_each_blocking_call_counts_once(name: str) -> None:
+    function, api = ONE_WAIT[name]
+    record = trace(function)
+    assert counts(record) == {api: 1}
+    (site,) = record.sites
+    assert site.path == "tests/runtime/test_torch.py"
+    assert site.device == STAND_IN
+    assert site.gpu_stall_ns is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: tensor().cpu().numpy(),
+        lambda: tensor().detach().cpu().numpy(),
+        lambda: tensor().cpu().detach().numpy(),
+        lambda: tensor().cpu().item(),
+        lambda: tensor().to("cpu").tolist(),
+        lambda: float(tensor().cpu()),
+    ],
+)
+def test_what_has_been_fetched_on_a_line_is_on_the_host_there(function: Callable[[], Any]) -> None:
+    assert trace(function).total_syncs == 1
+
+
+def test_a_tensor_that_was_fetched_is_read_again_on_another_line() -> None:
+    def twice() -> None:
+        value = tensor()
+        value.cpu()
+        value.item()
+
+    assert trace(twice).total_syncs == 2
+
+
+def test_a_list_index_has_to_be_sent_to_the_device() -> None:
+    record = trace(lambda: tensor(1, 2)[[0, 1]])
+    assert counts(record) == {"torch.Tensor.__getitem__.upload": 1}
+
+
+def test_the_default_device_is_still_obeyed_after_a_trace() -> None:
+    trace(lambda: None)
+    torch.set_default_device("meta")
+    try:
+        assert torch.tensor(1.0).is_meta
+        with Session():
+            assert torch.tensor(1.0).is_meta
+    finally:
+        torch.set_default_device(None)
+
+
+NO_WAIT: dict[str, Callable[[], Any]] = {
+    "arithmetic": lambda: (tensor() + 1).sum().sqrt(),
+    "shape": lambda: (tensor().shape, len(tensor()), tensor().dtype, tensor().device),
+    "any": lambda: torch.any(tensor()),
+    "iteration": lambda: list(tensor(1, 2)),
+    "integer index": lambda: tensor(1, 2)[1],
+    "slice": lambda: tensor(1, 2)[0:1],
+    "tuple index": lambda: torch.ones(2, 2)[:, 1],
+    "index tensor": lambda: tensor(1, 2)[torch.tensor([1])],
+    "where of three": lambda: torch.where(tensor() > 1, 1, 0),
+    "masked fill": lambda: tensor().masked_fill_(tensor() > 1, 0),
+    "mask write of a number": lambda: tensor(1, 2).__setitem__(tensor(1, 2) > 1, 1.0),
+    "one_hot with classes": lambda: torch.nn.functional.one_hot(torch.tensor([1]), 3),
+    "clip_grad_norm_": lambda: torch.nn.utils.clip_grad_norm_([], 1.0),
+    "upload": lambda: torch.tensor([1.0], device="cpu").to("cpu"),
+    "sampler": lambda: list(torch.utils.data.RandomSampler(range(9))),
+    "loader": lambda: list(torch.utils.data.DataLoader(torch.ones(4, 2), 2, shuffle=True)),
+    "disabled scaler": lambda: torch.amp.GradScaler("cpu", enabled=False).get_scale(),
+    "python and numpy": lambda: (float("1"), np.ones(1).item(), np.ones(1).tolist()),
+    "deepcopy": lambda: copy.deepcopy(tensor()),
+    "model": lambda: torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))(
+        torch.ones(3, 2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_WAIT)
+def test_what_does_not_wait_does_not_count(name: str) -> None:
+    assert counts(trace(NO_WAIT[name])) == {}
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "NAdam", "RAdam"])
+@pytest.mark.parametrize("after", [True, False], ids=["after step", "before step"])
+def test_one_item_an_iteration_is_one_a_step(kind: str, after: bool) -> None:
+    def train() -> None:
+        model = torch.nn.Linear(4, 1)
+        optimizer = getattr(torch.optim, kind)(model.parameters(), lr=0.1)
+        for _ in range(10):
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 4)).sum()
+            loss.backward()
+            if not after:
+                loss.item()
+            optimizer.step()
+            if after:
+                loss.item()
+
+    record = trace(train)
+    assert (record.total_syncs, record.step_count, record.syncs_per_step) == (10, 10, 1.0)
+    assert record.steady_steps == 9
+    assert record.step_syncs == (1,) * 9
+
+
+def test_reads_inside_lbfgs_are_the_users() -> None:
+    def train() -> None:
+        weight = torch.nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.LBFGS([weight], max_iter=2)
+
+        def closure() -> Any:
+            optimizer.zero_grad()
+            loss = (weight**2).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    record = trace(train)
+    assert record.total_syncs > 0
+    assert {site.source for site in record.sites} == {"optimizer.step(closure)"}
+
+
+def test_a_gan_steps_once_an_iteration() -> None:
+    def train() -> None:
+        parts = [torch.nn.Linear(1, 1) for _ in range(2)]
+        optimizers = [torch.optim.SGD(part.parameters(), lr=0.1) for part in parts]
+        for _ in range(6):
+            for part, optimizer in zip(parts, optimizers, strict=True):
+                part(torch.ones(1, 1)).sum().backward()
+                optimizer.step()
+            tensor().item()
+
+    record = trace(train)
+    assert (record.step_count, record.syncs_per_step) == (6, 1.0)
+
+
+def test_steps_can_be_marked_by_hand() -> None:
+    def infer() -> None:
+        for _ in range(5):
+            tensor().item()
+            tensor().item()
+            step()
+
+    record = trace(infer)
+    assert (record.step_count, record.syncs_per_step) == (5, 2.0)
+
+
+def helper(value: Any) -> float:
+    return value.item()
+
+
+def test_a_wait_is_charged_to_the_line_and_function_that_called() -> None:
+    def twice() -> None:
+        for value in tensor(1, 2):
+            helper(value)
+
+    (site,) = trace(twice).sites
+    assert (site.function.rpartition(".")[2], site.source, site.count) == (
+        "helper", "return value.item()", 2,
+    )  # fmt: skip
+    assert site.stack[0] == f"tests/runtime/test_torch.py:{site.line} helper"
+    assert "twice" in site.stack[1]
+
+
+def test_the_stall_is_the_time_inside_the_original_call() -> None:
+    clock = Clock(tick=7)
+    record = trace(lambda: tensor().item(), clock=clock)
+    (site,) = record.sites
+    assert (site.cpu_stall_ns, site.max_stall_ns, dict(site.stall_histogram)) == (7, 7, {2: 1})
+
+
+def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
+    owners = [torch.Tensor, torch.nn.Parameter, torch, torch.nn.utils, torch.cuda]
+    trace(lambda: None)
+    before = [attributes(owner) for owner in owners]
+    for _ in range(1000):
+        with pytest.raises(KeyError), Session(frameworks=["torch"]):
+            raise KeyError
+    assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
+
+
+def test_threads_that_trace_at_once_leave_nothing_behind() -> None:
+    before = attributes(torch.Tensor)
+    totals: list[int] = []
+
+    def work() -> None:
+        for _ in range(50):
+            with Session(frameworks=["torch"]) as session:
+                tensor().item()
+            record = session.record()
+            mine = [s for s in record.sites if s.thread == threading.current_thread().name]
+            totals.append(sum(site.count for site in mine))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert totals == [1] * 300
+    assert changed(torch.Tensor, before) == []
+
+
+def test_nested_sessions_both_count() -> None:
+    with Session() as outer:
+        tensor().item()
+        with Session() as inner:
+            tensor().item()
+        tensor().item()
+    assert (outer.record().total_syncs, inner.record().total_syncs) == (3, 1)
+
+
+def test_a_session_reads_the_same_while_running_and_after() -> None:
+    with Session() as session:
+        tensor().item()
+        assert session.record().total_syncs == 1
+    tensor().item()
+    assert session.record().total_syncs == 1
+    assert session.record().frameworks["torch"] == torch.__version__
+
+
+def test_the_users_exception_passes_with_its_own_traceback() -> None:
+    def frames() -> list[str]:
+        try:
+            tensor(1, 2).item()
+        except RuntimeError as error:
+            return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        raise AssertionError("item() of two elements must fail")
+
+    bare = frames()
+    with Session() as session:
+        traced = frames()
+    if sys.version_info >= (3, 11):
+        assert traced == bare
+    assert session.record().total_syncs == 0
+
+
+def test_a_hook_that_fails_is_logged_once_and_the_call_still_returns(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> int:
+        raise ValueError("broken clock")
+
+    with Session() as session:
+        monkeypatch.setattr(session._recorder, "begin", broken)
+        assert [tensor().item() for _ in range(3)] == [2.0] * 3
+    assert [record.message for record in caplog.records] == [
+        "the hook of torch.Tensor.item failed and is off from now on"
+    ]
+
+
+def test_pickling_deepcopy_and_subclassing_work_inside_a_trace() -> None:
+    class Loud(torch.Tensor):
+        seen: list[Any] = []  # noqa: RUF012
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            cls.seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    original = torch.Tensor.item
+    with Session() as session:
+        assert torch.equal(pickle.loads(pickle.dumps(tensor())), tensor())
+        copy.deepcopy(torch.nn.Linear(2, 2))
+        assert tensor().as_subclass(Loud).item() == 2.0
+    assert Loud.seen == [original]
+    assert counts(session.record())["torch.Tensor.item"] == 1
+
+
+def test_asyncio_tasks_are_counted() -> None:
+    async def read() -> None:
+        for _ in range(5):
+            tensor().item()
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(*(read() for _ in range(4)))
+
+    assert trace(lambda: asyncio.run(main())).total_syncs == 20
+
+
+def test_the_user_says_whether_cpu_tensors_count() -> None:
+    assert trace(lambda: tensor().item(), count_cpu=False).total_syncs == 0
+    assert trace(lambda: tensor().item(), count_cpu=True).total_syncs == 1
+
+
+def test_names_that_user_code_imported_are_hooked_and_put_back() -> None:
+    module = sys.modules[__name__]
+    module.nonzero = torch.nonzero  # type: ignore[attr-defined]
+    original = torch.nonzero
+    try:
+        record = trace(lambda: module.nonzero(tensor()))  # type: ignore[attr-defined]
+        assert counts(record) == {"torch.nonzero": 1}
+        assert module.nonzero is original  # type: ignore[attr-defined]
+    finally:
+        del module.nonzero  # type: ignore[attr-defined]
+
+
+def test_a_hook_that_outlives_its_trace_calls_straight_through() -> None:
+    with Session() as session:
+        kept = torch.Tensor.item
+    assert kept(tensor()) == 2.0
+    assert session.record().total_syncs == 0
+
+
+def test_a_dataclass_that_prints_a_tensor_is_charged_to_the_print() -> None:
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Result:
+        loss: Any
+
+    (site,) = trace(lambda: repr(Result(tensor()))).sites
+    assert site.path == "tests/runtime/test_torch.py"
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["one graph", "a graph break"])
+def test_compiled_code_has_the_same_graphs_as_without_a_trace(read: bool) -> None:
+    import torch._dynamo as dynamo
+
+    def forward(x: Any) -> Any:
+        y = torch.where(x > 0, x, -x) * 2
+        if read:
+            y = y + y.sum().item()
+        return y[0] + 1
+
+    def graphs() -> tuple[int, int, float]:
+        dynamo.reset()
+        seen = []
+
+        def backend(module: Any, inputs: Any) -> Any:
+            seen.append(module)
+            return module.forward
+
+        compiled = torch.compile(forward, backend=backend)
+        value = compiled(torch.ones(3))
+        explained = dynamo.explain(forward)(torch.ones(3))
+        return len(seen), explained.graph_break_count, float(value.detach().numpy())
+
+    bare = graphs()
+    with Session():
+        assert graphs() == bare
+    assert graphs() == bare
