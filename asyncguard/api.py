@@ -14,6 +14,7 @@ from typing import Any
 from asyncguard.advise import suggest
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
 from asyncguard.runtime import store
+from asyncguard.runtime.recorder import Totals
 from asyncguard.runtime.session import Session
 
 
@@ -53,6 +54,17 @@ class Trace:
             return self._record
         assert self._session is not None
         return self._session.record()
+
+    def totals(self) -> Totals:
+        """Waits, nanoseconds blocked and steps so far: a snapshot that costs microseconds."""
+        if self._session is not None and self._record is None:
+            return self._session.totals()
+        return Totals(self.total_syncs, self.cpu_stall_ns, self.step_count)
+
+    def step(self) -> None:
+        """Mark the end of a step in this trace alone; `asyncguard.step()` marks it in all."""
+        if self._session is not None:
+            self._session.step()
 
     @property
     def total_syncs(self) -> int:

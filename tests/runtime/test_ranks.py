@@ -34,7 +34,7 @@ def arrive(name):
         store.set(name, "here")
         return
     store.wait([name])
-    for _ in range(10):
+    for _ in range(30):
         weight @ weight
 
 for step in range(3):
