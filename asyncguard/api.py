@@ -7,9 +7,10 @@ Composes the parts that must not know each other: a runtime session records, `ad
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from asyncguard.advise import suggest
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
@@ -110,14 +111,37 @@ class Trace:
         return f"<asyncguard.Trace: {record.total_syncs} syncs, {record.step_count} steps>"
 
 
-def trace(**options: Any) -> Trace:
-    """Count and time every sync point of the block.
+def trace(
+    *,
+    frameworks: Iterable[str] | None = None,
+    count_cpu: bool | None = None,
+    warmup: int = 1,
+    timeline: int | None = None,
+    depth: str = "light",
+    clock: Callable[[], int] = time.perf_counter_ns,
+) -> Trace:
+    """Count and time every sync point of the block, in all threads.
 
-    The options are those of `runtime.session.Session`: `frameworks` (names to watch; default all
-    that are imported), `count_cpu` (torch: whether reads of CPU tensors count; default: only
-    where no accelerator is in use), `warmup` (steps kept apart from the per-step figures), `clock`.
+    frameworks: the names to watch; None: all that are or will be imported.
+    count_cpu:  torch: whether reads of CPU tensors count; None: only where no accelerator is in
+                use, where they stand in for device tensors.
+    warmup:     how many steps at the start are kept apart from the per-step figures.
+    timeline:   how many of the newest waits and steps to keep one by one; None: none.
+    depth:      "light": the entry points that Python can call; "full": below them as well.
+    clock:      returns nanoseconds.
+
+    Raises AsyncguardError for an unknown framework or depth.
     """
-    return Trace(Session(**options))
+    return Trace(
+        Session(
+            frameworks=frameworks,
+            count_cpu=count_cpu,
+            warmup=warmup,
+            timeline=timeline,
+            depth=depth,
+            clock=clock,
+        )
+    )
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from asyncguard.render import Screen, TraceReport
 
 DEFAULT_TRACE = "asyncguard-trace.json"
+TIMELINE_EVENTS = 100_000
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
 'run' exits as the script does."""
 
@@ -103,13 +104,16 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] (SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--timeline] [-q] (SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
         help=f"where the trace goes (default: {DEFAULT_TRACE})",
     )  # fmt: skip
+    parser.add_argument(
+        "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
     parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
@@ -240,12 +244,16 @@ def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
 
 def _run(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import launch
+    from asyncguard.runtime.session import Session
 
     module = arguments.module
     if not module and not arguments.script:
         raise AsyncguardError("run: name a script, or a module with -m")
     target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
-    return launch.run(target, arguments.output, after=None if arguments.quiet else _show_saved)
+    timeline = TIMELINE_EVENTS if arguments.timeline else None
+    session = Session(command=target.command, timeline=timeline)
+    after = None if arguments.quiet else _show_saved
+    return launch.run(target, arguments.output, after, session)
 
 
 def _show_saved(path: Path) -> None:
