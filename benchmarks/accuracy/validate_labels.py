@@ -14,9 +14,13 @@ import argparse
 import ast
 import hashlib
 import sys
-import tomllib
 from collections import Counter
 from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CODES = {
     *(f"ASG10{n}" for n in range(1, 8)),
