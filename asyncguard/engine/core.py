@@ -284,7 +284,11 @@ def carry_out(operation: Operation) -> Failure | None:
         failure = Failure(error, operation)
         finish(operation, failure)
         return failure
-    finish(operation, None)
+    if operation.changes:  # `finish` in place: this is the way of nearly every operation
+        for variable in operation.writes:
+            variable.failure = None
+            variable.version += 1
+    operation.done = True
     return None
 
 

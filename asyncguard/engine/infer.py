@@ -155,6 +155,21 @@ def reshaped(shape: Shape, new: int | Sequence[int]) -> Shape:
     return wanted
 
 
+def constant(function: Any, number: Any, dtype: Any) -> Any:
+    """Return `number` as an array of `dtype`, where a ufunc would convert it to just that, or None.
+
+    NumPy is twice as fast with it. A zero stays a number: plans are found by value, and 0.0 and
+    -0.0 are equal.
+    """
+    if (
+        isinstance(function, numpy.ufunc)
+        and number
+        and numpy.result_type(tiny(dtype), number) == dtype
+    ):
+        return numpy.asarray(number, dtype)
+    return None
+
+
 def dtype_of(function: Callable[..., Any], *dtypes: Any, **options: Any) -> Any:
     """Return the dtype of `function` on arrays of `dtypes`; TypeError where it takes none such."""
     return function(*map(tiny, dtypes), **options).dtype

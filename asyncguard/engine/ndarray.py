@@ -58,6 +58,28 @@ def blocker(kind: str, owner: str = "ndarray", name: str = "") -> Callable[[F], 
     return decorate
 
 
+Operator = Callable[[Any, Any], Any]
+
+
+def operators(function: Any, update: Any = None) -> tuple[Operator, Operator, Operator]:
+    """Return the operator that enqueues `function`, its reflected form, and that in place.
+
+    `update` changes its first argument; without it `function` takes an `out` argument.
+    """
+    update = update or named(function.__name__, lambda x, y: function(x, y, out=x))
+
+    def method(self: Any, other: Any) -> Any:
+        return binary(function, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return binary(function, other, self)
+
+    def updating(self: Any, other: Any) -> Any:
+        return in_place(update, self, other)
+
+    return method, reflected, updating
+
+
 class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
     """An array whose data the engine owns. Made by the functions of `asyncguard.engine.np`."""
 
@@ -198,74 +220,24 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 
     # ------------------------------------------------------------------------------ operators
 
-    def __add__(self, other: Any) -> Any:
-        return binary(numpy.add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return binary(numpy.add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return binary(numpy.subtract, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return binary(numpy.subtract, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return binary(numpy.multiply, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return binary(numpy.multiply, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return binary(numpy.true_divide, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return binary(numpy.true_divide, other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return binary(numpy.floor_divide, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return binary(numpy.floor_divide, other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return binary(numpy.remainder, self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return binary(numpy.remainder, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return binary(numpy.power, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return binary(numpy.power, other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return binary(numpy.bitwise_and, self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return binary(numpy.bitwise_or, self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return binary(numpy.bitwise_xor, self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return binary(numpy.less, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return binary(numpy.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return binary(numpy.greater, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return binary(numpy.greater_equal, self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return binary(numpy.equal, self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return binary(numpy.not_equal, self, other)
+    __add__, __radd__, __iadd__ = operators(numpy.add)
+    __sub__, __rsub__, __isub__ = operators(numpy.subtract)
+    __mul__, __rmul__, __imul__ = operators(numpy.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = operators(numpy.true_divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = operators(numpy.floor_divide)
+    __mod__, __rmod__, __imod__ = operators(numpy.remainder)
+    __pow__, __rpow__, __ipow__ = operators(
+        operator.pow, operator.ipow
+    )  # x ** 2 has ways of its own
+    __and__, __rand__, __iand__ = operators(numpy.bitwise_and)
+    __or__, __ror__, __ior__ = operators(numpy.bitwise_or)
+    __xor__, __rxor__, __ixor__ = operators(numpy.bitwise_xor)
+    __lt__, _, _ = operators(numpy.less)
+    __le__, _, _ = operators(numpy.less_equal)
+    __gt__, _, _ = operators(numpy.greater)
+    __ge__, _, _ = operators(numpy.greater_equal)
+    __eq__, _, _ = operators(numpy.equal)
+    __ne__, _, _ = operators(numpy.not_equal)
 
     def __matmul__(self, other: Any) -> Any:
         return matmul(self, other)
@@ -284,36 +256,6 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
 
     def __invert__(self) -> Any:
         return unary(numpy.invert, self)
-
-    def __iadd__(self, other: Any) -> Any:
-        return in_place(numpy.add, self, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return in_place(numpy.subtract, self, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return in_place(numpy.multiply, self, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return in_place(numpy.true_divide, self, other)
-
-    def __ifloordiv__(self, other: Any) -> Any:
-        return in_place(numpy.floor_divide, self, other)
-
-    def __imod__(self, other: Any) -> Any:
-        return in_place(numpy.remainder, self, other)
-
-    def __ipow__(self, other: Any) -> Any:
-        return in_place(numpy.power, self, other)
-
-    def __iand__(self, other: Any) -> Any:
-        return in_place(numpy.bitwise_and, self, other)
-
-    def __ior__(self, other: Any) -> Any:
-        return in_place(numpy.bitwise_or, self, other)
-
-    def __ixor__(self, other: Any) -> Any:
-        return in_place(numpy.bitwise_xor, self, other)
 
     # ------------------------------------------------------------------------ shape and index
 
@@ -558,16 +500,18 @@ def binary(function: Any, x: Any, y: Any) -> Any:
         if type(x) is not ndarray and type(y) is not ndarray:
             x = from_host(numpy.asarray(x))
     if type(x) is not ndarray:
-        key: Any = (type(x), x, function)
-        plans = y._layout.plans
-        reads, left, right = y._vars, x, y._store
+        plans, key = y._layout.plans, (type(x), x, function)
+        plan = plans.get(key) or _plan(function, x, y, plans, key)
+        reads, left, right = y._vars, plan[4] or x, y._store
     elif type(y) is not ndarray:
-        key, plans = (function, type(y), y), x._layout.plans
-        reads, left, right = x._vars, x._store, y
+        plans, key = x._layout.plans, (function, type(y), y)
+        plan = plans.get(key) or _plan(function, x, y, plans, key)
+        reads, left, right = x._vars, x._store, plan[4] or y
     else:
-        key, plans = (function, y._layout), x._layout.plans
+        plans, key = x._layout.plans, (function, y._layout)  # type: ignore[assignment]
+        plan = plans.get(key) or _plan(function, x, y, plans, key)
         reads, left, right = x._vars + y._vars, x._store, y._store
-    kind, kernel, layout, brief = plans.get(key) or _plan(function, x, y, plans, key)
+    kind, kernel, layout, brief, _ = plan
     out = Chunk()
     writes = (out,)
     operation = kind(kernel, reads, writes, layout.nbytes, brief)
@@ -580,19 +524,23 @@ _SIMPLE = frozenset([ndarray, int, float, bool])
 
 
 def _plan(function: Any, x: Any, y: Any, plans: dict[Any, Any], key: Any) -> Any:
-    """Find the operation, the kernel and the result's layout, and whether it is brief."""
+    """Find the operation, kernel and result's layout, whether it is brief, and the constant."""
     shape = infer.broadcast(numpy.shape(x), numpy.shape(y))
     kernel, dtype = _promoted(function, x, y)
     if not shape or not all(v._layout.plain for v in (x, y) if isinstance(v, ndarray)):
         kernel = contiguous(kernel, shape)
     layout = infer.layout(shape, dtype)
+    kind: type[OfTwo] = OfTwo
+    constant = None
     if not isinstance(x, ndarray):
-        kind: type[OfTwo] = OfNumberAndArray
-    else:
-        kind = OfTwo if isinstance(y, ndarray) else OfArrayAndNumber
+        constant, kind = infer.constant(function, x, y.dtype), OfNumberAndArray
+    elif not isinstance(y, ndarray):
+        constant, kind = infer.constant(function, y, x.dtype), OfArrayAndNumber
+    if constant is not None:
+        constant, kind = Constant(constant), OfTwo
     if len(plans) > 256:  # a number that changes each step makes a plan each step
         plans.clear()
-    plans[key] = plan = (kind, kernel, layout, layout.nbytes <= BRIEF_BYTES)
+    plans[key] = plan = (kind, kernel, layout, layout.nbytes <= BRIEF_BYTES, constant)
     return plan
 
 
@@ -616,7 +564,7 @@ def _promoted(function: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def in_place(function: Any, target: ndarray, value: Any) -> Any:
-    """Enqueue ``function(target, value, out=target)`` and return `target`."""
+    """Enqueue ``function(target, value)``, which changes `target`, and return `target`."""
     value = operand(value)
     if value is NotImplemented:
         return NotImplemented
@@ -624,9 +572,8 @@ def in_place(function: Any, target: ndarray, value: Any) -> Any:
     if len(numpy.shape(value)) > len(target.shape):
         raise ValueError("non-broadcastable output operand: too few dimensions")
     sample = infer.tiny(value.dtype) if isinstance(value, ndarray) else value
-    function(infer.tiny(target.dtype), sample, out=infer.tiny(target.dtype).copy())
-    kernel = named(function.__name__, lambda data, other: function(data, other, out=data))
-    update(kernel, target, (value,))
+    function(infer.tiny(target.dtype).copy(), sample)  # raises where the types do not allow it
+    update(function, target, (value,))
     return target
 
 

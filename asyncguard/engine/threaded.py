@@ -134,8 +134,10 @@ class ThreadedEngine(Engine):
         self._idle: list[_Worker] = []
         self._searching = 0  # workers awake and not running an operation
         self._must_call = True
-        self._waiters: dict[Operation | None, list[_thread.LockType]] = {}  # None: all is done
+        self._waiters: dict[Operation, list[_thread.LockType]] = {}
+        # These two stay the same lists: who rings empties them, and misses nobody who comes late.
         self._room_waiters: list[_thread.LockType] = []
+        self._drain_waiters: list[_thread.LockType] = []
 
     # ------------------------------------------------------------------ the frontend's side
 
@@ -284,10 +286,14 @@ class ThreadedEngine(Engine):
         """Block until `operation` is done; None: until nothing is pending, or nearly so."""
         bell = _closed_bell()
         with self._gate:
-            self._waiters.setdefault(operation, []).append(bell)
+            if operation is None:
+                self._drain_waiters.append(bell)
+            else:
+                self._waiters.setdefault(operation, []).append(bell)
             self._wake_someone()
         if self._is_over(operation):  # before the bell was hung: nobody may ring it
-            self._ring(self._waiters.pop(operation, []))
+            if operation is not None:
+                self._ring(self._waiters.pop(operation, []))
             return
         with self._place_lent(operation):
             bell.acquire()
@@ -486,7 +492,8 @@ class ThreadedEngine(Engine):
                 self._leave_inbox(operation)
             elif operation.brief and (not flight.operations or flight.is_free(operation)):
                 self._execute(operation)
-                self._leave_inbox(operation)
+                inbox.popleft()
+                self._retire(operation)
             else:
                 flight.admit(operation)
                 inbox.popleft()
@@ -530,15 +537,18 @@ class ThreadedEngine(Engine):
         operation.release()
         if self._waiters:
             self._ring(self._waiters.pop(operation, []))
-            if self._is_over(None):
-                self._ring(self._waiters.pop(None, []))
         if self._room_waiters:
             self._ring(self._room_waiters)
+        if self._drain_waiters and self._is_over(None):
+            self._ring(self._drain_waiters)
 
     @staticmethod
     def _ring(bells: list[_thread.LockType]) -> None:
-        while bells:
-            _ring(bells.pop())
+        try:
+            while bells:
+                _ring(bells.pop())
+        except IndexError:
+            return  # another thread rang the last one
 
     # ------------------------------------------------------------------ figures and the end
 
