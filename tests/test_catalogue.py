@@ -162,10 +162,10 @@ def test_a_hit_names_what_its_entry_names(point: SyncPoint) -> None:
 
 def test_every_kind_of_hook_is_named_once() -> None:
     """One runtime path belongs to one entry, but for those that tell calls apart."""
-    owners: dict[str, list[SyncPoint]] = {}
+    owners: dict[tuple[str, str], list[SyncPoint]] = {}
     for point in POINTS:
         for path in point.runtime.patch if point.runtime else ():
-            owners.setdefault(path, []).append(point)
+            owners.setdefault((point.framework, path), []).append(point)
     for path, points in owners.items():
         if len(points) > 1:
             for point in points:

@@ -57,8 +57,11 @@ class Adapter:
         return ""
 
     def accelerator_in_use(self) -> bool:
-        """Whether values on accelerators exist, so that CPU values no longer stand in for them."""
-        return True
+        """Whether the program uses an accelerator, so that CPU values do not stand in for it.
+
+        What a wait itself shows need not be told.
+        """
+        return False
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""

@@ -251,13 +251,21 @@ class Registry:
 
     def _update(self) -> None:
         """Bring what is installed in line with what is wanted."""
-        for name in reversed(list(self._installed)):
-            if not self._is_wanted(name):
-                self._installed.pop(name).uninstall()
+        self._remove_unwanted()
         for home in homes().values():
             if self._is_wanted(home.framework) and _is_ready(home.module):
                 self._activate(home)
         self._watch()
+
+    def _remove_unwanted(self) -> None:
+        """Uninstall, newest first: two frameworks may hook the same function of NumPy's.
+
+        What is still wanted above the oldest that goes is put back by `_update`.
+        """
+        names = list(self._installed)
+        first = next((at for at, name in enumerate(names) if not self._is_wanted(name)), len(names))
+        for name in reversed(names[first:]):
+            self._installed.pop(name).uninstall()
 
     def _is_wanted(self, name: str) -> bool:
         return any(names is None or name in names for names, _ in self._wants)

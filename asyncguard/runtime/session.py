@@ -76,11 +76,11 @@ class Session:
         if self._state != "running":
             return
         self._state = "stopped"
-        hub.remove(self._recorder)
         self._recorder.stop()
-        hub.remove_marked(self._recorder)
         self._note_versions()
-        registry.release(self._frameworks, self._clock)
+        registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
+        hub.remove(self._recorder)
+        hub.remove_marked(self._recorder)
 
     def step(self) -> None:
         """Mark the end of a step in this session alone."""

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from asyncguard import engine
+from asyncguard.engine import np
+from asyncguard.runtime.limits import SyncLimitExceeded, allow_syncs, forbid_syncs
+from asyncguard.runtime.session import Session, step
+from tests.runtime.helpers import counts
+
+
+def test_each_blocking_call_counts_once_at_its_line() -> None:
+    with Session() as session:
+        x = np.ones((2, 2))
+        y = x + 1
+        y.wait_to_read()
+        y.asnumpy()
+        float(y[0, 0])
+        print(y)
+        numpy.asarray(y)
+        y[y > 1]
+        engine.waitall()
+    assert counts(session.record()) == {
+        "engine.ndarray.wait_to_read": 1,
+        "engine.ndarray.asnumpy": 1,
+        "engine.ndarray.__float__": 1,
+        "engine.ndarray.__repr__": 1,
+        "engine.ndarray.__array__": 1,
+        "engine.ndarray.__getitem__.mask": 1,
+        "engine.waitall": 1,
+    }
+    assert {site.path for site in session.record().sites} == {"tests/runtime/test_engine.py"}
+
+
+def test_idle_time_of_the_device_is_measured() -> None:
+    with Session(timeline=100) as session:
+        x = np.ones((50, 50))
+        for _ in range(5):
+            x = np.dot(x, x) * 0.01
+            x.wait_to_read()
+            step()
+        np.ones(1).wait_to_read()
+    record = session.record()
+    assert all(site.gpu_stall_ns is not None for site in record.sites)
+    kinds = {event.kind for event in record.timeline}
+    assert kinds >= {"step", "wait", "enqueue", "run"}
+    for event in record.timeline:
+        assert event.begin_ns <= event.end_ns
+        if event.kind == "idle" and event.cause is not None:
+            assert record.timeline[event.cause].kind == "wait"
+            assert record.timeline[event.cause].site == event.site
+
+
+def test_a_full_queue_is_a_wait_of_its_own_kind() -> None:
+    with engine.use(engine.ThreadedEngine(queue_limit=1)), Session() as session:
+        x = np.ones((100, 100))
+        for _ in range(20):
+            np.dot(x, x)
+        engine.waitall()
+    kinds = {site.api: site.kind.value for site in session.record().sites}
+    assert kinds.get("engine.push", "queue") == "queue"
+    assert kinds["engine.waitall"] == "barrier"
+
+
+def test_limits_hold_for_the_engine_too() -> None:
+    x = np.ones(3)
+    with forbid_syncs():
+        with pytest.raises(
+            SyncLimitExceeded, match=r"test_engine\.py:\d+: engine\.ndarray\.asnumpy"
+        ):
+            x.asnumpy()
+        with allow_syncs("a test"):
+            x.asnumpy()
+
+
+def test_sessions_in_a_row_leave_the_engine_alone() -> None:
+    from asyncguard.engine import hooks
+
+    for _ in range(3):
+        with Session(), Session():
+            np.ones(1).wait_to_read()
+        assert hooks.listeners == ()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from asyncguard.model import TraceRecord
+from asyncguard.runtime.session import Session
+from tests.frameworks import require
+from tests.runtime.helpers import attributes, changed, counts
+
+tf = require("tensorflow")
+np = require("numpy")
+
+
+def trace(function: Callable[[], Any]) -> TraceRecord:
+    with Session(frameworks=["tensorflow"]) as session:
+        function()
+    return session.record()
+
+
+ONE_WAIT: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "numpy": (lambda x: x.numpy(), "tf.Tensor.numpy"),
+    "variable": (lambda x: tf.Variable(1.0).numpy(), "tf.Tensor.numpy"),
+    "np.asarray": (lambda x: np.asarray(x), "tf.Tensor.__array__"),
+    "np.array": (lambda x: np.array(x), "tf.Tensor.__array__"),
+    "float": (lambda x: float(x), "tf.Tensor.__float__"),
+    "int": (lambda x: int(x), "tf.Tensor.__int__"),
+    "bool": (lambda x: bool(x > 0), "tf.Tensor.__bool__"),
+    "repr": (lambda x: repr(x), "tf.Tensor.__repr__"),
+    "str": (lambda x: str(x), "tf.Tensor.__repr__"),
+    "f-string": (lambda x: f"{x}", "tf.Tensor.__format__"),
+    "where of one": (lambda x: tf.where(tf.ones(3) > 0), "tf.where"),
+    "boolean_mask": (lambda x: tf.boolean_mask(tf.ones(3), tf.ones(3) > 0), "tf.boolean_mask"),
+}
+
+
+@pytest.mark.parametrize("name", ONE_WAIT)
+def test_each_blocking_call_counts_once(name: str) -> None:
+    function, api = ONE_WAIT[name]
+    value = tf.constant(1.0)
+    record = trace(lambda: function(value))
+    assert counts(record) == {api: 1}
+    assert record.sites[0].path == "tests/runtime/test_tensorflow.py"
+
+
+def test_what_does_not_wait_does_not_count() -> None:
+    @tf.function
+    def compiled(x: Any) -> Any:
+        if x[0] > 0:
+            return x * 2
+        return x
+
+    def work() -> None:
+        x = tf.constant([1.0, 2.0])
+        tf.reduce_mean(compiled(x) + x[0])
+        x.shape, x.dtype
+        np.asarray([1.0, 2.0])
+
+    assert counts(trace(work)) == {}
+
+
+def test_the_optimizer_marks_steps_and_its_own_reads_do_not_count() -> None:
+    import keras
+
+    def train() -> None:
+        model = keras.Sequential([keras.layers.Dense(1)])
+        optimizer = keras.optimizers.Adam()
+        for _ in range(4):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(tf.ones((2, 3))) ** 2)
+            weights = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            loss.numpy()
+
+    record = trace(train)
+    assert counts(record) == {"tf.Tensor.numpy": 4}
+    assert (record.step_count, record.syncs_per_step) == (4, 1.0)
+
+
+def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
+    owners = [type(tf.constant(1)), tf, np]
+    trace(lambda: None)
+    before = [attributes(owner) for owner in owners]
+    for _ in range(1000):
+        with Session(frameworks=["tensorflow"]):
+            pass
+    assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
