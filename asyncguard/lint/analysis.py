@@ -53,6 +53,7 @@ class Summary:
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
     works: bool = False
+    trained: bool = False
     step_loops: bool = False
 
 
@@ -115,6 +116,8 @@ class FileAnalysis:
             info.summary = EMPTY  # what a recursive call sees
             self.depth += 1
             info.summary = self._run(info)
+            if info.summary.trained:
+                info.hook = Loop.STEP  # one training step is its whole body
             self.depth -= 1
         summary: Summary = info.summary
         return summary
@@ -181,6 +184,8 @@ class FileAnalysis:
     def hook_framework(self, info: FunctionInfo) -> str:
         """Return the framework whose hook the function is."""
         owners = self.knowledge.hot_functions.get(info.name, frozenset())
+        for kind in ("metric", "model"):
+            owners |= self.knowledge.hot_functions.get(f"{kind}.{info.name}", frozenset())
         return next((f for f in self.frameworks if f in owners), self.frameworks[0])
 
     # ---- definitions
@@ -223,7 +228,11 @@ class FileAnalysis:
         active = set(self.frameworks)
         if info.cls is None and info.name in ("forward", "setup"):
             return
-        if self.knowledge.hot_functions.get(info.name, frozenset()) & active:
+        names = [info.name]
+        if info.cls is not None:  # "metric.update": the hook of a kind of class
+            bases = {base.kind for cls in info.cls.family() for base in cls.bases}
+            names += [f"{kind}.{info.name}" for kind in bases]
+        if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH
@@ -429,6 +438,7 @@ def _summary_of(frame: Frame) -> Summary:
         _once(frame.sites),
         tuple(frame.edges),
         frame.works,
+        frame.trained,
         frame.step_loops,
     )
 

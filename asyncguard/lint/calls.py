@@ -141,9 +141,9 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if isinstance(info.node, cst.Lambda):
         return inline(frame, node, info, arguments)
     frame.call(info)
-    if info.marks_step:
-        frame.evidence(strong=True)
     summary = info.module.summary(info)
+    if summary.trained:
+        frame.evidence(strong=True)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
     if summary.works:
@@ -302,7 +302,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == "device_or_host":
         return placed(frame, framework, arguments)
     if kind == DEVICE:
-        frame.evidence()
+        frame.operation(framework)
         return _device_result(framework, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
@@ -346,7 +346,7 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
     """A tensor made by a factory lives where `device=` says; without it, on the host."""
     known = frame.analysis.knowledge.frameworks[framework]
     if known.asynchronous_cpu:
-        frame.evidence()
+        frame.operation(framework)
         return device(framework)
     for argument in arguments:
         if argument.keyword in ("device", "map_location", "ctx"):
@@ -513,7 +513,7 @@ def call_method(
             for argument in arguments:
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
-    return unknown_method(frame, func, owner, method, arguments)
+    return unknown_method(frame, node, func, owner, method, arguments)
 
 
 def note_step(frame: Frame, owner: Value, method: str) -> None:
@@ -559,6 +559,10 @@ def device_method(
     """Call a method of a device value (or of a parameter that may hold one)."""
     knowledge = frame.analysis.knowledge
     frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
+    if method in _OF_MAPPINGS and owner.framework:
+        known = knowledge.sync_methods.get((DEVICE, method), ())
+        if not any(point.framework == owner.framework for point in known):
+            return mapping_method(owner, method)
     for point in knowledge.sync_methods.get((DEVICE, method), ()):
         if point.framework not in frameworks or not _conditions_hold(frame, point, arguments):
             continue
@@ -570,6 +574,19 @@ def device_method(
         frame.site(point, node, owner, subject=subject)
         break
     return device_method_result(frame, owner, method, arguments, frameworks)
+
+
+_OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "setdefault"})
+
+
+def mapping_method(owner: Value, method: str) -> Value:
+    """Call a dict's method on a model's output, which must then be a dict of device values."""
+    element = replace(owner, name="", literal=None)
+    if method == "items":
+        return container(container(None, (HOST_VALUE, element)))
+    if method == "keys":
+        return container(HOST_VALUE)
+    return container(element) if method == "values" else element
 
 
 def device_method_result(
@@ -623,7 +640,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if kind == HOST_ARRAY:
         return Value(HOST_ARRAY, owner.framework)
     if uploads(frame, owner, method, arguments):
-        frame.evidence()
+        frame.operation(owner.framework)
         return device(owner.framework, max(owner.confidence, MEDIUM))
     if any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
@@ -644,12 +661,18 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
 
 
 def _names_a_device(argument: Argument) -> bool:
-    if argument.keyword == "device":
-        return True
-    if argument.value.kind == HOST and isinstance(argument.value.literal, (int, float, bool)):
-        return isinstance(argument.value.literal, int) and not argument.keyword
-    last = dotted(argument.node).rpartition(".")[2].lower()
-    return any(word in last for word in DEVICE_WORDS) and not argument.keyword
+    """Whether an argument of `.to` is a device, as far as its name says."""
+    if argument.keyword:
+        return argument.keyword == "device"
+    if argument.value.kind == HOST and argument.value.literal is not None:
+        return type(argument.value.literal) is int
+    node = argument.node
+    while isinstance(node, (cst.Subscript, cst.Call)):
+        node = node.value if isinstance(node, cst.Subscript) else node.func
+    last = dotted(node).rpartition(".")[2].lower()
+    if not last and isinstance(node, cst.Attribute):
+        last = node.attr.value
+    return any(word in last for word in DEVICE_WORDS)
 
 
 def instance_method(
@@ -740,7 +763,12 @@ def _grow(
 
 
 def unknown_method(
-    frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
+    frame: Frame,
+    node: cst.Call,
+    func: cst.Attribute,
+    owner: Value,
+    method: str,
+    arguments: Arguments,
 ) -> Value:
     """Call a method of something unknown: usage may still tell what it is or returns."""
     path = dotted(func)
@@ -761,6 +789,11 @@ def unknown_method(
             return device(framework, MEDIUM)
         kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
         if kind == DEVICE:
+            unmistakable = knowledge.sync_methods.get((DEVICE, method), ())
+            for point in unmistakable:
+                if point.framework == framework and _conditions_hold(frame, point, arguments):
+                    frame.site(point, node, device(framework, MEDIUM), subject=func.value)
+                    break
             result = knowledge.methods[framework].get(method, DEVICE)
             return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
     return UNKNOWN_VALUE

@@ -134,6 +134,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             value = known[0]
             for other in known[1:]:
                 value = join(value, other)
+            if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
+                value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
             frame.env[path] = replace(weaken(value, MEDIUM), params=keep)
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
@@ -521,7 +523,7 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
     result = combine(left, right, mask=bits and "bool" in (left.name, right.name))
     if result.kind == DEVICE:
-        frame.evidence()
+        frame.operation(result.framework)
     return result
 
 

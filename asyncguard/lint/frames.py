@@ -25,7 +25,7 @@ from asyncguard.lint.values import (
     Value,
     join,
 )
-from asyncguard.model import Loop
+from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -43,7 +43,8 @@ class LoopRecord:
     comprehension: bool = False
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
-    weak: bool = False  # calls a model, or enqueues device work
+    weak: bool = False  # calls a model
+    ops: bool = False  # enqueues device work of other kinds
     inner: bool = False  # contains a loop over steps
 
     @property
@@ -117,6 +118,7 @@ class Frame:
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)
     works: bool = False  # calls a model or enqueues device work outside its own loops
+    trained: bool = False  # runs a training step outside its own loops
     step_loops: bool = False  # contains a step loop
     depth: int = 0
     statement: cst.CSTNode | None = None
@@ -186,14 +188,26 @@ class Frame:
         return any(guard.depth >= depth or guard.lasting for guard in self.guards)
 
     def evidence(self, *, strong: bool = False) -> None:
-        """Note that the innermost loop does device work (`strong`: a training step)."""
+        """Note that the innermost loop calls a model (`strong`: runs a training step)."""
         loop = next((r for r in reversed(self.loops) if not r.comprehension), None)
         if loop is None:
             self.works = True
+            self.trained |= strong
         elif strong:
             loop.strong = True
         else:
             loop.weak = True
+
+    def operation(self, framework: str) -> None:
+        """Note that the innermost loop enqueues device work.
+
+        Where a framework knows no training step, such a loop is what its programs run in.
+        """
+        loop = next((r for r in reversed(self.loops) if not r.comprehension), None)
+        known = self.analysis.knowledge.frameworks.get(framework)
+        if loop is not None and known is not None:
+            loop.ops = True
+            loop.weak |= not known.steps.methods and not known.steps.functions
 
     # ---- sites
 
@@ -211,6 +225,8 @@ class Frame:
         if self.silent:
             return
         loop, guarded = self.context()
+        if loop == Loop.NONE and point.kind == SyncKind.BARRIER and any(r.ops for r in self.loops):
+            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,

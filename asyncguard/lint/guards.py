@@ -50,6 +50,8 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         return left[0] and right[0], left[1] or right[1]
     if isinstance(test, cst.NamedExpr):
         return rare(frame, test.value)
+    if (abnormal := _abnormal(test)) is not None:
+        return abnormal, not abnormal
     if is_flag(test):
         return True, False
     if _has_modulo(test):
@@ -57,6 +59,20 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         return _counter_comparison(frame, test)
     return False, False
+
+
+_ABNORMAL = re.compile(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)
+_NORMAL = re.compile(r"is_?finite$|all_?finite$", re.IGNORECASE)
+
+
+def _abnormal(test: cst.BaseExpression) -> bool | None:
+    """Whether the test asks for NaN, infinity or overflow (True), their absence, or neither."""
+    if not isinstance(test, (cst.Call, cst.Name, cst.Attribute)):
+        return None
+    names = [n.value for n in walk(test) if isinstance(n, cst.Name)]
+    if any(map(_NORMAL.search, names)):
+        return False
+    return True if any(map(_ABNORMAL.search, names)) else None
 
 
 def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:

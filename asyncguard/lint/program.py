@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from asyncguard.lint.tree import children, dotted
+from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import Value
 from asyncguard.model import Loop
 
@@ -118,18 +118,33 @@ def _starred(param: cst.Param, stars: int) -> Parameter:
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
     body = info.node.body if isinstance(info.node, cst.FunctionDef) else info.node
-    stack: list[cst.CSTNode] = list(children(body))
+    nothing: frozenset[str] = frozenset()
+    stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(node, nothing) for node in children(body)]
     while stack:
-        node = stack.pop()
+        node, inner = stack.pop()
         if isinstance(node, DEFINITIONS) and not isinstance(node, cst.Lambda):
             continue
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            _note_method(info, node.func, knowledge, frameworks)
+            _note_method(info, node.func, knowledge, frameworks, inner)
         elif isinstance(node, cst.AssignTarget) or (
             isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Attribute)
         ):
             info.attributes_set |= _is_self_attribute(node.target)
-        stack.extend(children(node))
+        elif isinstance(node, (cst.BaseComp, cst.Lambda)):
+            inner |= _bound_within(node)
+        stack.extend((child, inner) for child in children(node))
+
+
+def _bound_within(node: cst.BaseComp | cst.Lambda) -> frozenset[str]:
+    """Return the names that a comprehension or lambda binds for itself alone."""
+    if isinstance(node, cst.Lambda):
+        return frozenset(parameter.name for parameter in parameters_of(node.params))
+    names: set[str] = set()
+    clause: cst.CompFor | None = getattr(node, "for_in", None)
+    while clause is not None:
+        names.update(n.value for n in walk(clause.target) if isinstance(n, cst.Name))
+        clause = clause.inner_for_in
+    return frozenset(names)
 
 
 def _is_self_attribute(target: cst.CSTNode) -> bool:
@@ -139,7 +154,11 @@ def _is_self_attribute(target: cst.CSTNode) -> bool:
 
 
 def _note_method(
-    info: FunctionInfo, func: cst.Attribute, knowledge: Knowledge, frameworks: tuple[str, ...]
+    info: FunctionInfo,
+    func: cst.Attribute,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    inner: frozenset[str],
 ) -> None:
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
@@ -148,7 +167,7 @@ def _note_method(
     if not found:
         return
     path = dotted(func.value)
-    if not path:
+    if not path or path.partition(".")[0] in inner:
         return
     info.hints[path] = found
     if info.cls is not None and path.startswith("self."):
