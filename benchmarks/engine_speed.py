@@ -24,6 +24,7 @@ from typing import Any
 import numpy
 
 from asyncguard import engine
+from asyncguard.compat import restore_numpy_names
 from asyncguard.engine import np
 
 ROUNDS = 5
@@ -63,7 +64,7 @@ def judge(what: str, value: float, limit: float, at_most: bool = True) -> bool:
 
 def chapter() -> bool:
     """10,000 times ``y = x + 1`` on shape (1, 2): one wait at the end, then one in each round."""
-    numpy.bool = bool  # mxnet 1.9.1 reads this name when imported; NumPy 1.24 took it away
+    restore_numpy_names()  # mxnet 1.9.1 reads a name that NumPy 1.24 took away
     from mxnet import np as mx_np
     from mxnet import npx
 

@@ -111,6 +111,11 @@ class Operation:
         """Do the work. Raising poisons `writes`."""
         raise NotImplementedError
 
+    def sign(self) -> None:
+        """Become the last write of every variable that this writes; called when it is enqueued."""
+        for variable in self.writes:
+            variable.last_write = self
+
     def release(self) -> None:
         """Let go of everything that the work needed; called once, when it is done."""
         self.reads = self.writes = ()

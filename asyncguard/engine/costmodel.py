@@ -89,9 +89,10 @@ def measure(
     """Measure t1, t2 and t3 of `operation`, which enqueues once, and both totals for `n` of them.
 
     All three are medians of `n`: t1 of the time in which `operation` returns while the engine has
-    nothing else to do, t2 of the executions as the engine reports them, t3 of the time from the end
-    of an execution to the return of the wait for it. The totals are taken with nobody listening.
-    `clock` counts ns. Uses the engine in use; raises ValueError where `n` is not positive.
+    nothing else to do, t2 of the executions as the engine reports them, t3 of the time from the
+    end of an execution to the return of the wait for it (some microseconds of it are the
+    reporting; with tiny operations they show). The totals are taken with nobody listening. `clock`
+    counts ns. Uses the engine in use; raises ValueError where `n` is not positive.
     """
     if n < 1:
         raise ValueError("n must be at least 1")

@@ -232,9 +232,13 @@ def detach(listener: Listener) -> None:
         if listener not in listeners:
             raise ValueError("this listener is not attached")
         if len(listeners) == 1:
-            for meter in list(_meters.values()):
-                _settled(meter.close())
+            _settle_all()
         listeners = tuple(other for other in listeners if other is not listener)
+
+
+def _settle_all() -> None:
+    for meter in list(_meters.values()):
+        _settled(meter.close())
 
 
 @contextmanager

@@ -115,6 +115,11 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         return self._layout.nbytes
 
     @property
+    def variable(self) -> Chunk:
+        """What operations of your own must name to be ordered with this array; views share it."""
+        return self._vars[0]
+
+    @property
     def version(self) -> int:
         """How many writes of this array (or of what it is a view of) were carried out."""
         return self._vars[0].version

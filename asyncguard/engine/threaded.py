@@ -20,6 +20,9 @@ of the inbox, in program order, as long as that is brief, free and `repeatable`;
 the middle loses nothing, and the operation runs again. Everything else is left to the workers. The
 stall is the same stall: the frontend enqueues nothing meanwhile.
 
+**No loop stands directly inside `with lock`.** CPython 3.12 and 3.13 look for signals at the end
+of a loop's body, and there do not release the lock when a signal handler raises. A call is safe.
+
 **Nobody polls.** A worker with nothing to do blocks on its bell. `_must_call` says that a push has
 to ring one: it is true while no worker is searching for work and one could. An operation that
 waits inside (for another one) gives its place to one more worker until it goes on.
@@ -180,8 +183,7 @@ class ThreadedEngine(Engine):
                 if pending > self._peak_bytes:
                     self._peak_bytes = pending
             self._inbox.append(operation)
-            for variable in operation.writes:
-                variable.last_write = operation
+            operation.sign()
             if self._must_call:
                 self._call_worker()
         if self._peak_bytes > self._warn_bytes:
@@ -305,10 +307,13 @@ class ThreadedEngine(Engine):
 
     def _throw_oldest(self) -> None:
         with self._gate:  # two threads must not raise the same one
-            while self._failures:
-                if not self._failures[0].raised:
-                    self._failures[0].throw()
-                self._failures.popleft()
+            self._throw_first_of_failures()
+
+    def _throw_first_of_failures(self) -> None:
+        while self._failures:
+            if not self._failures[0].raised:
+                self._failures[0].throw()
+            self._failures.popleft()
 
     # ------------------------------------------------------------ lending the waiting thread
 
@@ -318,20 +323,24 @@ class ThreadedEngine(Engine):
             raise EngineError("a handler or finalizer that interrupts a wait cannot wait")
         if self._scheduling:
             return  # a worker is at it
-        head = None
+        at: list[Operation] = []
         try:
-            with self._schedule_lock:  # an interrupt cannot come between taking it and the body
-                while self._inbox and (goal is None or not goal.done):
-                    head = self._inbox[0]
-                    if not head.done and not self._run_on_loan(head):
-                        break
-                    self._leave_inbox(head)
+            with self._schedule_lock:
+                self._run_inbox(goal, at)
         except Exception as error:  # noqa: BLE001 - judged, then raised
-            self._judge(head, error)
+            self._judge(at[-1] if at else None, error)
         finally:
             if self._inbox or self._finished:
                 with self._gate:
                     self._wake_someone()
+
+    def _run_inbox(self, goal: Operation | None, at: list[Operation]) -> None:
+        while self._inbox and (goal is None or not goal.done):
+            head = self._inbox[0]
+            at[:] = [head]
+            if not head.done and not self._run_on_loan(head):
+                break
+            self._leave_inbox(head)
 
     def _run_on_loan(self, operation: Operation) -> bool:
         flight = self._flight
@@ -582,8 +591,8 @@ class ThreadedEngine(Engine):
         with self._gate:
             self._closed = self._special = True
             workers = list(self._threads)
-            for worker in workers:
-                _ring(worker.bell)
+        for worker in workers:
+            _ring(worker.bell)
         for worker in workers:
             worker.join()
         self._throw_oldest()
