@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"asyncguard: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        if command is _run:  # the script's: the interpreter ends us as it would have ended python
+            raise
         print("asyncguard: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:

@@ -1,0 +1,253 @@
+"""`asyncguard run` beside plain python: the script must not be able to tell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asyncguard.runtime import store
+from tests.frameworks import require
+
+ASYNCGUARD = [sys.executable, "-m", "asyncguard", "run", "-q", "-o", "trace.json"]
+WAIT = "from asyncguard.engine import np\nnp.ones(1).wait_to_read()\n"
+
+
+class Ran:
+    """A finished process: status, output, and where it ran."""
+
+    def __init__(self, process: subprocess.CompletedProcess[str], directory: Path) -> None:
+        self.status = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+        self.trace = directory / "trace.json"
+
+    def total(self) -> int:
+        return store.load(self.trace).total_syncs
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Any:
+    def write(text: str, name: str = "script.py") -> str:
+        (tmp_path / name).write_text(textwrap.dedent(text), encoding="utf-8")
+        return name
+
+    return write
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    root = Path(__file__).parents[2]
+
+    def start(command: list[str], *arguments: str, stdin: str = "") -> Ran:
+        process = subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+        return Ran(process, tmp_path)
+
+    return start
+
+
+def same_as_python(run: Any, *arguments: str, stdin: str = "") -> Ran:
+    """Run both ways; what can be seen from outside has to be equal."""
+    plain = run([sys.executable], *arguments, stdin=stdin)
+    traced: Ran = run(ASYNCGUARD, *arguments, stdin=stdin)
+    assert (traced.status, traced.out) == (plain.status, plain.out)
+    assert traced.err == plain.err
+    return traced
+
+
+def test_the_script_sees_what_python_shows_it(script: Any, run: Any) -> None:
+    script(
+        """
+        import sys, __main__
+        print(sys.argv, sys.path[0], __name__, __file__, __spec__, __package__, __doc__)
+        print(__builtins__, type(__loader__).__name__, __main__.__dict__ is globals())
+        print(sorted(n for n in globals() if n.startswith("__")))
+        print(sys.stdin.read())
+        """
+    )
+    ran = same_as_python(run, "script.py", "a", "--flag", "-o", "x", stdin="typed")
+    assert ran.total() == 0
+
+
+def test_a_module_is_run_as_with_dash_m(script: Any, run: Any, tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    script(
+        """
+        import sys
+        from package import __name__ as name
+        print(sys.argv, sys.path[0], __name__, __spec__.name, __package__, name)
+        raise SystemExit(4)
+        """,
+        "package/__main__.py",
+    )
+    ran = same_as_python(run, "-m", "package", "a", "-b")
+    assert ran.status == 4
+    assert ran.trace.exists()
+
+
+def test_a_directory_with_a_main_is_run(script: Any, run: Any, tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    script("import sys; print(sys.argv, sys.path[0], __name__)", "app/__main__.py")
+    same_as_python(run, "app", "x")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "pass",
+        "raise ValueError('mine')",
+        "raise SystemExit",
+        "raise SystemExit(3)",
+        "raise SystemExit('a message')",
+        "import sys; sys.exit(True)",
+        "def f(): g()\ndef g(): 1 / 0\nf()",
+        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+        "raise BrokenPipeError",
+        "import asyncguard\nraise asyncguard.AsyncguardError('mine')",
+        "import sys; sys.excepthook = lambda *a: print('hooked', a[0]); 1 / 0",
+        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError from e",
+        "import threading, time\n"
+        "t = threading.Thread(target=lambda: print('thread'))\nt.start()\nraise OSError",
+        "import atexit; atexit.register(print, 'bye'); raise RuntimeError",
+    ],
+)
+def test_however_it_ends_status_and_traceback_are_its_own(
+    ending: str, script: Any, run: Any
+) -> None:
+    script(WAIT + ending)
+    assert same_as_python(run, "script.py").total() == 1
+
+
+def test_an_interrupt_ends_it_as_it_ends_python(script: Any, run: Any) -> None:
+    script(WAIT + "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    ran = same_as_python(run, "script.py")
+    assert ran.status == -signal.SIGINT
+    assert ran.total() == 1
+
+
+def test_a_syntax_error_is_shown_as_python_shows_it(script: Any, run: Any) -> None:
+    script("x = (\n")
+    assert same_as_python(run, "script.py").status == 1
+
+
+def test_a_missing_script_is_a_wrong_call(run: Any) -> None:
+    ran = run(ASYNCGUARD, "none.py")
+    assert ran.status == 2
+    assert "none.py: cannot read the script" in ran.err
+
+
+def test_threads_that_outlive_the_script_are_traced(script: Any, run: Any) -> None:
+    script(
+        """
+        import threading
+        from asyncguard.engine import np
+        main_ended = threading.Event()
+        def work():
+            main_ended.wait(10)
+            np.ones(1).wait_to_read()
+        threading.Thread(target=work).start()
+        threading.Timer(0.0, main_ended.set).start()
+        """
+    )
+    assert run(ASYNCGUARD, "script.py").total() == 1
+
+
+def test_processes_of_the_script_write_no_trace(script: Any, run: Any) -> None:
+    script(
+        """
+        import multiprocessing as mp
+        import os, sys
+        from asyncguard.engine import np
+
+        class Square:
+            def __call__(self, x):
+                return x * x
+
+        if __name__ == "__main__":
+            np.ones(1).wait_to_read()
+            for method in ("fork", "spawn"):
+                with mp.get_context(method).Pool(2) as pool:
+                    print(pool.map(Square(), range(4)))
+            if os.fork() == 0:
+                sys.exit(0)
+            print(os.wait()[1])
+        """
+    )
+    ran = run(ASYNCGUARD, "script.py")
+    assert (ran.status, ran.out) == (0, "[0, 1, 4, 9]\n[0, 1, 4, 9]\n0\n")
+    assert ran.total() == 1
+
+
+def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(script: Any, run: Any) -> None:
+    script("raise SystemExit(5)")
+    command = [*ASYNCGUARD[:-1], "no/such/directory/trace.json"]
+    ran = run(command, "script.py")
+    assert ran.status == 5
+    assert "cannot write the trace" in ran.err
+
+
+def test_ten_thousand_increments_on_mxnet_without_a_word_about_numpy(script: Any, run: Any) -> None:
+    require("mxnet")
+    script(
+        """
+        import sys
+        from mxnet import np, npx
+        x = np.ones((2, 2))
+        for _ in range(10000):
+            y = x + 1
+            if sys.argv[1] == "each":
+                y.wait_to_read()
+        if sys.argv[1] == "once":
+            npx.waitall()
+        """
+    )
+    for how, expected in (("each", 10_000), ("once", 1)):
+        ran = run(ASYNCGUARD, "script.py", how)
+        assert ran.status == 0, ran.err
+        record = store.load(ran.trace)
+        assert [site.count for site in record.sites] == [expected]
+        assert record.sites[0].path == "script.py"
+        assert record.command == f"script.py {how}"
+
+
+def test_torch_is_hooked_when_the_script_imports_it(script: Any, run: Any) -> None:
+    require("torch")
+    script(
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        from torch import nonzero
+        if __name__ == "__main__":
+            nonzero(torch.ones(2))
+            for method in ("fork", "spawn"):
+                loader = DataLoader(torch.ones(4, 2), 2, num_workers=1,
+                                    multiprocessing_context=method)
+                print(sum(batch.sum() for batch in loader).item())
+        """
+    )
+    ran = run(ASYNCGUARD, "script.py")
+    assert (ran.status, ran.out) == (0, "8.0\n8.0\n"), ran.err
+    assert {s.api: s.count for s in store.load(ran.trace).sites} == {
+        "torch.nonzero": 1,
+        "torch.Tensor.item": 2,
+    }
+
+
+def test_nothing_of_asyncguard_is_in_a_modules_traceback(script: Any, run: Any) -> None:
+    script("import torch_is_not_here\n", "broken.py")
+    same_as_python(run, "-m", "broken")
