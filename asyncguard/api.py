@@ -64,7 +64,7 @@ class Trace:
 
     def step(self) -> None:
         """Mark the end of a step in this trace alone; `asyncguard.step()` marks it in all."""
-        if self._session is not None:
+        if self._session is not None and self._record is None:
             self._session.step()
 
     @property

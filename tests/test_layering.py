@@ -20,6 +20,7 @@ LAYERS = [
     {"advise", "gate"},
     {"render"},
     {"api"},
+    {"integrations"},
     {"demo"},
     {"cli", "pytest_plugin", "flake8_plugin", "lsp"},
     {"__main__"},
