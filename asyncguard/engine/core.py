@@ -112,7 +112,7 @@ class Operation:
         raise NotImplementedError
 
     def sign(self) -> None:
-        """Become the last write of every variable that this writes; called when it is enqueued."""
+        """Become the last write of what this writes, if it is not done and released already."""
         for variable in self.writes:
             variable.last_write = self
 

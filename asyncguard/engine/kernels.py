@@ -93,9 +93,6 @@ class Fresh(Operation):
     def name(self) -> str:  # type: ignore[override]
         return str(getattr(self.function, "__name__", "compute"))
 
-    def sign(self) -> None:
-        self.writes[0].last_write = self
-
 
 class Compute(Fresh):
     """``out.data = function(*(argument.data for argument in arguments))``, the general case."""

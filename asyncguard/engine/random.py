@@ -12,7 +12,6 @@ from typing import Any
 import numpy
 
 from asyncguard.engine import default
-from asyncguard.engine.core import Operation
 from asyncguard.engine.kernels import BRIEF_BYTES, Chunk, Compute, named
 from asyncguard.engine.ndarray import fresh, ndarray
 
@@ -32,8 +31,6 @@ class Draw(Compute):
         super().__init__(function, (_generator,), result._vars, result.nbytes, brief)
         self.writes = (*result._vars, _generator)
         self.arguments = (_generator,)
-
-    sign = Operation.sign  # it writes two variables
 
 
 def seed(value: int | None = None) -> None:

@@ -286,3 +286,28 @@ def test_use_changes_the_engine_for_the_block_only() -> None:
     with engine.ThreadedEngine() as other, engine.use(other) as given:
         assert engine.current() is other is given
     assert engine.current() is before
+
+
+def test_an_operation_that_is_done_before_the_push_returns_is_no_trouble() -> None:
+    """The worker may be faster than the frontend, between the inbox and the end of the push."""
+
+    class Quick(engine.ThreadedEngine):
+        def _enqueue(self, operation: engine.Operation) -> None:
+            self._inbox, inbox = _RunsAtOnce(self), self._inbox
+            super()._enqueue(operation)
+            self._inbox = inbox
+
+    class _RunsAtOnce:
+        def __init__(self, owner: engine.ThreadedEngine) -> None:
+            self.owner = owner
+
+        def append(self, operation: engine.Operation) -> None:
+            self.owner._execute(operation)
+            self.owner._retire(operation)
+
+        def __len__(self) -> int:
+            return 0
+
+    with Quick() as quick, engine.use(quick):
+        y = np.ones(2) + 1
+        assert y.tolist() == [2, 2]
