@@ -145,12 +145,16 @@ def parallel() -> bool:
 
 
 def million() -> bool:
-    """1,000,000 operations pushed and drained: what stays in memory, and how many threads."""
+    """1,000,000 operations, all pending at once, then drained: what stays, in memory and threads."""
 
     def push(count: int) -> None:
+        gate, started = threading.Event(), threading.Event()
+        engine.current().push(lambda: (started.set(), gate.wait()))
+        started.wait()  # from here on the only worker is busy, and nothing leaves the queue
         x = np.ones((1, 2))
         for _ in range(count):
             x = x + 1
+        gate.set()
         engine.waitall()
 
     push(1000)
