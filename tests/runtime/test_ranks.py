@@ -8,11 +8,15 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 import asyncguard
+from asyncguard import catalogue
 from asyncguard.runtime import store
+from asyncguard.runtime.adapter import STAND_IN, Adapter
+from asyncguard.runtime.probes import Probe
 from asyncguard.runtime.ranks import LAUNCHERS, Seat, own_path, seat
 from tests.frameworks import require
 
@@ -141,6 +145,38 @@ def test_ranks_of_one_run_write_one_file_each_and_the_first_reports(tmp_path: Pa
     ]
     assert "trace.rank0.json" in first
     assert second == ""
+
+
+def test_a_collective_of_cpu_tensors_waits_also_where_reads_of_them_do_not_count() -> None:
+    torch = require("torch")
+    dist = torch.distributed
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with asyncguard.trace(count_cpu=False) as trace:
+            dist.all_reduce(torch.ones(1))
+            dist.broadcast(torch.ones(1), src=0)
+            dist.all_reduce(torch.ones(1), async_op=True)  # only its work is waited for
+            torch.ones(1).item()
+    finally:
+        dist.destroy_process_group()
+    assert [(site.api, site.device, site.count) for site in trace.sites] == [
+        ("torch.distributed.all_reduce", "cpu", 1),
+        ("torch.distributed.all_reduce", "cpu", 1),
+    ]
+
+
+def test_a_collective_of_cuda_tensors_holds_the_stream_and_not_the_host() -> None:
+    torch = require("torch")
+    catalogued = catalogue.load()
+    adapter = Mock(spec=Adapter, framework=catalogued.frameworks["torch"])
+    probe = Probe(catalogued["torch.distributed.all_reduce"], adapter, method=False)
+    adapter.device_of.return_value = "cuda:0"
+    assert probe.before((torch.ones(1),), {}) is None
+    adapter.device_of.return_value = STAND_IN
+    blocker = probe.before((torch.ones(1),), {})
+    assert blocker is not None
+    # Nobody may take it for a device's, nor for the use of an accelerator.
+    assert (blocker.device, blocker.stand_in, blocker.on_accelerator) == ("cpu", False, False)
 
 
 def test_the_rank_that_came_late_is_found_at_the_collectives(tmp_path: Path) -> None:
