@@ -122,13 +122,13 @@ def test_every_operation_is_reported_enqueued_and_executed(
     assert (enqueue.name, enqueue.nbytes, enqueue.site.path) == ("multiply", 24, __file__)
     assert enqueue.reads[0] == log.enqueues[0].writes[0]
     assert [event.serial for event in log.enqueues] == [e.serial for e in log.executions]
-    assert all(event.t_end >= event.t_begin for event in log.enqueues + log.executions)  # type: ignore
+    assert all(event.t_end >= event.t_begin for event in log.enqueues + log.executions)
     assert not any(event.failed for event in log.executions)
 
 
 def test_a_failed_execution_says_so(log: Log) -> None:
     with engine.ThreadedEngine() as threaded:
-        threaded.push(lambda: [][0], name="bad")  # type: ignore[misc]
+        threaded.push(lambda: [][0], name="bad")
         with pytest.raises(IndexError):
             threaded.wait_for_all()
     assert [(event.name, event.failed) for event in log.executions] == [("bad", True)]

@@ -88,7 +88,7 @@ def test_waiting_for_one_variable_does_not_wait_for_others() -> None:
 def test_wait_to_write_waits_for_reads_and_wait_for_var_does_not() -> None:
     with engine.ThreadedEngine(1) as threaded:
         variable, gate, read = threaded.new_variable(), threading.Event(), []
-        threaded.push(lambda: (gate.wait(TIMEOUT), read.append(True)), reads=[variable])
+        threaded.push(lambda: read.append(gate.wait(TIMEOUT)), reads=[variable])
         threaded.wait_for_var(variable)
         assert not read
         gate.set()
@@ -293,7 +293,7 @@ def test_an_operation_that_is_done_before_the_push_returns_is_no_trouble() -> No
 
     class Quick(engine.ThreadedEngine):
         def _enqueue(self, operation: engine.Operation) -> None:
-            self._inbox, inbox = _RunsAtOnce(self), self._inbox
+            self._inbox, inbox = _RunsAtOnce(self), self._inbox  # type: ignore[assignment]
             super()._enqueue(operation)
             self._inbox = inbox
 
