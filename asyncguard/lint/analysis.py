@@ -8,7 +8,7 @@ How often a function is entered is not known here; `linking` decides that for al
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,8 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Frame, Site, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
-from asyncguard.lint.tree import dotted
+from asyncguard.lint.screen import Outline, Outlined
+from asyncguard.lint.tree import Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
     FUNCTION,
@@ -67,7 +68,8 @@ class FileAnalysis:
         self,
         path: str,
         module_name: str,
-        tree: cst.Module,
+        text: str,
+        outline: Outline,
         knowledge: Knowledge,
         frameworks: tuple[str, ...],
         project: Project | None = None,
@@ -77,14 +79,19 @@ class FileAnalysis:
         self.path = path
         self.module_name = module_name
         self.package = module_name if is_package else module_name.rpartition(".")[0]
-        self.tree = tree
+        self.lines = text.split("\n")
+        self.outline = outline
+        self.unit = Unit(parse(outline.skeleton), 0, outline.lines)
+        self.tree = self.unit.tree
         self.knowledge = knowledge
         self.frameworks = frameworks
         self.project = project
         self.functions: list[FunctionInfo] = []
         self.star_modules: list[str] = []
         self.depth = 0
-        body = FunctionInfo("", "", tree, self)
+        self.fresh: list[FunctionInfo] = []  # run since `reported` was last filled
+        self.reported: list[FunctionInfo] = []
+        body = FunctionInfo("", "", self.tree, self, unit=self.unit)
         scan(body, knowledge, frameworks)
         self.body = body
         self.frame = Frame(self, body)
@@ -99,14 +106,23 @@ class FileAnalysis:
         self.running = True
         statements.run(self.frame, self.tree.body)
         self.body.summary = _summary_of(self.frame)
+        self.fresh.append(self.body)
 
-    def run_all(self) -> None:
-        """Execute the module and every function in it."""
+    def run_from(self, roots: Collection[int] | None) -> None:
+        """Execute the module and those of its functions that are asked for, or all (None)."""
         self.run_module()
+        wanted = None if roots is None else {id(self.outline.functions[i]) for i in roots}
         done = 0
         while done < len(self.functions):
-            self.summary(self.functions[done])
+            info = self.functions[done]
+            if wanted is None or info.outlined is None or id(info.outlined) in wanted:
+                self.summary(info)
             done += 1
+
+    def report_fresh(self) -> bool:
+        """Turn to the functions that were run since the last call; whether there are any."""
+        self.reported, self.fresh = self.fresh, []
+        return bool(self.reported)
 
     def summary(self, info: FunctionInfo) -> Summary:
         """Return what is known of a function of this file, running it if need be."""
@@ -118,6 +134,7 @@ class FileAnalysis:
             info.summary = self._run(info)
             if info.summary.trained:
                 info.hook = Loop.STEP  # one training step is its whole body
+            self.fresh.append(info)
             self.depth -= 1
         summary: Summary = info.summary
         return summary
@@ -125,6 +142,7 @@ class FileAnalysis:
     def _run(self, info: FunctionInfo, *, silent: bool = False) -> Summary:
         if info.cls is not None:
             self.prepare(info.cls)
+        self._grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=silent)
         self._bind_parameters(frame, info)
         if isinstance(info.node, cst.Lambda):
@@ -132,6 +150,13 @@ class FileAnalysis:
         elif isinstance(info.node, cst.FunctionDef):
             statements.suite(frame, info.node.body)
         return _summary_of(frame)
+
+    def _grow(self, info: FunctionInfo) -> None:
+        """Give a function its own tree, if the skeleton holds only its number."""
+        outlined = info.outlined
+        if outlined is not None and info.unit is self.unit:
+            info.unit, info.node = parse_function(self.lines, outlined.first, outlined.last)
+            scan(info, self.knowledge, self.frameworks)
 
     def prepare(self, cls: ClassInfo) -> None:
         """Learn the attributes that methods assign, before any method is run for its sites."""
@@ -216,10 +241,31 @@ class FileAnalysis:
             cls.methods.setdefault(info.name, info)
             cls.methods[info.name] = info
             info.closure = frame.parent
-        scan(info, self.knowledge, self.frameworks)
+        info.outlined = self._outlined(node)
+        info.unit = frame.function.unit
+        if info.outlined is not None:
+            info.attributes_set = info.outlined.sets_attributes
+            if cls is not None:
+                cls.hints.update(info.outlined.hints)
+        else:
+            scan(info, self.knowledge, self.frameworks)
         self._set_hook(info)
         self.functions.append(info)
         return info
+
+    def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
+        """Return the outlined function whose number stands for the body."""
+        if not isinstance(node.body, cst.IndentedBlock) or len(node.body.body) != 1:
+            return None
+        line = node.body.body[0]
+        if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
+            small = line.body[0]
+            if isinstance(small, cst.Expr) and isinstance(small.value, cst.Integer):
+                index = int(small.value.value)
+                if index < len(self.outline.functions):
+                    known = self.outline.functions[index]
+                    return known if known.name == node.name.value else None
+        return None
 
     def _class_scope(self, frame: Frame) -> ClassInfo | None:
         return frame.function.cls if frame.function.name == "<class>" else None
@@ -266,7 +312,7 @@ class FileAnalysis:
         cls.bases = tuple(self._base(frame, a.value) for a in node.bases)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
-        info = FunctionInfo("<class>", cls.qualname, node, self, cls)
+        info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
         inner = Frame(self, info, parent=frame, silent=frame.silent)
         for statement in node.body.body:
             statements.execute(inner, statement)
@@ -422,8 +468,8 @@ class FileAnalysis:
         yield from self.functions
 
     def sites(self) -> Iterator[Site]:
-        """Yield every site of the file."""
-        for info in self.infos():
+        """Yield the sites of the functions to report."""
+        for info in self.reported:
             if info.summary is not None and not info.compiled:
                 yield from info.summary.sites
 

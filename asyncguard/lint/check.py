@@ -19,7 +19,7 @@ from asyncguard.lint.linking import FileFacts
 from asyncguard.lint.registry import rules
 from asyncguard.lint.settings import Settings, chosen_rules
 from asyncguard.lint.suppress import Suppression, apply
-from asyncguard.model import Finding
+from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
@@ -38,7 +38,7 @@ class LintResult:
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
-    facts = worker.Worker({}, settings.assume_device).check(path, data)
+    facts = worker.Worker({}, _options(settings)).check(path, data)
     return select({path: facts}, settings)
 
 
@@ -51,6 +51,11 @@ def check_paths(
     findings = select(facts, settings)
     errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
     return LintResult(tuple(findings), len(files), errors)
+
+
+def _options(settings: Settings) -> worker.Options:
+    hot = set(settings.contexts) <= {Loop.STEP} and not settings.audit
+    return worker.Options(everything=not hot, assume_cpu=settings.assume_device == "cpu")
 
 
 def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:
@@ -107,7 +112,7 @@ def _check_files(
     facts: dict[str, FileFacts] = {}
     chunks = _chunks(files)
     lost: list[str] = []
-    setup = (modules, settings.assume_device)
+    setup = (modules, _options(settings))
     jobs = settings.jobs if len(files) > pool.FEW else 1
     for chunk, results in pool.run(worker.check_many, chunks, jobs, worker.start, setup):
         if results is None:

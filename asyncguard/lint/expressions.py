@@ -318,8 +318,9 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
 def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
     """A number."""
     try:
-        return literal(ast.literal_eval(node.value))
-    except (ValueError, SyntaxError):
+        text = node.value
+        return literal(int(text, 0) if isinstance(node, cst.Integer) else float(text))
+    except ValueError:
         return HOST_VALUE
 
 
@@ -328,6 +329,8 @@ def string(frame: Frame, node: cst.SimpleString) -> Value:
     """A string; its text matters where it names a device."""
     if len(node.value) > 80:
         return HOST_VALUE
+    if node.value[0] in "'\"" and "\\" not in node.value:
+        return literal(node.raw_value)
     try:
         text = ast.literal_eval(node.value)
     except (ValueError, SyntaxError):
@@ -434,6 +437,8 @@ def element_of(frame: Frame, value: Value) -> Value:
 def batch(frame: Frame, loader: Value) -> Value:
     """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
+    if known is not None and "loader" not in known.types and "loader" not in known.returns:
+        return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
     kind = DEVICE if known is not None and known.asynchronous_cpu else HOST_ARRAY
     return Value(kind, loader.framework, loader.confidence)
 
@@ -644,6 +649,7 @@ def lambda_(frame: Frame, node: cst.Lambda) -> Value:
         frame.analysis,
         closure=frame,
         parameters=parameters_of(node.params),
+        unit=frame.function.unit,
     )
     scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
     return Value(FUNCTION, ref=info)

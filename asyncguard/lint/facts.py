@@ -6,7 +6,7 @@ Whatever goes wrong in here becomes an ASG000 finding of this file alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +15,10 @@ import libcst as cst
 from asyncguard.lint import registry, tree
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.frames import Site
-from asyncguard.lint.linking import Call, Candidate, FileFacts
+from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook
 from asyncguard.lint.notebook import read_notebook
-from asyncguard.lint.project import Project, module_name
+from asyncguard.lint.program import FunctionInfo
+from asyncguard.lint.project import Project
 from asyncguard.lint.reports import CONFIDENCES, Report, Source
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.suppress import suppressions
@@ -25,12 +26,15 @@ from asyncguard.lint.worker import unreadable
 from asyncguard.model import Finding, Loop
 
 
-def of_source(
-    data: bytes, path: str, project: Project, codes: Sequence[str] | None = None
-) -> FileFacts:
-    """Analyse one file's bytes; never raises for what the file holds."""
+def of_source(data: bytes, path: str, project: Project, *, everything: bool) -> FileFacts:
+    """Check one file's bytes; never raises for what the file holds.
+
+    Only functions from which a hot sync point may be reached are looked at, unless `everything`.
+    """
     try:
-        return _of_source(data, path, project, codes)
+        if path.endswith(".ipynb"):
+            return _of_notebook(data, path, project, everything)
+        return _of_text(decode(data), path, project, everything)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
     except cst.ParserSyntaxError as error:
@@ -42,15 +46,7 @@ def of_source(
         return unreadable(path, f"could not be analysed: {type(error).__name__}: {error}")
 
 
-def _of_source(data: bytes, path: str, project: Project, codes: Sequence[str] | None) -> FileFacts:
-    if path.endswith(".ipynb"):
-        return _of_notebook(data, path, project, codes)
-    return _of_text(decode(data), path, project, codes)
-
-
-def _of_notebook(
-    data: bytes, path: str, project: Project, codes: Sequence[str] | None
-) -> FileFacts:
+def _of_notebook(data: bytes, path: str, project: Project, everything: bool) -> FileFacts:
     try:
         notebook = read_notebook(data)
     except ValueError as error:
@@ -58,96 +54,113 @@ def _of_notebook(
     if notebook is None:
         return FileFacts(path)
     try:
-        facts = _of_text(notebook.source, path, project, codes)
+        facts = _of_text(notebook.source, path, project, everything)
     except SourceError as error:
         facts = unreadable(path, error.reason, error.line, error.column)
     return replace(facts, notebook=notebook)
 
 
-def _of_text(text: str, path: str, project: Project, codes: Sequence[str] | None) -> FileFacts:
-    frameworks = frameworks_in(text, project.knowledge.module_framework)
-    check_syntax(text)
+def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFacts:
+    knowledge = project.knowledge
+    frameworks = frameworks_in(text, knowledge.module_framework)
+    parsed = check_syntax(text)
     comments = suppressions(text)
     if not frameworks:
         return FileFacts(path, suppressions=comments)
-    analysis = analyse(text, path, project, frameworks)
-    rules = [r for r in registry.rules() if r.check and (codes is None or r.code in codes)]
-    reports = [report for rule in rules if rule.check for report in rule.check(analysis)]
+    analysis = project.file(path, text, parsed, frameworks)
+    outline = analysis.outline
+    roots = None if everything else outline.roots(frozenset(knowledge.hot_functions))
+    if roots is not None and not roots and not outline.module_suspicious:
+        return FileFacts(path, suppressions=comments)
+    analysis.run_from(roots)
+    analyses = [analysis, *project.others(analysis)]
+    candidates: list[Candidate] = []
+    for each in analyses:
+        each.report_fresh()
+        candidates += _candidates(each)
     return FileFacts(
         path,
-        tuple(_candidates(reports, analysis, text)),
-        tuple(_calls(analysis)),
-        tuple(_hooks(analysis)),
+        tuple(candidates),
+        tuple(call for each in analyses for call in _calls(each)),
+        tuple(hook for each in analyses for hook in _hooks(each)),
         comments,
     )
 
 
-def analyse(text: str, path: str, project: Project, frameworks: tuple[str, ...]) -> FileAnalysis:
-    """Parse and interpret a text."""
-    name, is_package = module_name(Path(path).absolute())
-    analysis = FileAnalysis(
-        path, name, tree.parse(text), project.knowledge, frameworks, project, is_package=is_package
-    )
-    if name in project.modules:
-        project.loaded[name] = analysis
-    analysis.run_all()
-    return analysis
-
-
 def _calls(analysis: FileAnalysis) -> Iterator[Call]:
     seen: set[Call] = set()
-    for info in analysis.infos():
+    for info in analysis.reported:
         if info.compiled or info.summary is None:
             continue
         for edge in info.summary.edges:
             callee = edge.callee
-            call = Call(info.qualname, callee.module.path, callee.qualname, edge.loop, edge.guarded)
+            call = Call(
+                analysis.path,
+                info.qualname,
+                callee.module.path,
+                callee.qualname,
+                edge.loop,
+                edge.guarded,
+            )
             if call not in seen:
                 seen.add(call)
                 yield call
 
 
-def _hooks(analysis: FileAnalysis) -> Iterator[tuple[str, Loop]]:
-    for info in analysis.functions:
+def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
+    for info in analysis.reported:
         if info.hook != Loop.NONE:
-            yield info.qualname, info.hook
+            yield Hook(analysis.path, info.qualname, info.hook)
 
 
 # ---- reports to findings
 
 
-def _candidates(
-    reports: Sequence[Report], analysis: FileAnalysis, text: str
-) -> Iterator[Candidate]:
-    wanted = [n for r in reports for n in (r.node, *r.extra_nodes, *_some(r.subject))]
-    found = tree.places(analysis.tree, wanted)
-    source = Source(text.split("\n"))
-    inside = _via_places(reports, analysis, found)
+def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
+    """Run the rules over the functions to report, and place what they report."""
+    rules = [rule.check for rule in registry.rules() if rule.check]
+    reports = [report for check in rules for report in check(analysis)]
+    source = Source(analysis.lines)
+    found = _places((r.function, (r.node, *r.extra_nodes, *_some(r.subject))) for r in reports)
+    inside = _via_places(reports)
     for report in reports:
         place = found.get(id(report.node))
         if place is not None:
             yield _candidate(report, analysis, place, found, source, inside)
 
 
+def _places(
+    wanted: Iterable[tuple[FunctionInfo, Iterable[cst.CSTNode]]],
+) -> dict[int, tree.Place]:
+    """Find nodes, one pass over each tree that holds some."""
+    by_unit: dict[int, tuple[tree.Unit, list[cst.CSTNode]]] = {}
+    for function, nodes in wanted:
+        if function.unit is not None:
+            by_unit.setdefault(id(function.unit.tree), (function.unit, []))[1].extend(nodes)
+    found: dict[int, tree.Place] = {}
+    for unit, nodes in by_unit.values():
+        found.update(tree.places(unit, nodes))
+    return found
+
+
 def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
     return () if node is None else (node,)
 
 
-def _via_places(
-    reports: Iterable[Report], analysis: FileAnalysis, known: dict[int, tree.Place]
-) -> dict[int, tuple[str, int, int]]:
+def _via_places(reports: Iterable[Report]) -> dict[int, tuple[str, int, int]]:
     """Find the places of the reads inside helpers, whichever file these are in."""
-    by_module: dict[FileAnalysis, list[Site]] = {}
+    sites: list[Site] = []
     for report in reports:
         site = report.via
         while site is not None:
-            by_module.setdefault(site.function.module, []).append(site)
+            sites.append(site)
             site = site.via
-    result: dict[int, tuple[str, int, int]] = {}
-    for module, sites in by_module.items():
-        for site_id, place in tree.places(module.tree, [s.node for s in sites]).items():
-            result[site_id] = (module.path, place[0], place[1] + 1)
-    return result
+    found = _places((site.function, (site.node,)) for site in sites)
+    return {
+        id(site.node): (site.function.module.path, place[0], place[1] + 1)
+        for site in sites
+        if (place := found.get(id(site.node)))
+    }
 
 
 def _candidate(

@@ -35,6 +35,7 @@ class Candidate(NamedTuple):
 class Call(NamedTuple):
     """A call of a function of checked code, with the context within its caller."""
 
+    caller_path: str
     caller: str
     callee_path: str
     callee: str
@@ -42,14 +43,25 @@ class Call(NamedTuple):
     guarded: bool
 
 
+class Hook(NamedTuple):
+    """A function that its framework enters this often."""
+
+    path: str
+    function: str
+    loop: Loop
+
+
 @dataclass(frozen=True)
 class FileFacts:
-    """What one file told: candidates, calls, and functions that its frameworks enter."""
+    """What the check of one file told: candidates, calls, and functions that frameworks enter.
+
+    Functions of other files that it calls are in it too.
+    """
 
     path: str
     candidates: tuple[Candidate, ...] = ()
     calls: tuple[Call, ...] = ()
-    hooks: tuple[tuple[str, Loop], ...] = ()
+    hooks: tuple[Hook, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
 
@@ -60,11 +72,11 @@ def entries(files: Iterable[FileFacts]) -> dict[Key, int]:
     outgoing: dict[Key, list[Call]] = {}
     pending: list[Key] = []
     for facts in files:
-        for name, loop in facts.hooks:
-            entered[facts.path, name] = _OWN[loop]
-            pending.append((facts.path, name))
+        for hook in facts.hooks:
+            entered[hook.path, hook.function] = _OWN[hook.loop]
+            pending.append((hook.path, hook.function))
         for call in facts.calls:
-            caller = (facts.path, call.caller)
+            caller = (call.caller_path, call.caller)
             if caller not in outgoing:
                 outgoing[caller] = []
                 pending.append(caller)
@@ -91,18 +103,22 @@ def _level(call: Call, caller: int) -> int:
 def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     """Give every candidate of every file its final context."""
     entered = entries(files.values())
-    told = {c.via for facts in files.values() for c in facts.candidates if c.via is not None}
-    found: dict[str, list[Finding]] = {}
-    for path, facts in files.items():
-        found[path] = []
-        hooks = {name: _OWN[loop] for name, loop in facts.hooks}
-        for candidate in facts.candidates:
-            finding = candidate.finding
-            level = entered.get((facts.path, finding.function), COLD)
-            place = (facts.path, finding.line, finding.column)
-            if candidate.reads_parameter and place in told:
-                level = hooks.get(finding.function, COLD)
-            found[path].append(worded(in_context(finding, level)))
+    hooks = {
+        (hook.path, hook.function): _OWN[hook.loop]
+        for facts in files.values()
+        for hook in facts.hooks
+    }
+    candidates = {c for facts in files.values() for c in facts.candidates}
+    told = {c.via for c in candidates if c.via is not None}
+    found: dict[str, list[Finding]] = {path: [] for path in files}
+    for candidate in candidates:
+        finding = candidate.finding
+        function = (finding.path, finding.function)
+        levels = entered
+        if candidate.reads_parameter and (finding.path, finding.line, finding.column) in told:
+            levels = hooks
+        final = worded(in_context(finding, levels.get(function, COLD)))
+        found.setdefault(finding.path, []).append(final)
     return found
 
 

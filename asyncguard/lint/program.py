@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from asyncguard.lint.tree import children, dotted, walk
+from asyncguard.lint.screen import Outlined
+from asyncguard.lint.tree import Unit, children, dotted, walk
 from asyncguard.lint.values import Value
 from asyncguard.model import Loop
 
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from asyncguard.lint.knowledge import Knowledge
 
 Hints = dict[str, tuple[str, str]]  # dotted path -> (kind, framework)
-DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef})
+_SCOPES = frozenset({cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp})
+_LEAVES = frozenset(
+    {cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.Import, cst.ImportFrom}
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class FunctionInfo:
     attributes_set: bool = False  # assigns attributes of `self`
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
+    unit: Unit | None = None  # the tree that `node` is part of
+    outlined: Outlined | None = None  # where its body stands, while it has no tree
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     summary: Any = None
@@ -122,20 +129,19 @@ def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) 
     stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(node, nothing) for node in children(body)]
     while stack:
         node, inner = stack.pop()
-        if isinstance(node, DEFINITIONS) and not isinstance(node, cst.Lambda):
+        kind = type(node)
+        if kind in DEFINITIONS or kind in _LEAVES:
             continue
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            _note_method(info, node.func, knowledge, frameworks, inner)
-        elif isinstance(node, cst.AssignTarget) or (
-            isinstance(node, cst.AnnAssign) and isinstance(node.target, cst.Attribute)
-        ):
-            info.attributes_set |= _is_self_attribute(node.target)
-        elif isinstance(node, (cst.BaseComp, cst.Lambda)):
+        if kind is cst.Call:
+            _note_method(info, node, knowledge, frameworks, inner)
+        elif kind is cst.AssignTarget or kind is cst.AnnAssign:
+            info.attributes_set |= _is_self_attribute(node.target)  # type: ignore[attr-defined]
+        elif kind in _SCOPES:
             inner |= _bound_within(node)
-        stack.extend((child, inner) for child in children(node))
+        stack.extend([(child, inner) for child in children(node)])
 
 
-def _bound_within(node: cst.BaseComp | cst.Lambda) -> frozenset[str]:
+def _bound_within(node: cst.CSTNode) -> frozenset[str]:
     """Return the names that a comprehension or lambda binds for itself alone."""
     if isinstance(node, cst.Lambda):
         return frozenset(parameter.name for parameter in parameters_of(node.params))
@@ -155,11 +161,14 @@ def _is_self_attribute(target: cst.CSTNode) -> bool:
 
 def _note_method(
     info: FunctionInfo,
-    func: cst.Attribute,
+    call: cst.CSTNode,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
     inner: frozenset[str],
 ) -> None:
+    func = call.func if isinstance(call, cst.Call) else None
+    if not isinstance(func, cst.Attribute):
+        return
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True

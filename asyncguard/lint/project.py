@@ -7,15 +7,19 @@ noted, so that a cache entry can name it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import libcst as cst
 
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.screen import outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
-from asyncguard.lint.tree import TooDeepError, parse
+from asyncguard.lint.tree import TooDeepError
 
-MAX_MODULES = 80  # trees kept at a time
+MAX_MODULES = 200  # trees kept at a time
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
@@ -52,6 +56,7 @@ class Project:
         self.modules = modules
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
+        self.packages: dict[Path, bool] = {}
         self.asked: set[str] = set()  # paths that the current file depends on
 
     def module(self, name: str, frameworks: tuple[str, ...] = ()) -> FileAnalysis | None:
@@ -64,23 +69,46 @@ class Project:
             if len(self.loaded) >= MAX_MODULES:
                 self.loaded.clear()
             self.loaded[name] = None  # while it loads: import cycles end here
-            self.loaded[name] = analysis = self._load(name, path, frameworks)
+            self.loaded[name] = analysis = self._load(path, frameworks)
             if analysis is not None:
                 analysis.run_module()
         return self.loaded[name]
 
-    def _load(self, name: str, path: str, frameworks: tuple[str, ...]) -> FileAnalysis | None:
+    def _load(self, path: str, frameworks: tuple[str, ...]) -> FileAnalysis | None:
         try:
             data = Path(path).read_bytes()
             if len(data) > MAX_SIZE:
                 return None
             text = decode(data)
             found = frameworks_in(text, self.knowledge.module_framework) or frameworks
-            if not found:
-                return None
-            check_syntax(text)
-            tree = parse(text)
-        except (OSError, SourceError, TooDeepError):
+            return self.analysis(path, text, check_syntax(text), found) if found else None
+        except (OSError, SourceError, TooDeepError, cst.ParserSyntaxError):
             return None
-        is_package = Path(path).name == "__init__.py"
-        return FileAnalysis(path, name, tree, self.knowledge, found, self, is_package=is_package)
+
+    def analysis(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> FileAnalysis:
+        """Return the analysis of a text, nothing of it run yet."""
+        name, is_package = module_name(Path(path).absolute(), self.packages)
+        outlined = outline(text, parsed, self.knowledge, frameworks, self.modules)
+        return FileAnalysis(
+            path, name, text, outlined, self.knowledge, frameworks, self, is_package=is_package
+        )
+
+    def file(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> FileAnalysis:
+        """Return the analysis of a file to check, the one that importers have asked for if any."""
+        name, _ = module_name(Path(path).absolute(), self.packages)
+        if self.modules.get(name) != path:
+            return self.analysis(path, text, parsed, frameworks)
+        known = self.loaded.get(name)
+        if known is None:
+            known = self.loaded[name] = self.analysis(path, text, parsed, frameworks)
+        return known
+
+    def others(self, but: FileAnalysis) -> Iterator[FileAnalysis]:
+        """Yield the modules other than one that have functions which were run for it."""
+        for analysis in self.loaded.values():
+            if analysis is not None and analysis is not but and analysis.fresh:
+                yield analysis

@@ -57,7 +57,7 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if name != "numpy")
 
 
-def check_syntax(text: str) -> ast.Module | None:
+def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
     try:
         with warnings.catch_warnings():

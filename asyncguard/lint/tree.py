@@ -8,10 +8,11 @@ once and notes where the few wanted nodes begin and end. Everything later works 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
@@ -27,10 +28,62 @@ class TooDeepError(Exception):
 
 def parse(text: str) -> cst.Module:
     """Parse `text`; raises libcst.ParserSyntaxError, and TooDeepError for absurd nesting."""
+    with _lock, _unvalidated():
+        try:
+            return cst.parse_module(text)
+        except RecursionError as error:
+            raise TooDeepError("nested too deeply") from error
+
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def _unvalidated() -> Iterator[None]:
+    """Skip the checks that nodes make of themselves: what the parser makes is valid.
+
+    They take half of the parsing time, and are meant for nodes that people build by hand.
+    """
+    check = cst.CSTNode.__post_init__
+    cst.CSTNode.__post_init__ = _accept  # type: ignore[method-assign,assignment]
     try:
-        return cst.parse_module(text)
-    except RecursionError as error:
-        raise TooDeepError("nested too deeply") from error
+        yield
+    finally:
+        cst.CSTNode.__post_init__ = check  # type: ignore[method-assign]
+
+
+def _accept(node: cst.CSTNode) -> None:
+    """Accept a node as it is."""
+
+
+class Unit(NamedTuple):
+    """A tree of a part of a file: the tree's lines and those of the file.
+
+    `lines` gives the file's line for each line of the tree, or else `offset` is added.
+    """
+
+    tree: cst.Module
+    offset: int = 0
+    lines: tuple[int, ...] = ()
+
+    def real(self, line: int) -> int:
+        """Return the line of the file that a line of the tree is."""
+        if self.lines:
+            return self.lines[min(line, len(self.lines)) - 1]
+        return line + self.offset
+
+
+def parse_function(lines: Sequence[str], first: int, last: int) -> tuple[Unit, cst.FunctionDef]:
+    """Parse the function on lines `first` to `last` of a file that was found to be Python."""
+    text = "\n".join(lines[first - 1 : last]) + "\n"
+    indented = text[:1] in " \t\f"
+    module = parse("if 1:\n" + text if indented else text)
+    statement: cst.CSTNode = module.body[0]
+    if isinstance(statement, cst.If):
+        statement = statement.body.body[0]
+    if not isinstance(statement, cst.FunctionDef):
+        raise TooDeepError("a function was not where it was expected")
+    return Unit(module, first - 1 - indented), statement
 
 
 # Fields that hold no expression or statement.
@@ -50,16 +103,29 @@ def _fields(node_type: type[Any]) -> tuple[str, ...]:
     )
 
 
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield the direct children that are code, in source order."""
+_IS_NODE: dict[type[Any], bool] = {}  # asked often, and `isinstance` is slow for abstract bases
+
+
+def _is_node(value: Any) -> bool:
+    kind = type(value)
+    known = _IS_NODE.get(kind)
+    if known is None:
+        known = _IS_NODE[kind] = issubclass(kind, cst.CSTNode)
+    return known
+
+
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """Return the direct children that are code, in source order."""
+    found: list[cst.CSTNode] = []
     for name in _fields(type(node)):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            for item in value:
-                if isinstance(item, cst.CSTNode):
-                    yield item
+        if value is None:
+            continue
+        if type(value) in (list, tuple):
+            found += [item for item in value if _is_node(item)]
+        elif _is_node(value):
+            found.append(value)
+    return found
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -133,11 +199,14 @@ class _Recorder(CodegenState):
             self.found[id(node)] = (*start, self.line, self.column)
 
 
-def places(module: cst.Module, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
-    """Return the place of each of `nodes`, by `id(node)`."""
+def places(unit: Unit, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
+    """Return the place in the file of each of a unit's `nodes`, by `id(node)`."""
     wanted = {id(node) for node in nodes}
     if not wanted:
         return {}
-    recorder = _Recorder(module, wanted)
-    module._codegen(recorder)
-    return recorder.found
+    recorder = _Recorder(unit.tree, wanted)
+    unit.tree._codegen(recorder)
+    return {
+        node: (unit.real(place[0]), place[1], unit.real(place[2]), place[3])
+        for node, place in recorder.found.items()
+    }

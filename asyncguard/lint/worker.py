@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard.lint import knowledge
 from asyncguard.lint.linking import Candidate, FileFacts
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 UNREADABLE = "ASG000"
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
 T = TypeVar("T")
+
+
+class Options(NamedTuple):
+    """What the settings mean for a worker."""
+
+    everything: bool  # look at cold code too
+    assume_cpu: bool  # values of unknown device live on the host
 
 
 def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFacts:
@@ -39,9 +46,9 @@ def index(files: Sequence[str]) -> dict[str, str]:
 class Worker:
     """Checks files one after another, keeping the modules that they import."""
 
-    def __init__(self, modules: dict[str, str], assume_device: str) -> None:
+    def __init__(self, modules: dict[str, str], options: Options) -> None:
         self.modules = modules
-        self.assume_device = assume_device
+        self.options = options
         self._project: Project | None = None
 
     @property
@@ -66,7 +73,7 @@ class Worker:
     def _check(self, path: str, data: bytes) -> FileFacts:
         from asyncguard.lint import facts
 
-        return facts.of_source(data, path, self.project)
+        return facts.of_source(data, path, self.project, everything=self.options.everything)
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
@@ -85,10 +92,10 @@ def with_deep_stack(work: Callable[[], T]) -> T:
 _worker: Worker | None = None
 
 
-def start(modules: dict[str, str], assume_device: str) -> None:
+def start(modules: dict[str, str], options: Options) -> None:
     """Begin a worker process."""
     global _worker
-    _worker = Worker(modules, assume_device)
+    _worker = Worker(modules, options)
 
 
 def check_many(paths: Sequence[str]) -> list[FileFacts]:
