@@ -209,7 +209,7 @@ def _check(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.baseline:
         accepted = baseline.load(arguments.baseline).findings or {}
-        found = compare.new_findings(found, accepted)
+        found = list(compare.new_findings(found, accepted))
     from asyncguard.render import FindingsReport
 
     names = {rule.code: rule.name for rule in registry.rules()}

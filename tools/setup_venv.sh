@@ -22,5 +22,5 @@ echo "asyncguard: setting up $venv with $("$PYTHON" --version) (once; a few minu
     fail "pip could not be upgraded: check the network, and PIP_INDEX_URL if you use a mirror"
 # shellcheck disable=SC2086  # PIP_INSTALL_ARGS is a list of words
 "$venv/bin/python" -m pip install ${PIP_INSTALL_ARGS:-} "$@" &&
-    "$venv/bin/python" -m pip install --quiet ${PIP_INSTALL_ARGS:-} --editable . ||
+    "$venv/bin/python" -m pip install --quiet --quiet ${PIP_INSTALL_ARGS:-} --editable . ||
     fail "installing the packages failed, see above; run the same command again to go on where it stopped"

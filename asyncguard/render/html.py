@@ -16,7 +16,7 @@ from asyncguard.render.text import count, duration
 
 CONTEXT_LINES = 3
 TIMELINE_STEPS = 12  # the newest, so that single waits stay visible
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent
 
 
 @dataclass(frozen=True)
