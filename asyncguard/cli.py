@@ -251,11 +251,19 @@ def _run(arguments: argparse.Namespace) -> int:
     module = arguments.module
     if not module and not arguments.script:
         raise AsyncguardError("run: name a script, or a module with -m")
+    _check_writable(arguments.output)
     target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
     session = Session(command=target.command, timeline=timeline)
     after = None if arguments.quiet else _show_saved
     return launch.run(target, arguments.output, after, session)
+
+
+def _check_writable(path: Path) -> None:
+    """Fail before a long run rather than after it."""
+    folder = path.absolute().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
+        raise AsyncguardError(f"{path}: the trace cannot be written there; name another with -o")
 
 
 def _show_saved(path: Path) -> None:

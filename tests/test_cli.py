@@ -122,6 +122,7 @@ def test_a_written_baseline_silences_what_it_holds(hot: Path) -> None:
         (["explain", "ASG777"], "ASG777"),
         (["run"], "name a script"),
         (["run", "missing.py"], "missing.py"),
+        (["run", "-o", "none/t.json", "a.py"], "none/t.json: the trace cannot be written there"),
     ],
 )
 def test_a_wrong_call_exits_2_and_says_why_on_stderr(
