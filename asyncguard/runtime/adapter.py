@@ -10,10 +10,11 @@ table can express.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from asyncguard.catalogue import Framework
+from asyncguard.runtime.sites import Blocker
 
 STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
 
@@ -44,9 +45,32 @@ class Adapter:
         """
         raise NotImplementedError
 
-    def caller(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """What a hook calls for `original`; usually itself."""
-        return original
+    # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
+    # through `dispatch`.
+    overridden: Callable[[tuple[Any, ...]], bool] | None = None
+
+    def dispatch(
+        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call `original` as the framework calls what is overridden."""
+        return original(*args, **kwargs)
+
+    def quick_judge(
+        self, known: Mapping[str, Blocker], make: Callable[[str], Blocker]
+    ) -> Callable[[tuple[Any, ...], dict[str, Any]], Blocker | None]:
+        """What a read of its first argument waits for; `known` and `make` give that by device.
+
+        The commonest judgement: it runs for every read, in as few steps as can be.
+        """
+        device_of = self.device_of
+
+        def judge(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Blocker | None:
+            device = device_of(args[0]) if args else None
+            if device is None:
+                return None
+            return known.get(device) or make(device)
+
+        return judge
 
     def data_of(self, value: Any) -> int | None:
         """What tells the memory of `value` from that of others, where CPU values stand in."""

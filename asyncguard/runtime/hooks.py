@@ -37,15 +37,15 @@ class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
 
 def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe]) -> Function:
     """A replacement for `original` that reports its waits; `name` is for the log."""
-    call = adapter.caller(original)
     early = [probe.before for probe in probes if not probe.late]
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
-    hook = (
-        _late_hook(call, name, judge, late) if late else _hook(call, name, judge, adapter.data_of)
-    )
+    if late:
+        hook = _late_hook(_calls(original, adapter), name, judge, late)
+    else:
+        hook = _hook(original, name, judge, adapter)
     if name.endswith(".__getitem__"):
-        hook = _subscript_hook(call, hook)
+        hook = _subscript_hook(_calls(original, adapter), hook)
     return disguise(hook, original)
 
 
@@ -60,10 +60,23 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _hook(
-    original: Function, name: str, judge: Judge, data_of: Callable[[Any], int | None]
-) -> Function:
+def _calls(original: Function, adapter: Adapter) -> Function:
+    """The original, called as the framework's own dispatch would have it."""
+    overridden, dispatch = adapter.overridden, adapter.dispatch
+    if overridden is None:
+        return original
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if overridden(args):
+            return dispatch(original, args, kwargs)
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Function:
     """The hot path: what the call waits for is known before it starts."""
+    overridden, dispatch, data_of = adapter.overridden, adapter.dispatch, adapter.data_of
     broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
@@ -71,42 +84,43 @@ def _hook(
         inside = False
         site = None
         doing = state.doing
+        generation = hub.generation
         try:
-            if doing.waiting or not hub.active or broken_in == hub.generation:
-                return original(*args, **kwargs)
-            try:
-                blocker = judge(args, kwargs)
-                if doing.fetched is not None and blocker is not None:
-                    here = _getframe().f_back
-                    fetched, doing.fetched = doing.fetched, None
-                    if blocker.stand_in and fetched == _fetched(here, data_of(args[0])):
-                        blocker = None
-                if blocker is not None:
-                    frame = _getframe().f_back
-                    try:
-                        site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
-                    except (KeyError, AttributeError):
-                        site = blocker.site(frame)
-                    if site is not None:
-                        if hub.scope is not None:
-                            site = hub.scope(site)
-                        sink = hub.sink
-                        inside = True
-                        doing.waiting = True
-                        began = sink.begin()
-            except SyncLimitExceeded:
-                raise
-            except Exception as error:  # noqa: BLE001  the user's call must go on
-                broken_in, site = hub.generation, None
-                hub.fail(name, error)
-            result = original(*args, **kwargs)
+            if generation and not doing.waiting and generation != broken_in:
+                try:
+                    blocker = judge(args, kwargs)
+                    if blocker is not None:
+                        frame = _getframe().f_back
+                        if doing.fetched is not None:
+                            fetched, doing.fetched = doing.fetched, None
+                            if blocker.stand_in and fetched == _fetched(frame, data_of(args[0])):
+                                return original(*args, **kwargs)
+                        try:
+                            site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
+                        except (KeyError, AttributeError):
+                            site = blocker.site(frame)
+                        if site is not None:
+                            if hub.scope is not None:
+                                site = hub.scope(site)
+                            sink = hub.sink
+                            doing.waiting = inside = True
+                            began = sink.begin()
+                except SyncLimitExceeded:
+                    raise
+                except Exception as error:  # noqa: BLE001  the user's call must go on
+                    broken_in, site = generation, None
+                    hub.fail(name, error)
+            if overridden is not None and overridden(args):
+                result = dispatch(original, args, kwargs)
+            else:
+                result = original(*args, **kwargs)
             if site is not None:
                 try:
                     sink.end(site, began)
                     if args and result is args[0] and site.blocker.stand_in:
                         doing.fetched = _fetched(frame, data_of(result))
                 except Exception as error:  # noqa: BLE001
-                    broken_in = hub.generation
+                    broken_in = generation
                     hub.fail(name, error)
             if inside:
                 doing.waiting = False
@@ -139,8 +153,9 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
         inside = False
         blocker = None
         doing = state.doing
+        generation = hub.generation
         try:
-            if doing.waiting or not hub.active or broken_in == hub.generation:
+            if not generation or doing.waiting or generation == broken_in:
                 return original(*args, **kwargs)
             try:
                 candidates = [probe for probe in late if probe.applies(args, kwargs)]
@@ -151,10 +166,10 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     doing.waiting = True
                     began = sink.begin()
             except Exception as error:  # noqa: BLE001
-                broken_in = hub.generation
+                broken_in = generation
                 hub.fail(name, error)
             result = original(*args, **kwargs)
-            if inside and broken_in != hub.generation:
+            if inside and broken_in != generation:
                 try:
                     for probe in candidates:
                         if blocker is None:
@@ -167,7 +182,7 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                 except SyncLimitExceeded:
                     raise
                 except Exception as error:  # noqa: BLE001
-                    broken_in = hub.generation
+                    broken_in = generation
                     hub.fail(name, error)
             if inside:
                 doing.waiting = False

@@ -6,6 +6,7 @@ one that somebody kept a reference to finds `sink` and `scope` empty and calls s
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import threading
@@ -92,12 +93,12 @@ class Hub:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.active = False
-        self.generation = 1  # grows when somebody listens after nobody did
+        self.generation = 0  # 0 while nobody listens, another number each time that somebody does
+        self._generations = itertools.count(1)
         self.sink: Sink = _Several(())
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
-        self._marked: tuple[Marked, ...] = ()
+        self.marked: tuple[Marked, ...] = ()
         self._failed: set[str] = set()
 
     def add(self, sink: Sink) -> None:
@@ -119,16 +120,16 @@ class Hub:
     def add_marked(self, listener: Marked) -> None:
         """Tell `listener` where steps end."""
         with self.lock:
-            self._marked = (*self._marked, listener)
+            self.marked = (*self.marked, listener)
 
     def remove_marked(self, listener: Marked) -> None:
         """Stop telling `listener` where steps end."""
         with self.lock:
-            self._marked = tuple(other for other in self._marked if other is not listener)
+            self.marked = tuple(other for other in self.marked if other is not listener)
 
     def mark(self, source: object | None) -> None:
         """A step ended."""
-        for listener in self._marked:
+        for listener in self.marked:
             listener.mark(source)
 
     def fail(self, what: str, error: Exception) -> None:
@@ -143,15 +144,16 @@ class Hub:
         self._set_active()
 
     def _set_active(self) -> None:
-        active = bool(self._sinks or self.scope)
-        self.generation += active and not self.active
-        self.active = active
+        if not (self._sinks or self.scope):
+            self.generation = 0
+        elif not self.generation:
+            self.generation = next(self._generations)
 
     def _forked(self) -> None:
         """In a forked child nothing is recorded, and no lock that the parent held is waited for."""
         self.lock = threading.RLock()
         self.scope = None
-        self._marked = ()
+        self.marked = ()
         self._set_sinks(())
 
 

@@ -43,7 +43,7 @@ class Probe:
         self._indexes = "index-upload" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
         quick = method and runtime.value == "self" and not self._parts
-        self.before = self._quick() if quick else self._judge
+        self.before = adapter.quick_judge(self._blockers, self._blocker) if quick else self._judge
 
     def applies(self, args: Args, kwargs: Kwargs) -> bool:
         """Whether the arguments meet the entry's conditions."""
@@ -73,18 +73,6 @@ class Probe:
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
-
-    def _quick(self) -> Callable[[Args, Kwargs], Blocker | None]:
-        """The commonest judgement, with as few steps as can be: it runs for every read."""
-        device_of, known, make = self._adapter.device_of, self._blockers, self._blocker
-
-        def judge(args: Args, kwargs: Kwargs) -> Blocker | None:
-            device = device_of(args[0]) if args else None
-            if device is None:
-                return None
-            return known.get(device) or make(device)
-
-        return judge
 
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""

@@ -181,12 +181,14 @@ class Recorder:
         self._stopped = self._clock()
         self._running = False
 
-    def end(self, site: Site, began: int) -> None:
-        """A wait that began at `began` is over."""
-        self.waited(site, began, self._clock())
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A wait lasted from `begin` to `end`."""
+        self.end(site, begin, end)
 
-    def waited(self, site: Site, began: int, now: int) -> None:
-        """A wait lasted from `began` to `now`."""
+    def end(self, site: Site, began: int, now: int | None = None) -> None:
+        """A wait that began at `began` is over (at `now`; else just now)."""
+        if now is None:
+            now = self._clock()
         stall = now - began
         table = self._local.table or self._new_table()
         cell = table.cells.get(site)
@@ -220,14 +222,25 @@ class Recorder:
             self._spans.append(Span(kind, None, name, thread, begin, end))
 
     def mark(self, source: object | None) -> None:
-        """A step ended, if `source` is who sets the pace."""
+        """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""
         with self._lock:
-            explicit = self._pace.explicit
-            if not self._pace.ends_step(source):
+            pace = self._pace
+            explicit = pace.explicit
+            if not pace.ends_step(source):
                 return
-            if self._pace.explicit and not explicit and self._step:
+            if pace.explicit is not explicit and self._step:
                 self._start_over()
-            self._boundary()
+            self._last = now = self._clock()
+            self._step += 1
+            if self._step == self._warmup:
+                self._warm = now
+            count = 0
+            for table in self._tables:
+                count += table.count
+            self._step_counts.append(count - self._counted)
+            self._counted = count
+            if self._spans is not None:
+                self._boundaries.append(now)
 
     def read(self) -> Reading:
         """Add up what all threads have appended; safe while they go on."""
@@ -260,20 +273,6 @@ class Recorder:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
                 yield site, table.name, cell.settled(self._step, self._warmup)
-
-    def _boundary(self) -> None:
-        now = self._clock()
-        self._step += 1
-        self._last = now
-        self._boundaries.append(now)
-        if self._step == self._warmup:
-            self._warm = now
-        count = self._count()
-        self._step_counts.append(count - self._counted)
-        self._counted = count
-
-    def _count(self) -> int:
-        return sum(table.count for table in self._tables)
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""
@@ -310,7 +309,7 @@ class Recorder:
             for site in [site for site in table.cells if site.blocker.stand_in]:
                 table.count -= table.cells.pop(site).count
         self._step_counts.clear()
-        self._counted = self._count()
+        self._counted = sum(table.count for table in self._tables)
 
     def _new_table(self) -> Table:
         thread = threading.current_thread()

@@ -27,6 +27,10 @@ class Pace:
             return True
         if self.explicit:
             return False
+        if self._leader is not None and self._leader() is source:
+            if self._others:
+                self._others.clear()
+            return True
         reference = _reference(source)
         leader = self._leader and self._leader()
         if leader is reference() or leader is None or self._has_stepped(reference):

@@ -193,9 +193,12 @@ def test_processes_of_the_script_write_no_trace(script: Any, run: Any) -> None:
     assert ran.total() == 1
 
 
-def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(script: Any, run: Any) -> None:
-    script("raise SystemExit(5)")
-    command = [*ASYNCGUARD[:-1], "no/such/directory/trace.json"]
+def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(
+    script: Any, run: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    script("import os; os.rmdir('out'); raise SystemExit(5)")
+    command = [*ASYNCGUARD[:-1], "out/trace.json"]
     ran = run(command, "script.py")
     assert ran.status == 5
     assert "cannot write the trace" in ran.err

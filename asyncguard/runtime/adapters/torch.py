@@ -6,7 +6,7 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -19,8 +19,10 @@ from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hub import hub
+from asyncguard.runtime.sites import Blocker
 
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
+_TENSOR = torch.Tensor
 _MASKS = (torch.bool, torch.uint8)
 
 
@@ -60,18 +62,31 @@ class Adapter(Base):
             label = self._labels[device] = str(device)
         return label
 
-    def caller(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    overridden = staticmethod(has_torch_function)
+
+    def dispatch(
+        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Tell tensor subclasses and function modes the name that they know, not that of the hook.
 
         torch looks the function to report up by its name, and would find ours.
         """
+        return handle_torch_function(original, args, *args, **kwargs)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if has_torch_function(args):
-                return handle_torch_function(original, args, *args, **kwargs)
-            return original(*args, **kwargs)
+    def quick_judge(
+        self, known: Mapping[str, Blocker], make: Callable[[str], Blocker]
+    ) -> Callable[[tuple[Any, ...], dict[str, Any]], Blocker | None]:
+        """As the general one, without a call for plain tensors on the CPU."""
+        device_of = self.device_of
 
-        return call
+        def judge(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Blocker | None:
+            value: Any = args[0] if args else None
+            if type(value) is _TENSOR and value.is_cpu:
+                return known.get(STAND_IN) or make(STAND_IN)
+            device = device_of(value)
+            return None if device is None else known.get(device) or make(device)
+
+        return judge
 
     def data_of(self, value: Any) -> int | None:
         """The address of a tensor's first element: the same in a view of it."""
@@ -116,4 +131,5 @@ def _has_no_data(value: torch.Tensor) -> bool:
 
 
 def _stepped(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-    hub.mark(optimizer)
+    for listener in hub.marked:
+        listener.mark(optimizer)

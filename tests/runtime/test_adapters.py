@@ -1,0 +1,88 @@
+"""Finding adapters: ours by walking, others' by entry point; early, late and never."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncguard import catalogue
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime import adapters
+from asyncguard.runtime.registry import homes
+from asyncguard.runtime.session import Session
+
+PLUGIN = Path(__file__).parent / "plugin"
+
+
+def run_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{PLUGIN}:{Path(__file__).parents[2]}", "PATH": ""},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_each_framework_with_hooks_has_an_adapter_and_the_other_way_round() -> None:
+    files = {path.stem for path in Path(adapters.__path__[0]).glob("[!_]*.py")}
+    described = {point.framework for point in catalogue.load() if point.runtime}
+    assert files == described
+    assert files <= set(homes())
+
+
+def test_another_package_brings_an_adapter_with_its_own_rules() -> None:
+    code = """
+from asyncguard.runtime.session import Session
+with Session() as session:
+    import acme_tensors          # imported later, hooked all the same
+    trainer = acme_tensors.Trainer()
+    for _ in range(3):
+        float(acme_tensors.Array())
+        trainer.update()
+record = session.record()
+print([(s.api, s.count, s.device) for s in record.sites], record.step_count, record.frameworks)
+print("fetch" in vars(acme_tensors.Array)["fetch"].__qualname__, acme_tensors.__spec__.loader)
+"""
+    first, second = run_python(code).splitlines()
+    assert first == "[('acme.Array.fetch', 3, 'acme:0')] 3 {'acme_tensors': '3.1'}"
+    assert "SourceFileLoader" in second
+
+
+def test_a_session_imports_no_framework_and_leaves_no_import_hook() -> None:
+    code = """
+import sys
+before = list(sys.meta_path)
+from asyncguard.runtime.session import Session
+with Session():
+    assert sys.meta_path != before
+assert sys.meta_path == before, sys.meta_path
+print({"torch", "mxnet", "jax", "tensorflow", "cupy", "numpy"} & set(sys.modules))
+"""
+    assert run_python(code).strip() == "set()"
+
+
+def test_an_adapter_that_fails_costs_its_framework_and_nothing_else() -> None:
+    code = """
+import acme_asyncguard
+acme_asyncguard.Adapter.install = lambda self, clock: 1 / 0
+import acme_tensors
+from asyncguard.runtime.session import Session
+from asyncguard.engine import np
+with Session() as session:
+    float(acme_tensors.Array())
+    np.ones(1).wait_to_read()
+print(session.record().total_syncs)
+"""
+    assert run_python(code).strip() == "1"
+
+
+def test_an_unknown_framework_is_a_wrong_call() -> None:
+    with pytest.raises(AsyncguardError, match="unknown framework 'pytorch'; one of cupy"):
+        Session(frameworks=["pytorch"])
+    with pytest.raises(AsyncguardError, match="unknown depth"):
+        Session(depth="abyssal")
