@@ -145,7 +145,7 @@ def parallel() -> bool:
 
 
 def million() -> bool:
-    """1,000,000 operations, all pending at once, then drained: what stays in memory, and threads."""
+    """1,000,000 operations, pending all at once, then drained: what stays behind."""
 
     def push(count: int) -> None:
         gate, started = threading.Event(), threading.Event()

@@ -280,9 +280,20 @@ class ThreadedEngine(Engine):
 
     def _balance(self) -> None:
         """Correct the counts that an interrupt may have torn, if nothing is pending."""
-        with self._schedule_lock, self._gate:
-            if self._is_over(None):
-                self._done, self._bytes_out = self._pushed, self._bytes_in
+        if self._pushed == self._done:
+            return
+        try:
+            with self._schedule_lock, self._gate:
+                if self._is_over(None):
+                    self._done, self._bytes_out = self._pushed, self._bytes_in
+        finally:
+            self._wake_for_mail()
+
+    def _wake_for_mail(self) -> None:
+        """Make good that a worker may have gone to sleep because this thread held the lock."""
+        if self._inbox or self._finished:
+            with self._gate:
+                self._wake_someone()
 
     def _sleep_until(self, operation: Operation | None) -> None:
         """Block until `operation` is done; None: until nothing is pending, or nearly so."""
@@ -330,9 +341,7 @@ class ThreadedEngine(Engine):
         except Exception as error:  # noqa: BLE001 - judged, then raised
             self._judge(at[-1] if at else None, error)
         finally:
-            if self._inbox or self._finished:
-                with self._gate:
-                    self._wake_someone()
+            self._wake_for_mail()
 
     def _run_inbox(self, goal: Operation | None, at: list[Operation]) -> None:
         while self._inbox and (goal is None or not goal.done):
