@@ -12,7 +12,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from asyncguard.model import Finding
+from asyncguard.model import Edit, Finding
 
 _IGNORE = re.compile(
     r"#\s*asyncguard:\s*ignore(?P<file>-file)?(?:\[(?P<codes>[^\]]*)\])?(?![\w-])", re.IGNORECASE
@@ -28,7 +28,8 @@ _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 class Suppression:
     """One comment: what it silences (None: every rule) and on which lines.
 
-    `line`, `column` and `end_column` say where the comment stands, counted from 1.
+    `line`, `column` and `end_column` say where the comment stands, counted from 1; `removal` takes
+    it away, with its reason and the space before it.
     """
 
     line: int
@@ -39,6 +40,7 @@ class Suppression:
     codes: frozenset[str] | None
     whole_file: bool = False
     foreign: bool = False  # a noqa without our codes: it may serve another linter
+    removal: Edit | None = None
 
     def covers(self, finding: Finding) -> bool:
         """Whether the comment silences this finding."""
@@ -92,12 +94,38 @@ def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppr
     for match in _IGNORE.finditer(comment.string):
         start, end = column + match.start() + 1, column + match.end() + 1
         codes = _codes(match["codes"])
-        yield Suppression(line, start, end, first, last, codes, whole_file=bool(match["file"]))
+        removal = _removal(comment, match.start())
+        yield Suppression(
+            line, start, end, first, last, codes, whole_file=bool(match["file"]), removal=removal
+        )
     for match in _NOQA.finditer(comment.string):
         start, end = column + match.start() + 1, column + match.end() + 1
         codes = _codes(match["codes"])
         foreign = codes is None or not any(code.startswith("ASG") for code in codes)
-        yield Suppression(line, start, end, first, last, codes, foreign=foreign)
+        edit = None if foreign else _noqa_removal(comment, match)
+        yield Suppression(line, start, end, first, last, codes, foreign=foreign, removal=edit)
+
+
+def _removal(comment: tokenize.TokenInfo, start: int) -> Edit:
+    """Delete the comment from `start` up to the next `#`, or the whole line if that is all."""
+    line, column = comment.start
+    following = comment.string.find("#", start + 1)
+    if following >= 0:
+        return Edit(line, column + start, line, column + following, "")
+    before = comment.line[: column + start]
+    if not before.strip() and comment.line.endswith("\n"):
+        return Edit(line, 0, line + 1, 0, "")
+    return Edit(line, len(before.rstrip()), line, comment.end[1], "")
+
+
+def _noqa_removal(comment: tokenize.TokenInfo, match: re.Match[str]) -> Edit:
+    """Delete our codes and leave those of other linters."""
+    others = [c for c in _CODE.findall(match["codes"]) if not c.upper().startswith("ASG")]
+    if not others:
+        return _removal(comment, match.start())
+    line, column = comment.start
+    start, end = match.span("codes")
+    return Edit(line, column + start, line, column + end, ", ".join(others))
 
 
 def _codes(text: str | None) -> frozenset[str] | None:

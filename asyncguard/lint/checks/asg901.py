@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from asyncguard.lint.registry import Example
 from asyncguard.lint.suppress import Suppression
-from asyncguard.model import Edit, Finding, Fix
+from asyncguard.model import Finding, Fix
 
 CODE = "ASG901"
 NAME = "unused-suppression"
@@ -21,15 +21,26 @@ MESSAGE = "this comment suppresses nothing: delete it"
 VALID = ["import torch\nx = 1  # noqa: E501\n"]
 INVALID = [
     Example(
+        "import torch\nx = 1  # noqa: E501, ASG102  # type: ignore\n",
+        fixed="import torch\nx = 1  # noqa: E501  # type: ignore\n",
+    ),
+    Example(
+        "import torch\ndef f(x):\n    # asyncguard: ignore[ASG102]\n    return x\n",
+        fixed="import torch\ndef f(x):\n    return x\n",
+    ),
+    Example(
+        "import torch\nx = 1  # asyncguard: ignore[ASG102] old # type: ignore\n",
+        fixed="import torch\nx = 1  # type: ignore\n",
+    ),
+    Example(
         "import torch\nx = 1  # asyncguard: ignore[ASG102] logged below\n",
         fixed="import torch\nx = 1\n",
-    )
+    ),
 ]
 
 
 def finding(comment: Suppression, path: str) -> Finding:
     """Report a comment, with the edit that deletes it."""
-    edit = Edit(comment.line, comment.column - 1, comment.line, comment.end_column - 1, "")
-    fix = Fix("delete the comment", (edit,), safe=True)
+    fix = Fix("delete the comment", (comment.removal,), safe=True) if comment.removal else None
     line, start, end = comment.line, comment.column, comment.end_column
     return Finding(CODE, MESSAGE, path, line, start, line, end, fix=fix)
