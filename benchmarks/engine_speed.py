@@ -207,6 +207,7 @@ def main(names: list[str]) -> int:
     held = [PARTS[name]() for name in names or PARTS]
     if not names:
         target = Path(__file__).parent / "results" / "engine_speed.json"
+        target.parent.mkdir(exist_ok=True)
         target.write_text(json.dumps(RESULTS, indent=2) + "\n")
     return 0 if all(held) else 1
 
