@@ -94,7 +94,8 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
     parts = _LINE_END.split(source)  # texts of lines, and between them their ends
     newline = parts[1] if len(parts) > 1 else "\n"
     # From the end, so that earlier places stay valid; what is inserted at one place stays in order.
-    for edit in reversed(sorted(edits, key=lambda e: (_start(e), _end(e)))):
+    edits.sort(key=lambda edit: (_start(edit), _end(edit)))
+    for edit in reversed(edits):
         first, last = 2 * (edit.line - 1), 2 * (edit.end_line - 1)
         before, after = parts[first][: edit.column], parts[last][edit.end_column :]
         text = _LINE_END.sub(newline, edit.text)
