@@ -13,10 +13,12 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from asyncguard.catalogue import Framework
+from asyncguard.catalogue import Framework, SyncPoint
 from asyncguard.runtime.sites import Blocker
 
 STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
+
+HOST = "cpu"  # itself, not in a device's stead
 
 Clock = Callable[[], int]
 Undo = Callable[[], None]
@@ -54,6 +56,22 @@ class Adapter:
     ) -> Any:
         """Call `original` as the framework calls what is overridden."""
         return original(*args, **kwargs)
+
+    def blocker(self, point: SyncPoint, device: str, users_only: bool = False) -> Blocker:
+        """One API of this framework on one device; `users_only`: its own calls never count."""
+        internals = self.framework.blocking_internals
+        stand_in = device == STAND_IN
+        synchronous_cpu = not self.framework.asynchronous_cpu
+        # Reads that the framework makes itself wait wherever an accelerator has to be waited for.
+        inside_counts = internals is None or (synchronous_cpu and not stand_in)
+        return Blocker(
+            point,
+            device,
+            stand_in=stand_in,
+            users_only=users_only or not inside_counts,
+            on_accelerator=synchronous_cpu and not stand_in and device != HOST,
+            internals=internals or (),
+        )
 
     def quick_judge(
         self, known: Mapping[str, Blocker], make: Callable[[str], Blocker]
@@ -95,6 +113,13 @@ class Adapter:
         """Hook what is no attribute (callbacks); return what takes it away again.
 
         `clock` is the clock, in ns, of the session or limit that came first.
+        """
+        return None
+
+    def deepen(self) -> Undo | None:
+        """See also what happens below Python, in the calling thread, until undone there.
+
+        None where the framework has no such means.
         """
         return None
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from asyncguard.catalogue import Condition, SyncPoint
-from asyncguard.runtime.adapter import STAND_IN, Adapter
+from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter
 from asyncguard.runtime.sites import Blocker
 
 Args = tuple[Any, ...]
@@ -20,7 +20,6 @@ Kwargs = dict[str, Any]
 Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
-HOST = "cpu"  # itself, not in a device's stead
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
 
 
@@ -86,18 +85,7 @@ class Probe:
     def _blocker(self, device: str) -> Blocker:
         blocker = self._blockers.get(device)
         if blocker is None:
-            framework = self._adapter.framework
-            internals = framework.blocking_internals
-            stand_in = device == STAND_IN
-            inside_counts = internals is None or not (stand_in or framework.asynchronous_cpu)
-            made = Blocker(
-                self._point,
-                device,
-                stand_in=stand_in,
-                users_only=self._writes_from_host or not inside_counts,
-                on_accelerator=not stand_in and device != HOST and not framework.asynchronous_cpu,
-                internals=internals or (),
-            )
+            made = self._adapter.blocker(self._point, device, users_only=self._writes_from_host)
             blocker = self._blockers.setdefault(device, made)
         return blocker
 

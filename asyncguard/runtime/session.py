@@ -13,11 +13,12 @@ from types import TracebackType
 
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import ranks, reading
+from asyncguard.runtime.adapter import Undo
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 
-DEPTHS = ("light",)
+DEPTHS = ("light", "full")
 
 
 class Session:
@@ -29,7 +30,8 @@ class Session:
     warmup:     how many steps are kept apart from the per-step figures.
     clock:      returns nanoseconds.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
-    depth:      "light": the entry points that Python can call.
+    depth:      "light": the entry points that Python can call; "full": also the operators that the
+                frameworks imported by then run below Python (torch), in the thread that starts it.
     command:    what is being run, for the record.
     """
 
@@ -58,6 +60,8 @@ class Session:
         self._command = command
         self._root = os.getcwd()
         self._versions: dict[str, str] = {}
+        self._depth = depth
+        self._surface: list[Undo] = []
         self._state = "new"
 
     def start(self) -> Session:
@@ -69,6 +73,9 @@ class Session:
         hub.add_marked(self._recorder)
         self._recorder.start()
         hub.add(self._recorder)
+        if self._depth == "full":
+            deep = [adapter.deepen() for adapter in registry.adapters()]
+            self._surface = [undo for undo in deep if undo is not None]
         return self
 
     def stop(self) -> None:
@@ -76,6 +83,8 @@ class Session:
         if self._state != "running":
             return
         self._state = "stopped"
+        while self._surface:
+            self._surface.pop()()
         self._recorder.stop()
         self._note_versions()
         registry.release(self._frameworks, self._clock)  # may settle what the last wait cost

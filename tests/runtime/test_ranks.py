@@ -168,7 +168,8 @@ def test_a_collective_of_cpu_tensors_waits_also_where_reads_of_them_do_not_count
 def test_a_collective_of_cuda_tensors_holds_the_stream_and_not_the_host() -> None:
     torch = require("torch")
     catalogued = catalogue.load()
-    adapter = Mock(spec=Adapter, framework=catalogued.frameworks["torch"])
+    adapter = Adapter(catalogued.frameworks["torch"])
+    adapter.device_of = Mock()  # type: ignore[method-assign]
     probe = Probe(catalogued["torch.distributed.all_reduce"], adapter, method=False)
     adapter.device_of.return_value = "cuda:0"
     assert probe.before((torch.ones(1),), {}) is None

@@ -428,3 +428,35 @@ def test_compiled_code_has_the_same_graphs_as_without_a_trace(read: bool) -> Non
     with Session():
         assert graphs() == bare
     assert graphs() == bare
+
+
+def below_python() -> None:
+    values = tensor(0, 1, 2)
+    torch.ops.aten.nonzero(values)
+    torch.combinations(values)
+    values[values > 0]
+    values[torch.tensor([1])]
+    values.sum().item()
+    print(values, file=sys.stderr)
+
+
+def test_full_depth_sees_what_runs_below_python_and_counts_nothing_twice() -> None:
+    light, full = counts(trace(below_python)), counts(trace(below_python, depth="full"))
+    assert light == {
+        "torch.combinations": 1,
+        "torch.Tensor.__getitem__.mask": 1,
+        "torch.Tensor.item": 1,
+        "torch.Tensor.__repr__": 1,
+    }
+    assert full == {**light, "torch.nonzero": 1}
+
+
+def test_full_depth_leaves_an_optimizers_counters_out() -> None:
+    def train() -> None:
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.Adam(model.parameters())
+        for _ in range(3):
+            model(torch.ones(2, 4)).sum().backward()
+            optimizer.step()
+
+    assert trace(train, depth="full").total_syncs == 0

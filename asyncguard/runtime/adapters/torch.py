@@ -6,22 +6,26 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import handle_torch_function, has_torch_function
 from torch.utils._device import _device_constructors as device_constructors
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import asyncguard.runtime
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.hub import hub
-from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.sites import Blocker, Site
 
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
+_AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR = torch.Tensor
 _MASKS = (torch.bool, torch.uint8)
 
@@ -106,6 +110,12 @@ class Adapter(Base):
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         return indexing.operators(args, torch.is_tensor, _is_mask)
 
+    def deepen(self) -> Undo:
+        """Enter a dispatch mode, which sees every operator that runs in this thread."""
+        mode = _Operators(self)
+        mode.__enter__()
+        return lambda: mode.__exit__(None, None, None)
+
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
         from torch._dynamo import trace_rules
@@ -119,6 +129,73 @@ class Adapter(Base):
         device_constructors()
         handle = register_optimizer_step_post_hook(_stepped)
         return handle.remove  # type: ignore[no-any-return]
+
+
+class _Operators(TorchDispatchMode):  # type: ignore[misc]
+    """Counts the operators that the catalogue says wait, unless a hook above counts already."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        super().__init__()
+        self._adapter = adapter
+        self._points = {
+            name: point
+            for point in adapter.framework.sync
+            if point.runtime is not None
+            for name in point.runtime.dispatch
+        }
+        self._blockers: dict[tuple[Any, str], Blocker | None] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        doing = state.doing
+        site = None if doing.waiting else self._site(func, args)
+        if site is None:
+            return func(*args, **kwargs)
+        if hub.scope is not None:
+            site = hub.scope(site)
+        sink = hub.sink
+        doing.waiting = True
+        try:
+            began = sink.begin()
+            result = func(*args, **kwargs)
+            sink.end(site, began)
+        finally:
+            doing.waiting = False
+        return result
+
+    def _site(self, func: Any, args: tuple[Any, ...]) -> Site | None:
+        tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
+        device = self._adapter.device_of(tensor)
+        if device is None or not _waits(args):
+            return None
+        blocker = self._blocker(func, device)
+        return blocker.site_of_caller(_caller(sys._getframe(2))) if blocker is not None else None
+
+    def _blocker(self, func: Any, device: str) -> Blocker | None:
+        key = func, device
+        if key not in self._blockers:
+            name = func._schema.name
+            point = self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
+            made = self._adapter.blocker(point, device) if point is not None else None
+            self._blockers[key] = made
+        return self._blockers[key]
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """Who ran the operator, below the frames that torch puts around dispatch modes."""
+    while frame is not None and frame.f_globals.get("__name__") in _AROUND_MODES:
+        frame = frame.f_back
+    return frame
+
+
+def _waits(args: tuple[Any, ...]) -> bool:
+    """Whether an operator that takes indices has a mask among them; others always may wait."""
+    indices = args[1] if len(args) > 1 else None
+    if not isinstance(indices, list | tuple):
+        return True
+    return any(isinstance(index, torch.Tensor) and _is_mask(index) for index in indices)
 
 
 def _is_mask(value: torch.Tensor) -> bool:
