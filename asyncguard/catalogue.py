@@ -145,6 +145,10 @@ class Framework:
     steps: Steps
     sync: tuple[SyncPoint, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
+    unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
+    # Methods whose result, like that of arithmetic, hangs on the graph that the value was computed
+    # by; None: values of this framework keep no graph.
+    keeps_graph: tuple[str, ...] | None = None
     # Modules of the framework whose own reads are the user's waits, where those of others are not:
     # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
@@ -168,6 +172,7 @@ class Catalogue:
 
     frameworks: Mapping[str, Framework]
     triggers: tuple[Trigger, ...]
+    clocks: tuple[str, ...] = ()  # functions that read a clock: "time.perf_counter"
 
     def __iter__(self) -> Iterator[SyncPoint]:
         for framework in self.frameworks.values():
@@ -198,16 +203,18 @@ def load_directory(directory: Path) -> Catalogue:
     """Load every `*.toml` of `directory`; raises CatalogueError."""
     frameworks: dict[str, Framework] = {}
     triggers: tuple[Trigger, ...] = ()
+    clocks: tuple[str, ...] = ()
     for path in sorted(directory.glob("*.toml")):
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)
+        clocks += tuple(data.get("clocks", ()))
         if "framework" in data:
             framework = _framework(path, data)
             frameworks[framework.name] = framework
     if not frameworks:
         raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
-    catalogue = Catalogue(frameworks, triggers)
+    catalogue = Catalogue(frameworks, triggers, clocks)
     _unique_ids(catalogue)
     return catalogue
 
@@ -225,7 +232,7 @@ def _read(path: Path) -> dict[str, Any]:
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "names", "model_methods", "steps", "sync",
-    "trigger", "blocking_internals",
+    "trigger", "blocking_internals", "unbounded_queue", "keeps_graph",
 }  # fmt: skip
 
 
@@ -252,6 +259,8 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
         aliases=data.get("aliases", {}),
+        unbounded_queue=data.get("unbounded_queue", False),
+        keeps_graph=_names(data.get("keeps_graph")),
         blocking_internals=_names(data.get("blocking_internals")),
     )
 

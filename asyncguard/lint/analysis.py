@@ -16,7 +16,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
-from asyncguard.lint.frames import Edge, Frame, Site, evaluate
+from asyncguard.lint.frames import Edge, Event, Frame, Site, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
 from asyncguard.lint.screen import Outline, Outlined
@@ -53,6 +53,7 @@ class Summary:
     reads: tuple[Site, ...] = ()
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
+    events: tuple[Event, ...] = ()
     works: bool = False
     trained: bool = False
     step_loops: bool = False
@@ -483,6 +484,7 @@ def _summary_of(frame: Frame) -> Summary:
         _once(frame.reads),
         _once(frame.sites),
         tuple(frame.edges),
+        tuple(frame.events),
         frame.works,
         frame.trained,
         frame.step_loops,

@@ -7,6 +7,7 @@ path first notes the sites of the call, then says what it returns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -24,6 +25,7 @@ from asyncguard.lint.expressions import (
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Site, evaluate, handles
 from asyncguard.lint.program import ClassInfo, FunctionInfo
+from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
     CLASS,
@@ -106,12 +108,18 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_model(frame, node, callee, arguments)
     if callee.kind == INSTANCE and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
-    return unknown_result(frame, arguments)
-
-
-def unknown_result(frame: Frame, arguments: Arguments) -> Value:
-    """An unknown function of a device value may return one, or not."""
+    opaque(frame, node, arguments)
     return UNKNOWN_VALUE
+
+
+_WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
+
+
+def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    """Note a call out of sight if it may wait: it is handed a device value, or is named so."""
+    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
+    if any(first_device(a.value).kind == DEVICE for a in arguments) or _WAITS.search(name):
+        frame.event("opaque", node)
 
 
 # ---- models and optimizers
@@ -120,6 +128,8 @@ def unknown_result(frame: Frame, arguments: Arguments) -> Value:
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """A model's or criterion's output is a device value; calling one is device work."""
     frame.evidence()
+    if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
+        frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
         for name in ("forward", "__call__", "hybrid_forward"):
             method = callee.ref.lookup(name)
@@ -141,6 +151,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if isinstance(info.node, cst.Lambda):
         return inline(frame, node, info, arguments)
     frame.call(info)
+    frame.event("call", node, callee=info)
     summary = info.module.summary(info)
     if summary.trained:
         frame.evidence(strong=True)
@@ -276,13 +287,20 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             break
     if knowledge.step_functions.find(name):
         frame.evidence(strong=True)
+    if name in knowledge.clocks:
+        frame.event("clock", node)
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, arguments)
     if special := builtin_calls.result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
         mark_compiled(arguments)
-    return symbol_result(frame, name, arguments)
+    result = symbol_result(frame, name, arguments)
+    if result.kind == DEVICE:
+        frame.event("work", node, result.framework)
+    elif result.kind == UNKNOWN and name not in HARMLESS:
+        opaque(frame, node, arguments)
+    return result
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -496,7 +514,7 @@ def call_method(
         if resolved.kind != SYMBOL:
             return call_value(frame, node, resolved, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
-    note_step(frame, owner, method)
+    note_step(frame, node, owner, method)
     if owner.kind == DEVICE or (owner.kind == UNKNOWN and owner.params):
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -516,15 +534,17 @@ def call_method(
     return unknown_method(frame, node, func, owner, method, arguments)
 
 
-def note_step(frame: Frame, owner: Value, method: str) -> None:
+def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     """A backward pass or an optimizer's step makes the loop a training loop."""
     knowledge = frame.analysis.knowledge
     active = frame.analysis.frameworks
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
             frame.evidence(strong=True)
+            frame.event("work", node, owner.framework or active[0])
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
+        frame.event("work", node, owner.framework or active[0])
 
 
 def method_sites(
@@ -771,6 +791,7 @@ def unknown_method(
     arguments: Arguments,
 ) -> Value:
     """Call a method of something unknown: usage may still tell what it is or returns."""
+    opaque(frame, node, arguments)
     path = dotted(func)
     if path:
         hinted = frame.hint(path)

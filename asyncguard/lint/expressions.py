@@ -529,6 +529,7 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     result = combine(left, right, mask=bits and "bool" in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
+        frame.event("work", node, result.framework)
     return result
 
 

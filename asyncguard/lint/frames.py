@@ -92,6 +92,21 @@ class Site:
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
 
 
+class Event(NamedTuple):
+    """What the rules about sequences of statements must know of, beside the sites.
+
+    `what` is "work" (device work is enqueued), "call" (of the checked function `callee`), "opaque"
+    (a call out of sight that may wait) or "clock" (a clock is read).
+    """
+
+    what: str
+    node: cst.CSTNode
+    framework: str
+    callee: FunctionInfo | None
+    loops: tuple[LoopRecord, ...]
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...]
+
+
 @dataclass(eq=False)
 class Edge:
     """A call of a function whose body is at hand."""
@@ -117,6 +132,7 @@ class Frame:
     sites: list[Site] = field(default_factory=list)
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
     step_loops: bool = False  # contains a step loop
@@ -248,6 +264,18 @@ class Frame:
         if value.kind != UNKNOWN:
             self.sites.append(site)
 
+    def event(
+        self,
+        what: str,
+        node: cst.CSTNode,
+        framework: str = "",
+        callee: FunctionInfo | None = None,
+    ) -> None:
+        """Note something else that rules ask about."""
+        if not self.silent:
+            loops, blocks = tuple(self.loops), tuple(self.blocks)
+            self.events.append(Event(what, node, framework, callee, loops, blocks))
+
     def call(self, callee: FunctionInfo | None) -> None:
         """Note a call of a function whose body is at hand."""
         if callee is not None and not self.silent:
@@ -313,6 +341,7 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
 __all__ = [
     "HANDLERS",
     "Edge",
+    "Event",
     "Frame",
     "Guard",
     "LoopRecord",

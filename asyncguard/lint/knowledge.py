@@ -86,6 +86,7 @@ class Knowledge:
         self._index_sync(table)
         self._index_steps(frameworks)
         self._index_triggers(table.triggers)
+        self.clocks = frozenset(table.clocks)
 
     def _index_sync(self, table: Catalogue) -> None:
         self.sync_functions: dict[str, list[SyncPoint]] = {}
@@ -122,6 +123,7 @@ class Knowledge:
             (name, "hot", f.name) for f in frameworks for name in f.steps.hot_decorators
         )
         self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
+        self.hot_names = frozenset(name.rpartition(".")[2] for name in self.hot_functions)
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
