@@ -40,10 +40,19 @@ def test_the_wheel_holds_the_catalogue_and_the_type_marker(wheel: Path) -> None:
     assert rules | {"asyncguard/py.typed"} <= names
 
 
-def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True)
+@pytest.fixture(scope="session")
+def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that holds the wheel and its `engine` extra alone."""
+    venv = tmp_path_factory.mktemp("clean") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    python = venv / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", f"{wheel}[engine]"]
+    subprocess.run(install, check=True)
+    return python
+
+
+def test_the_wheel_works_in_a_clean_environment(clean_python: Path, tmp_path: Path) -> None:
+    python = clean_python
     (tmp_path / "train.py").write_text(
         "import torch\n"
         "def train(model, loader, optimizer):\n"
@@ -66,3 +75,15 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, tmp_path: Path) -> 
     )
     assert check.returncode == 1, check.stderr
     assert "train.py:7:15: ASG102" in check.stdout
+
+
+def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
+    clean_python: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [clean_python, "-m", "asyncguard", "demo"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr
+    assert "new -> 1 a step  engine.ndarray.item" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80

@@ -1,0 +1,42 @@
+"""`asyncguard demo` on real MXNet, real torch and the real d2l package."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncguard.demo import fetch_library
+from asyncguard.model import AsyncguardError
+from tests.frameworks import require
+
+
+def test_the_demo_lints_traces_and_gates(tmp_path: Path) -> None:
+    require("mxnet")
+    require("torch")
+    done = subprocess.run(
+        [sys.executable, "-m", "asyncguard", "demo"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    out = done.stdout
+    assert done.returncode == 0, out
+    assert re.search(r"Found \d+ findings in 4 files \(5 files checked\)", out)
+    assert "10,000 x  mxnet.NDArray.wait_to_read" in out
+    assert "1 x  mxnet.waitall" in out
+    assert "80 steps" in out
+    assert "new -> 1 a step  torch.Tensor.item" in out
+    assert "2 sync points new or grown" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_that_cannot_be_had_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(AsyncguardError, match="could not be downloaded") as caught:
+        fetch_library("d2l", "0.0.0.nothing", tmp_path)
+    assert str(tmp_path / "d2l-0.0.0.nothing") in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
