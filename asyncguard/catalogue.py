@@ -127,6 +127,14 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Graph:
+    """How values hang on the graph that they were computed by, and how they let go of it."""
+
+    keeps: tuple[str, ...]  # methods whose result, like that of arithmetic, hangs on it as well
+    detach: str  # what to write behind a value for one that does not: ".detach()"
+
+
+@dataclass(frozen=True)
 class Framework:
     """One rules file: a framework, what its APIs return, its steps and its sync points."""
 
@@ -146,9 +154,7 @@ class Framework:
     sync: tuple[SyncPoint, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
-    # Methods whose result, like that of arithmetic, hangs on the graph that the value was computed
-    # by; None: values of this framework keep no graph.
-    keeps_graph: tuple[str, ...] | None = None
+    graph: Graph | None = None  # None: values of this framework keep no graph
     # Modules of the framework whose own reads are the user's waits, where those of others are not:
     # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
@@ -232,7 +238,7 @@ def _read(path: Path) -> dict[str, Any]:
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "names", "model_methods", "steps", "sync",
-    "trigger", "blocking_internals", "unbounded_queue", "keeps_graph",
+    "trigger", "blocking_internals", "unbounded_queue", "graph",
 }  # fmt: skip
 
 
@@ -260,7 +266,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
         aliases=data.get("aliases", {}),
         unbounded_queue=data.get("unbounded_queue", False),
-        keeps_graph=_names(data.get("keeps_graph")),
+        graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
         blocking_internals=_names(data.get("blocking_internals")),
     )
 
