@@ -16,6 +16,7 @@ from asyncguard.lint import linking, pool, worker
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
 from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.refine import refine
 from asyncguard.lint.registry import rules
 from asyncguard.lint.settings import Settings, chosen_rules
 from asyncguard.lint.suppress import Suppression, apply
@@ -79,7 +80,7 @@ def _in_file(
 
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
-    findings = [f for f in findings if f.code in enabled]
+    findings = refine(findings, enabled)
     kept, idle = apply(findings, facts.suppressions)
     if asg901.CODE in enabled:
         idle = [comment for comment in idle if _could(comment, enabled)]

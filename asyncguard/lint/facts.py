@@ -69,7 +69,7 @@ def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFa
         return FileFacts(path, suppressions=comments)
     analysis = project.file(path, text, parsed, frameworks)
     outline = analysis.outline
-    roots = None if everything else outline.roots(frozenset(knowledge.hot_functions))
+    roots = None if everything else outline.roots(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
         return FileFacts(path, suppressions=comments)
     analysis.run_from(roots)
@@ -172,6 +172,9 @@ def _candidate(
     inside: dict[int, tuple[str, int, int]],
 ) -> Candidate:
     message = report.message.replace("{site}", _short(source.text(place)))
+    if "{lines}" in message:
+        lines = {found[id(node)][0] for node in report.extra_nodes if id(node) in found}
+        message = message.replace("{lines}", ", ".join(map(str, sorted(lines))))
     via = None
     if report.via is not None:
         via = inside.get(id(report.via.node))

@@ -42,7 +42,10 @@ class Source(NamedTuple):
 
 @dataclass(eq=False)
 class Report:
-    """What a rule objects to, at which node; `{site}` and `{when}` in its message are filled in."""
+    """What a rule objects to, at which node.
+
+    In its message `{site}`, `{when}` and `{lines}` (those of `extra_nodes`) are filled in.
+    """
 
     code: str
     message: str
