@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.project import Project
 
 MAX_SUMMARIES = 12  # nested calls that are followed
+MAX_ABROAD = 2  # of them into other files
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class FileAnalysis:
         self.body = body
         self.frame = Frame(self, body)
         self.running = False
+        self.imported = False  # read because another file imports it
 
     # ---- running
 
@@ -138,6 +140,25 @@ class FileAnalysis:
             self.fresh.append(info)
             self.depth -= 1
         summary: Summary = info.summary
+        return summary
+
+    def summary_for(self, frame: Frame, info: FunctionInfo) -> Summary:
+        """Return the summary of what `frame` calls, following calls into other files only so far.
+
+        There they are followed from where a read would be hot, and not through a whole library.
+        """
+        if info.summary is not None:
+            known: Summary = info.summary
+            return known
+        if info.module is self or self.project is None:
+            summary: Summary = info.module.summary(info)
+            return summary
+        hot = bool(frame.loops) or frame.function.hook == Loop.STEP or frame.function.marks_step
+        if not hot or self.project.abroad >= MAX_ABROAD:
+            return EMPTY
+        self.project.abroad += 1
+        summary = info.module.summary(info)
+        self.project.abroad -= 1
         return summary
 
     def _run(self, info: FunctionInfo, *, silent: bool = False) -> Summary:
@@ -276,7 +297,8 @@ class FileAnalysis:
         if info.cls is None and info.name in ("forward", "setup"):
             return
         names = [info.name]
-        if info.cls is not None:  # "metric.update": the hook of a kind of class
+        if info.cls is not None and info.name in self.knowledge.kind_hooks:
+            # "metric.update": the hook of a kind of class
             bases = {base.kind for cls in info.cls.family() for base in cls.bases}
             names += [f"{kind}.{info.name}" for kind in bases]
         if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
@@ -310,19 +332,23 @@ class FileAnalysis:
         outer = frame.function.qualname
         name = node.name.value
         cls = ClassInfo(name, f"{outer}.{name}" if outer else name, node, self)
-        cls.bases = tuple(self._base(frame, a.value) for a in node.bases)
+        cls.find_bases = lambda: self._bases(frame, node)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
         info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
         inner = Frame(self, info, parent=frame, silent=frame.silent)
         for statement in node.body.body:
             statements.execute(inner, statement)
-            self._dataclass_field(inner, cls, statement)
+            self._dataclass_field(cls, statement)
         for key, value in inner.env.items():
             if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
                 cls.attributes.setdefault(key, value)
         frame.sites.extend(inner.sites)
         frame.bind(name, Value(CLASS, ref=cls))
+
+    def _bases(self, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
+        with frame.quiet():
+            return tuple(self._base(frame, argument.value) for argument in node.bases)
 
     def _base(self, frame: Frame, node: cst.BaseExpression) -> Value:
         value = evaluate(frame, node)
@@ -333,15 +359,13 @@ class FileAnalysis:
             return known if known.kind != UNKNOWN else value
         return value
 
-    def _dataclass_field(self, frame: Frame, cls: ClassInfo, statement: cst.CSTNode) -> None:
+    def _dataclass_field(self, cls: ClassInfo, statement: cst.CSTNode) -> None:
         """`x: Tensor` in a class body declares an attribute of its instances."""
         if not isinstance(statement, cst.SimpleStatementLine):
             return
         for small in statement.body:
             if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                value = expressions.type_value(frame, small.annotation.annotation)
-                if value.kind != UNKNOWN:
-                    frame.env[small.target.value] = value
+                cls.annotations[small.target.value] = small.annotation.annotation
 
     # ---- imports
 
@@ -435,10 +459,18 @@ class FileAnalysis:
 
     def foreign_function(self, name: str) -> FunctionInfo | None:
         """Return the checked function that an imported name stands for."""
-        value = self._in_checked_module(name)
+        value = self._in_checked_module(name) if self._follows() else None
         if value is not None and value.kind == FUNCTION and isinstance(value.ref, FunctionInfo):
             return value.ref
         return None
+
+    def _follows(self) -> bool:
+        """Whether calls into other files are followed: not while an imported file is set up."""
+        return not (self.imported and self.body.summary is None)
+
+    def called_class(self, name: str) -> ClassInfo | None:
+        """Return the checked class that a call of an imported name makes an instance of."""
+        return self.foreign_class(name) if self._follows() else None
 
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""

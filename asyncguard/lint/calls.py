@@ -152,7 +152,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return inline(frame, node, info, arguments)
     frame.call(info)
     frame.event("call", node, callee=info)
-    summary = info.module.summary(info)
+    summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
         frame.evidence(strong=True)
     if summary.step_loops and frame.loops:
@@ -277,9 +277,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     knowledge = frame.analysis.knowledge
     if name == "super":
         return Value(SUPER, ref=frame.function.cls)
-    if (cls := frame.analysis.foreign_class(name)) is not None:
+    if "." in name and (cls := frame.analysis.called_class(name)) is not None:
         return instance_of(cls)
-    if (info := frame.analysis.foreign_function(name)) is not None:
+    if "." in name and (info := frame.analysis.foreign_function(name)) is not None:
         return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
     for point in knowledge.sync_functions.get(name, ()):
         if function_blocks(frame, point, arguments):

@@ -302,6 +302,11 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     for base in cls.family():
         if attr in base.attributes:
             return base.attributes[attr]
+        if attr in base.annotations:
+            with frame.quiet():
+                declared = type_value(base.module.frame, base.annotations[attr])
+            base.attributes[attr] = declared
+            return declared
     method = cls.lookup(attr)
     if method is not None:
         if method.is_property:

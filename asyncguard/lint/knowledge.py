@@ -124,6 +124,7 @@ class Knowledge:
         )
         self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
         self.hot_names = frozenset(name.rpartition(".")[2] for name in self.hot_functions)
+        self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:

@@ -7,7 +7,7 @@ interpreter reads these hints where its own knowledge ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +47,21 @@ class ClassInfo:
     qualname: str
     node: cst.ClassDef | None
     module: Any
-    bases: tuple[Value, ...] = ()
+    find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     attributes: dict[str, Value] = field(default_factory=dict)
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
+    annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)
     prepared: bool = False
+    _bases: tuple[Value, ...] = ()
+
+    @property
+    def bases(self) -> tuple[Value, ...]:
+        """What it inherits from; looking that up may read other files, so it waits for a need."""
+        if self.find_bases is not None:
+            find, self.find_bases = self.find_bases, None
+            self._bases = find()
+        return self._bases
 
     def lookup(self, name: str, depth: int = 0) -> FunctionInfo | None:
         """Return the method, its own or inherited from checked code."""

@@ -19,7 +19,7 @@ from asyncguard.lint.screen import outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.tree import TooDeepError
 
-MAX_MODULES = 200  # trees kept at a time
+MAX_MODULES = 500  # trees kept at a time
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
@@ -56,6 +56,7 @@ class Project:
         self.modules = modules
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
+        self.abroad = 0  # calls into other files that are being followed
         self.packages: dict[Path, bool] = {}
         self.asked: set[str] = set()  # paths that the current file depends on
 
@@ -71,6 +72,7 @@ class Project:
             self.loaded[name] = None  # while it loads: import cycles end here
             self.loaded[name] = analysis = self._load(path, frameworks)
             if analysis is not None:
+                analysis.imported = True
                 analysis.run_module()
         return self.loaded[name]
 
