@@ -76,6 +76,7 @@ def _read(site: Site) -> cst.BaseExpression | None:
 def _target(site: Site) -> tuple[str, bool, cst.CSTNode] | None:
     """Return the variable that the site's statement adds to (or else appends to)."""
     statement = site.statement
+    target: cst.BaseExpression
     if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
         target, value = statement.target, statement.value
     elif isinstance(statement, cst.Assign) and (added := _added_to_itself(statement)) is not None:
@@ -101,14 +102,15 @@ def _added_to_itself(node: cst.Assign) -> cst.BaseExpression | None:
 
 def _append(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Return `losses` and `value` of `losses.append(value)`."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and len(node.args) == 1:
-        if node.func.attr.value == "append":
-            return node.func.value, node.args[0].value
-    return None
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    if node.func.attr.value != "append" or len(node.args) != 1:
+        return None
+    return node.func.value, node.args[0].value
 
 
 def _is_term(value: cst.BaseExpression, read: cst.CSTNode) -> bool:
-    """Whether `value` is the read, perhaps with a factor: what arithmetic does on the device too."""
+    """Whether `value` is the read, or arithmetic of it, which the device can do as well."""
     if value is read:
         return True
     if isinstance(value, cst.BinaryOperation):
@@ -134,11 +136,12 @@ def _start(site: Site, name: str) -> cst.BaseExpression | None:
 
 def _shared(site: Site, name: str) -> bool:
     """Whether the variable is known to more than the function's own statements."""
-    for node in walk_own(site.function.node):
-        if isinstance(node, (cst.Global, cst.Nonlocal)):
-            if any(item.name.value == name for item in node.names):
-                return True
-    return False
+    return any(
+        item.name.value == name
+        for node in walk_own(site.function.node)
+        if isinstance(node, (cst.Global, cst.Nonlocal))
+        for item in node.names
+    )
 
 
 def sum_on_device(site: Site, found: HostSum, detach: str) -> FixMaker:
@@ -157,7 +160,8 @@ def sum_on_device(site: Site, found: HostSum, detach: str) -> FixMaker:
         indent = first[: len(first) - len(first.lstrip())]
         after = "".join(f"\n{indent}{line}" for line in _read_after(found))
         end = len(source.lines[last - 1])
-        edits = (Edit(*read, text + detach), Edit(last, end, last, end, after))
+        text = text if text.endswith(detach) else text + detach
+        edits = (Edit(*read, text), Edit(last, end, last, end, after))
         return Fix(f"add to `{found.name}` on the device and read it once", edits, safe=False)
 
     return make

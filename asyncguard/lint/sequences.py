@@ -42,10 +42,12 @@ def step_loop(site: Site) -> LoopRecord | None:
 
 def walk_own(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """Yield `node` and the code below it in source order, without the bodies of definitions."""
-    yield node
-    for child in children(node):
-        if not isinstance(child, _DEFINITIONS):
-            yield from walk_own(child)
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        below = [child for child in children(current) if not isinstance(child, _DEFINITIONS)]
+        stack.extend(reversed(below))
 
 
 def names_in(node: cst.CSTNode) -> set[str]:
