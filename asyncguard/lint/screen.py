@@ -40,6 +40,7 @@ class Outlined:
     loops: bool = False
     steps: bool = False  # runs a backward pass or the like
     sets_attributes: bool = False
+    clocks: int = 0  # how often it reads a clock
     calls: set[str] = field(default_factory=set)  # names it calls, without their owners
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
 
@@ -55,13 +56,19 @@ class Outline:
     imported: frozenset[str] = frozenset()
 
     def roots(self, hot_names: frozenset[str]) -> set[int]:
-        """Return the functions from which a sync point in a hot context may be reached."""
+        """Return the functions from which a sync point in a hot context may be reached.
+
+        And those that measure a time: what they measure is asked wherever they run.
+        """
         reaching = self._reaching()
         return {
             index
             for index, f in enumerate(self.functions)
-            if (f.loops or f.steps or f.name in hot_names)
-            and (f.suspicious or not reaching.isdisjoint(f.calls))
+            if f.clocks > 1
+            or (
+                (f.loops or f.steps or f.name in hot_names)
+                and (f.suspicious or not reaching.isdisjoint(f.calls))
+            )
         }
 
     def _reaching(self) -> set[str]:
@@ -203,6 +210,7 @@ class _Words:
             if any(p.framework in active for p in points)
         }
         self.triggers = {name.rpartition(".")[2] for name in knowledge.trigger_functions} - {"log"}
+        self.clocks = {name.rpartition(".")[2] for name in knowledge.clocks}
         self.steps = {m for m, owners in knowledge.step_methods.items() if owners & active}
 
     def look_into(self, node: ast.FunctionDef, found: Outlined) -> None:
@@ -234,13 +242,15 @@ class _Words:
                 found.suspicious = _mask_like(item.slice, computed)  # type: ignore[attr-defined]
             stack.extend(ast.iter_child_nodes(item))
         if not found.suspicious:
-            found.suspicious = any(_tests_data(test, computed) for test in tests)
+            training = found.steps and found.loops  # it may keep graphs, or never wait at all
+            found.suspicious = training or any(_tests_data(test, computed) for test in tests)
 
     def _call(self, node: ast.Call, found: Outlined) -> None:
         func = node.func
         if isinstance(func, ast.Attribute):
             name = func.attr
             found.calls.add(name)
+            found.clocks += name in self.clocks
             if name in self.methods and (name != "to" or _moves(node)):
                 found.suspicious = True
             elif name in self.functions and node.args:
@@ -257,6 +267,7 @@ class _Words:
                     found.hints[path] = hint
         elif isinstance(func, ast.Name):
             found.calls.add(func.id)
+            found.clocks += func.id in self.clocks
             if func.id in self.triggers or func.id in self.functions:
                 found.suspicious = found.suspicious or any(map(_interesting, node.args))
 

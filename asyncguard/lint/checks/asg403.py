@@ -1,0 +1,234 @@
+"""A loss is accumulated with the graph that it was computed by.
+
+A loss remembers every operation, and so every buffer, that led to it. Summed up or kept in a list
+as it is, it keeps the graph of each step alive: memory grows until the run dies. Keep the detached
+value: it has the number alone. (A backward pass frees most buffers; the nodes stay.)
+
+Before:
+
+    for x, y in loader:
+        loss = loss_fn(model(x), y)
+        loss.backward()
+        total += loss                          # and the graph of every step
+
+After:
+
+    for x, y in loader:
+        loss = loss_fn(model(x), y)
+        loss.backward()
+        total += loss.detach()
+
+Reference: https://docs.pytorch.org/docs/stable/notes/faq.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from asyncguard.catalogue import Graph
+from asyncguard.lint.graphs import Kept, graph_loops
+from asyncguard.lint.registry import Example
+from asyncguard.lint.reports import Report
+from asyncguard.lint.values import HIGH
+from asyncguard.model import Edit, Fix, Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.program import FunctionInfo
+    from asyncguard.lint.reports import Source
+    from asyncguard.lint.tree import Place
+
+CODE = "ASG403"
+NAME = "graph-kept-alive"
+MESSAGE = (
+    "`{into}` keeps the graph of `{name}` alive, step after step, so memory grows: add "
+    "`{name}{detach}`"
+)
+VALID = [
+    """\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        total += loss.detach()
+""",
+    """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = 0
+        for head in heads:
+            loss += head(x, y)
+        loss.backward()
+""",
+    """\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        loss = loss.item()
+        total += loss
+""",
+    """\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        with torch.no_grad():
+            total += loss
+""",
+    """\
+import torch
+def train(model, episodes, optimizer):
+    for episode in episodes:
+        losses = []
+        for x in episode:
+            losses.append(model(x))
+        torch.stack(losses).sum().backward()
+""",
+    """\
+from mxnet import autograd
+def train(net, loader, trainer, loss_fn):
+    total = 0
+    for X, y in loader:
+        with autograd.record():
+            loss = loss_fn(net(X), y)
+        loss.backward()
+        trainer.step(X.shape[0])
+        total += loss
+""",
+]
+INVALID = [
+    Example(
+        """\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        total += loss * len(x)
+""",
+        fixed="""\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        total += loss.detach() * len(x)
+""",
+        safe=False,
+    ),
+    Example(
+        """\
+import torch
+def train(model, loader, optimizer, scaler):
+    losses = []
+    for x, y in loader:
+        first, second = model(x, y)
+        loss = first + 0.5 * second
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        losses.append(second.mean())
+""",
+        fixed="""\
+import torch
+def train(model, loader, optimizer, scaler):
+    losses = []
+    for x, y in loader:
+        first, second = model(x, y)
+        loss = first + 0.5 * second
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        losses.append(second.detach().mean())
+""",
+        safe=False,
+    ),
+    """\
+import torch
+class Trainer:
+    def fit(self, loader):
+        for x, y in loader:
+            loss = self.model(x, y)
+            self.accelerator.backward(loss)
+            self.optimizer.step()
+            self.total += loss
+""",
+    Example(
+        """\
+import chainer
+def train(model, iterator, optimizer):
+    total = 0
+    for batch in iterator:
+        loss = model(batch)
+        loss.backward()
+        optimizer.update()
+        total = total + loss
+""",
+        fixed="""\
+import chainer
+def train(model, iterator, optimizer):
+    total = 0
+    for batch in iterator:
+        loss = model(batch)
+        loss.backward()
+        optimizer.update()
+        total = total + loss.array
+""",
+        safe=False,
+    ),
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each statement of a training loop that keeps what hangs on the loop's graph."""
+    for framework in analysis.frameworks:
+        graph = analysis.knowledge.frameworks[framework].graph
+        if graph is None:
+            continue
+        for info in analysis.reported:
+            if info.marks_step and info.unit is not None:
+                yield from _in_function(analysis, info, framework, graph)
+        return
+
+
+def _in_function(
+    analysis: FileAnalysis, info: FunctionInfo, framework: str, graph: Graph
+) -> Iterator[Report]:
+    steps = analysis.knowledge.step_methods
+
+    def is_backward(call: cst.Call) -> bool:
+        func = call.func
+        return isinstance(func, cst.Attribute) and framework in steps.get(func.attr.value, ())
+
+    for loop in graph_loops(info.node, is_backward, set(graph.keeps)):
+        for kept in loop.kept():
+            yield _report(kept, info, framework, graph.detach)
+
+
+def _report(kept: Kept, info: FunctionInfo, framework: str, detach: str) -> Report:
+    name = kept.tied[0].value
+    message = MESSAGE.format(into=kept.into, name=name, detach=detach)
+    report = Report(CODE, message, kept.statement, info, Loop.STEP, False, HIGH, framework)
+    report.advice = f"Accumulate `{name}{detach}`, which holds the number and not its history."
+    report.extra_nodes = kept.tied
+
+    def make(places: dict[int, Place], source: Source) -> Fix | None:
+        found = [places[id(tied)] for tied in kept.tied if id(tied) in places]
+        edits = tuple(Edit(place[2], place[3], place[2], place[3], detach) for place in found)
+        return Fix("keep the value without its graph", edits, safe=False)
+
+    report.fix = make
+    return report

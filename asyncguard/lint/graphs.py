@@ -1,0 +1,203 @@
+"""Which variables hang on the graph of a training loop's loss, and where a loop keeps them.
+
+Purely syntactic, over one loop that runs a backward pass: what `backward` is called on hangs on its
+graph, and so does what that is arithmetic of. Values of which that is not plain are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from asyncguard.lint.sequences import names_in, targets_of, walk_own
+from asyncguard.lint.tree import children, dotted
+
+LOOPS = (cst.For, cst.While)
+IsBackward = Callable[[cst.Call], bool]
+_EMPTYING = frozenset({"clear", "pop", "popleft"})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A statement that keeps a graph beyond its step: `into` grows by `value`."""
+
+    statement: cst.CSTNode
+    into: str
+    value: cst.BaseExpression
+    tied: tuple[cst.Name, ...]  # the names in `value` that hang on the graph
+
+
+class GraphLoop:
+    """One loop with a backward pass directly in it, within its function."""
+
+    def __init__(
+        self, loop: cst.CSTNode, function: cst.CSTNode, is_backward: IsBackward, keeps: set[str]
+    ) -> None:
+        self.loop = loop
+        self.function = function
+        self.is_backward = is_backward
+        self.keeps = keeps
+        self.assignments = list(_assignments(loop))
+        self.tied = self._tied()
+        self.needed = self._needed()
+
+    def kept(self) -> Iterator[Kept]:
+        """Yield what the loop keeps, that no statement of it lets go again."""
+        for statement in _outside_plain_contexts(self.loop, self.is_backward):
+            found = _growth(statement)
+            if found is None:
+                continue
+            into, value = found
+            tied = tuple(self._tied_names(value))
+            if tied and into not in self.needed and not self._renewed(into, statement):
+                yield Kept(statement, into, value, tied)
+
+    def _tied(self) -> set[str]:
+        """Return the names that hang on the graph when the step ends."""
+        tied = set[str]().union(*(_subjects(c) for c in _calls(self.loop, self.is_backward)))
+        grown = True
+        while grown:
+            before = len(tied)
+            for target, value in self.assignments:
+                if target in tied:
+                    tied |= _operands(value)
+            grown = len(tied) > before
+        return {name for name in tied if not self._released(name)}
+
+    def _released(self, name: str) -> bool:
+        """Whether the loop makes something else of the name by a call: `loss = loss.item()`."""
+        return any(
+            target == name and name in names_in(value) and not _operands(value)
+            for target, value in self.assignments
+        )
+
+    def _needed(self) -> set[str]:
+        """Return the names that a backward pass of the function may start from or go through."""
+        calls = _calls(self.function, self.is_backward)
+        needed = set[str]().union(*(names_in(call) for call in calls))
+        everywhere = list(_assignments(self.function))
+        grown = True
+        while grown:
+            before = len(needed)
+            for target, value in everywhere:
+                if target in needed:
+                    needed |= names_in(value)
+            grown = len(needed) > before
+        return needed
+
+    def _tied_names(self, node: cst.BaseExpression) -> Iterator[cst.Name]:
+        """Yield the tied names that a value hangs on by arithmetic and the like."""
+        if isinstance(node, cst.Name) and node.value in self.tied:
+            yield node
+        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
+            yield from self._tied_names(node.left)
+            yield from self._tied_names(node.right)
+        elif isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+            yield from self._tied_names(node.expression)
+        elif isinstance(node, cst.Call) and (owner := _owner(node, self.keeps)) is not None:
+            yield from self._tied_names(owner)
+
+    def _renewed(self, path: str, but: cst.CSTNode) -> bool:
+        """Whether the loop assigns or empties the variable, or it was made to forget."""
+        emptying = {f"{path}.{method}" for method in _EMPTYING}
+        for node in walk_own(self.loop):
+            if node is not but and any(dotted(target) == path for target in targets_of(node)):
+                return True
+            if isinstance(node, cst.Call) and dotted(node.func) in emptying:
+                return True
+        return any(
+            target == path and isinstance(value, cst.Call)
+            for target, value in _assignments(self.function)
+        )
+
+
+def _owner(call: cst.Call, methods: set[str]) -> cst.BaseExpression | None:
+    """Return what one of these methods is called on, if the call is of one."""
+    func = call.func
+    return func.value if isinstance(func, cst.Attribute) and func.attr.value in methods else None
+
+
+_ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
+
+
+def graph_loops(
+    function: cst.CSTNode, is_backward: IsBackward, keeps: set[str]
+) -> Iterator[GraphLoop]:
+    """Yield the loops of a function that have a backward pass directly in them."""
+    for node in walk_own(function):
+        if isinstance(node, LOOPS) and next(_calls(node, is_backward, direct=True), None):
+            yield GraphLoop(node, function, is_backward, keeps)
+
+
+def _calls(node: cst.CSTNode, wanted: IsBackward, *, direct: bool = False) -> Iterator[cst.Call]:
+    """Yield the wanted calls below a node; `direct`: in no loop further in."""
+    stack = list(children(node))
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Call) and wanted(current):
+            yield current
+        if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if not (direct and isinstance(current, LOOPS)):
+            stack.extend(children(current))
+
+
+def _subjects(call: cst.Call) -> set[str]:
+    """Return what `loss.backward()` or `scaler.backward(loss)` starts from."""
+    owner = call.func.value if isinstance(call.func, cst.Attribute) else call.func
+    if isinstance(owner, cst.Call):  # scaler.scale(loss).backward()
+        return set[str]().union(*(_operands(argument.value) for argument in owner.args))
+    if call.args and not isinstance(owner, cst.BinaryOperation):
+        first = call.args[0]
+        return _operands(first.value) if first.keyword is None else _operands(owner)
+    return _operands(owner)
+
+
+def _operands(node: cst.BaseExpression) -> set[str]:
+    """Return the names that an expression is arithmetic of; none of anything else."""
+    if isinstance(node, cst.Name):
+        return {node.value}
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
+        return _operands(node.left) | _operands(node.right)
+    return set()
+
+
+def _assignments(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Yield the assignments of one name below a node; `a += b` as `a = a + b`."""
+    for part in walk_own(node):
+        if isinstance(part, cst.Assign):
+            for target in part.targets:
+                yield dotted(target.target), part.value
+        elif isinstance(part, cst.AugAssign):
+            yield dotted(part.target), cst.BinaryOperation(part.target, cst.Add(), part.value)
+
+
+def _growth(node: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
+    """Return what a statement adds to, and what: `a += b`, `a = a + b`, `a.append(b)`."""
+    if isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
+        return dotted(node.target), node.value
+    if isinstance(node, cst.Assign) and isinstance(node.value, cst.BinaryOperation):
+        value, into = node.value, dotted(node.targets[0].target)
+        if into and isinstance(value.operator, cst.Add) and dotted(value.left) == into:
+            return into, value.right
+    if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
+        func, arguments = node.value.func, node.value.args
+        if isinstance(func, cst.Attribute) and func.attr.value == "append" and len(arguments) == 1:
+            path = dotted(func.value)
+            return (path, arguments[0].value) if path else None
+    return None
+
+
+def _outside_plain_contexts(loop: cst.CSTNode, is_backward: IsBackward) -> Iterator[cst.CSTNode]:
+    """Yield a loop's code but for `with` blocks without a backward pass: they may keep no graph."""
+    stack = list(children(loop))
+    while stack:
+        current = stack.pop()
+        if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            continue
+        if isinstance(current, cst.With) and next(_calls(current, is_backward), None) is None:
+            continue
+        yield current
+        stack.extend(children(current))
