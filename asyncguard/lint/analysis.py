@@ -457,20 +457,24 @@ class FileAnalysis:
                     return symbol(full)
         return None
 
-    def foreign_function(self, name: str) -> FunctionInfo | None:
-        """Return the checked function that an imported name stands for."""
-        value = self._in_checked_module(name) if self._follows() else None
+    def called_function(self, frame: Frame, name: str) -> FunctionInfo | None:
+        """Return the checked function that an imported name stands for, where it is called."""
+        value = self._in_checked_module(name) if self._follows(frame, name) else None
         if value is not None and value.kind == FUNCTION and isinstance(value.ref, FunctionInfo):
             return value.ref
         return None
 
-    def _follows(self) -> bool:
-        """Whether calls into other files are followed: not while an imported file is set up."""
-        return not (self.imported and self.body.summary is None)
-
-    def called_class(self, name: str) -> ClassInfo | None:
+    def called_class(self, frame: Frame, name: str) -> ClassInfo | None:
         """Return the checked class that a call of an imported name makes an instance of."""
-        return self.foreign_class(name) if self._follows() else None
+        return self.foreign_class(name) if self._follows(frame, name) else None
+
+    def _follows(self, frame: Frame, name: str) -> bool:
+        """Whether a call into another file is followed: from where something may be hot."""
+        if name.startswith(self.module_name + "."):
+            return True
+        if frame.function is self.body:
+            return not self.imported
+        return bool(frame.loops) or frame.function.hook == Loop.STEP or frame.function.marks_step
 
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""

@@ -277,9 +277,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     knowledge = frame.analysis.knowledge
     if name == "super":
         return Value(SUPER, ref=frame.function.cls)
-    if "." in name and (cls := frame.analysis.called_class(name)) is not None:
+    if "." in name and (cls := frame.analysis.called_class(frame, name)) is not None:
         return instance_of(cls)
-    if "." in name and (info := frame.analysis.foreign_function(name)) is not None:
+    if "." in name and (info := frame.analysis.called_function(frame, name)) is not None:
         return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
     for point in knowledge.sync_functions.get(name, ()):
         if function_blocks(frame, point, arguments):

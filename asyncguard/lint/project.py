@@ -19,7 +19,8 @@ from asyncguard.lint.screen import outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.tree import TooDeepError
 
-MAX_MODULES = 500  # trees kept at a time
+MAX_MODULES = 500  # kept at a time
+MAX_LOADS = 12  # modules read for one file to check
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
@@ -56,6 +57,7 @@ class Project:
         self.modules = modules
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
+        self.loads = 0  # modules read for the present file
         self.abroad = 0  # calls into other files that are being followed
         self.packages: dict[Path, bool] = {}
         self.asked: set[str] = set()  # paths that the current file depends on
@@ -67,8 +69,11 @@ class Project:
             return None
         self.asked.add(path)
         if name not in self.loaded:
-            if len(self.loaded) >= MAX_MODULES:
-                self.loaded.clear()
+            if self.loads >= MAX_LOADS:
+                return None
+            self.loads += 1
+            while len(self.loaded) >= MAX_MODULES:
+                del self.loaded[next(iter(self.loaded))]
             self.loaded[name] = None  # while it loads: import cycles end here
             self.loaded[name] = analysis = self._load(path, frameworks)
             if analysis is not None:
@@ -101,6 +106,7 @@ class Project:
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
     ) -> FileAnalysis:
         """Return the analysis of a file to check, the one that importers have asked for if any."""
+        self.loads = 0
         name, _ = module_name(Path(path).absolute(), self.packages)
         if self.modules.get(name) != path:
             return self.analysis(path, text, parsed, frameworks)
