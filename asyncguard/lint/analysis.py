@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -83,8 +84,6 @@ class FileAnalysis:
         self.package = module_name if is_package else module_name.rpartition(".")[0]
         self.lines = text.split("\n")
         self.outline = outline
-        self.unit = Unit(parse(outline.skeleton), 0, outline.lines)
-        self.tree = self.unit.tree
         self.knowledge = knowledge
         self.frameworks = frameworks
         self.project = project
@@ -93,12 +92,25 @@ class FileAnalysis:
         self.depth = 0
         self.fresh: list[FunctionInfo] = []  # run since `reported` was last filled
         self.reported: list[FunctionInfo] = []
-        body = FunctionInfo("", "", self.tree, self, unit=self.unit)
-        scan(body, knowledge, frameworks)
-        self.body = body
-        self.frame = Frame(self, body)
         self.running = False
         self.imported = False  # read because another file imports it
+
+    @cached_property
+    def unit(self) -> Unit:
+        """The tree of what stands outside functions, made when it is needed first."""
+        return Unit(parse(self.outline.skeleton), 0, self.outline.lines)
+
+    @cached_property
+    def body(self) -> FunctionInfo:
+        """The module's own statements, as a function."""
+        info = FunctionInfo("", "", self.unit.tree, self, unit=self.unit)
+        scan(info, self.knowledge, self.frameworks)
+        return info
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The module's scope."""
+        return Frame(self, self.body)
 
     # ---- running
 
@@ -107,7 +119,7 @@ class FileAnalysis:
         if self.running:
             return
         self.running = True
-        statements.run(self.frame, self.tree.body)
+        statements.run(self.frame, self.unit.tree.body)
         self.body.summary = _summary_of(self.frame)
         self.fresh.append(self.body)
 
@@ -153,8 +165,7 @@ class FileAnalysis:
         if info.module is self or self.project is None:
             summary: Summary = info.module.summary(info)
             return summary
-        hot = bool(frame.loops) or frame.function.hook == Loop.STEP or frame.function.marks_step
-        if not hot or self.project.abroad >= MAX_ABROAD:
+        if not _is_busy(frame) or self.project.abroad >= MAX_ABROAD:
             return EMPTY
         self.project.abroad += 1
         summary = info.module.summary(info)
@@ -474,7 +485,7 @@ class FileAnalysis:
             return True
         if frame.function is self.body:
             return not self.imported
-        return bool(frame.loops) or frame.function.hook == Loop.STEP or frame.function.marks_step
+        return _is_busy(frame)
 
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""
@@ -509,6 +520,11 @@ class FileAnalysis:
         for info in self.reported:
             if info.summary is not None and not info.compiled:
                 yield from info.summary.sites
+
+
+def _is_busy(frame: Frame) -> bool:
+    """Whether what is called from here may run once a step, by what the function itself shows."""
+    return bool(frame.loops) or frame.function.marks_step
 
 
 def _summary_of(frame: Frame) -> Summary:

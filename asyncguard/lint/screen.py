@@ -102,7 +102,7 @@ def outline(
     for statement in tree.body:
         if not isinstance(statement, (*DEFINITIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
             suspicious = suspicious or isinstance(statement, (*LOOPS, ast.If, ast.With))
-    skeleton, kept = _skeleton(lines, functions)
+    skeleton, kept = _skeleton(lines, functions, tree)
     return Outline(tuple(functions), skeleton, tuple(kept), suspicious, _imported(tree, modules))
 
 
@@ -157,25 +157,88 @@ def _header_end(node: ast.FunctionDef) -> int:
     return max([node.lineno, *ends])
 
 
-def _skeleton(lines: Sequence[str], functions: Sequence[Outlined]) -> tuple[str, list[int]]:
-    """Replace each body by the function's number; return the text and its lines' real numbers."""
+def _skeleton(
+    lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
+) -> tuple[str, list[int]]:
+    """Replace each body by the function's number; return the text and its lines' real numbers.
+
+    Comments, blank lines, docstrings and long literals outside functions are left out as well.
+    """
+    covered, dropped = _lines_of_statements(lines, tree)
     text: list[str] = []
     kept: list[int] = []
-    line = 1
+
+    def keep(start: int, end: int) -> None:
+        for number in range(start, end):
+            line = lines[number - 1]
+            bare = line.lstrip()
+            if number not in dropped and (number in covered or (bare and bare[0] != "#")):
+                text.append(line)
+                kept.append(number)
+
+    position = 1
     for index, function in enumerate(functions):
-        while line < function.body:
-            text.append(lines[line - 1])
-            kept.append(line)
-            line += 1
+        keep(position, function.first)
+        text.extend(lines[function.first - 1 : function.body - 1])
+        kept.extend(range(function.first, function.body))
         header = lines[function.first - 1]
         text.append(header[: len(header) - len(header.lstrip())] + " " + str(index))
         kept.append(function.body)
-        line = function.last + 1
-    while line <= len(lines):
-        text.append(lines[line - 1])
-        kept.append(line)
-        line += 1
-    return "\n".join(text), kept
+        position = function.last + 1
+    keep(position, len(lines) + 1)
+    return "\n".join(text) + "\n", kept or [1]
+
+
+LONG = 4  # lines of a literal that is not worth a tree
+
+
+def _lines_of_statements(lines: Sequence[str], tree: ast.Module) -> tuple[set[int], set[int]]:
+    """Return the lines that statements outside functions stand on, and those to leave out."""
+    covered: set[int] = set()
+    dropped: set[int] = set()
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        for block in _blocks(node):
+            dull = [s for s in block if _is_dull(s, lines)]
+            if len(dull) == len(block) and dull:
+                dull.pop()  # a block cannot be empty
+            for statement in block:
+                first, last = _header_or_whole(statement)
+                (dropped if statement in dull else covered).update(range(first, last + 1))
+        inner = (c for c in ast.iter_child_nodes(node) if isinstance(c, _BLOCKS))
+        stack.extend(c for c in inner if not isinstance(c, DEFINITIONS))
+    return covered, dropped - covered
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    named = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+    return [block for block in named if isinstance(block, list) and block]
+
+
+def _header_or_whole(statement: ast.stmt) -> tuple[int, int]:
+    decorators = getattr(statement, "decorator_list", [])
+    first = min([d.lineno for d in decorators], default=statement.lineno)
+    body = getattr(statement, "body", None)
+    if isinstance(body, list) and body:
+        return first, max(statement.lineno, body[0].lineno - 1)
+    return first, statement.end_lineno or first
+
+
+def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether a statement says nothing about values: a docstring, or a long literal."""
+    start, end = statement.lineno, statement.end_lineno or statement.lineno
+    if isinstance(statement, ast.Expr):
+        dull = isinstance(statement.value, ast.Constant)
+    else:
+        dull = (
+            isinstance(statement, ast.Assign)
+            and end - start >= LONG
+            and isinstance(statement.value, (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Constant))
+            and not any(isinstance(n, (ast.Call, ast.Lambda)) for n in ast.walk(statement.value))
+        )
+    alone = not lines[start - 1].encode()[: statement.col_offset].strip()
+    return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
 
 
 def _imported(tree: ast.Module, modules: object) -> frozenset[str]:
