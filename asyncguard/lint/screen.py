@@ -305,7 +305,7 @@ class _Words:
                 found.suspicious = _mask_like(item.slice, computed)  # type: ignore[attr-defined]
             stack.extend(ast.iter_child_nodes(item))
         if not found.suspicious:
-            training = found.steps and found.loops  # it may keep graphs, or never wait at all
+            training = found.steps  # it may keep graphs, or never wait at all
             found.suspicious = training or any(_tests_data(test, computed) for test in tests)
 
     def _call(self, node: ast.Call, found: Outlined) -> None:

@@ -1,0 +1,132 @@
+"""A training loop never waits, on a backend that lets Python run ahead without bound.
+
+Each operation that is enqueued and not yet executed keeps its arguments and its result alive. A
+loop that reads nothing enqueues whole epochs in seconds, and memory grows until the run dies. One
+read, or one wait, per minibatch keeps Python a step ahead, which is enough. (CUDA's launch queue is
+bounded, and so is that of XLA: no finding for these.)
+
+Before:
+
+    for X, y in loader:
+        with autograd.record():
+            l = loss(net(X), y)
+        l.backward()
+        trainer.step(batch_size)
+
+After:
+
+    for X, y in loader:
+        with autograd.record():
+            l = loss(net(X), y)
+        l.backward()
+        trainer.step(batch_size)
+        l.wait_to_read()                       # at most one minibatch ahead
+
+Reference: https://d2l.ai/chapter_computational-performance/async-computation.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from asyncguard.lint.reports import Report
+from asyncguard.lint.values import MEDIUM
+from asyncguard.lint.waits import waits_in_loop
+from asyncguard.model import Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.frames import LoopRecord
+    from asyncguard.lint.program import FunctionInfo
+
+CODE = "ASG401"
+NAME = "unbounded-queue"
+MESSAGE = (
+    "this loop enqueues training steps and never waits: the queue grows, and with it the memory "
+    "that each pending operation holds; wait for one value (the loss) in each iteration"
+)
+ADVICE = "Wait for the loss of each minibatch, or for that of the one before."
+_LOOP = """\
+from mxnet import autograd, gluon, npx
+def train(net, loader, trainer, loss_fn):
+    for X, y in loader:
+        with autograd.record():
+            l = loss_fn(net(X), y)
+        l.backward()
+        trainer.step(X.shape[0])
+"""
+VALID = [
+    _LOOP + "        l.wait_to_read()\n",
+    _LOOP + "        print(l.mean())\n",
+    _LOOP + "        report(l)\n",
+    _LOOP + "        if X.shape[0] % 10 == 0:\n            npx.waitall()\n",
+    """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+""",
+]
+INVALID = [
+    _LOOP,
+    """\
+from mxnet import autograd, gluon
+net = gluon.nn.Dense(1)
+trainer = gluon.Trainer(net.collect_params(), "sgd")
+loss_fn = gluon.loss.L2Loss()
+def one_step(X, y):
+    with autograd.record():
+        l = loss_fn(net(X), y)
+    l.backward()
+    trainer.step(X.shape[0])
+def train(loader):
+    for X, y in loader:
+        one_step(X, y)
+""",
+]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each training loop on such a backend in which nothing may wait."""
+    for info in analysis.reported:
+        for loop, framework in _training_loops(analysis, info):
+            if waits_in_loop(info, loop) or not isinstance(loop.node, (cst.For, cst.While)):
+                continue
+            head = loop.node.iter if isinstance(loop.node, cst.For) else loop.node.test
+            report = Report(CODE, MESSAGE, head, info, Loop.STEP, False, MEDIUM, framework)
+            report.advice = ADVICE
+            yield report
+
+
+def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tuple[LoopRecord, str]]:
+    """Yield the function's own training loops whose work nothing bounds, with the framework."""
+    if info.summary is None or info.compiled:
+        return
+    seen: set[int] = set()
+    for event in info.summary.events:
+        loop = event.loops[-1] if event.loops else None
+        if loop is None or not loop.strong or id(loop) in seen:
+            continue
+        seen.add(id(loop))
+        owners = set(_frameworks(info, loop))
+        unbounded = [f for f in owners if analysis.knowledge.frameworks[f].unbounded_queue]
+        if unbounded and len(owners) == 1:
+            yield loop, unbounded[0]
+
+
+def _frameworks(info: FunctionInfo, loop: LoopRecord | None, depth: int = 0) -> Iterator[str]:
+    """Yield whose work a loop enqueues (or a whole function), itself or by what it calls."""
+    if info.summary is None or depth > 4:
+        return
+    for event in info.summary.events:
+        if loop is not None and loop not in event.loops:
+            continue
+        if event.what == "work":
+            yield event.framework
+        elif event.what == "call" and event.callee is not None:
+            yield from _frameworks(event.callee, None, depth + 1)
