@@ -45,7 +45,6 @@ class Rule:
     invalid: tuple[Example, ...]
     check: Callable[[FileAnalysis], Iterator[Report]] | None
     refines: tuple[str, ...] = ()  # rules whose advice it betters, where it does not run itself
-    anywhere: bool = False  # what it finds matters wherever it stands, in a hot loop or not
 
     @property
     def fixable(self) -> bool:
@@ -83,5 +82,4 @@ def _rule(module_name: str) -> Rule:
         tuple(e if isinstance(e, Example) else Example(e) for e in module.INVALID),
         getattr(module, "check", None),
         getattr(module, "REFINES", ()),
-        getattr(module, "ANYWHERE", False),
     )

@@ -56,7 +56,7 @@ class Settings:
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is hot and likely enough to be reported (its rule aside)."""
-        if self.audit or finding.code in {"ASG000", "ASG901"}:
+        if self.audit or finding.code in ANYWHERE:
             return True
         return (
             finding.loop in self.contexts
@@ -65,6 +65,8 @@ class Settings:
         )
 
 
+# What is wrong wherever it stands: hotness is not what these rules are about.
+ANYWHERE = frozenset({"ASG000", "ASG402", "ASG901"})
 _RANK = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
 
 

@@ -1,0 +1,255 @@
+"""A clock is stopped while the work that it should measure is still queued.
+
+Calling a model, or any operation on a device, returns once the work is enqueued. A clock read
+right after it measures the enqueueing, often a hundredth of the true time. Wait for the work first.
+No finding where something between the work and the clock waits, or may, nor for whole epochs, whose
+last step makes no difference.
+
+Before:
+
+    start = time.perf_counter()
+    y = model(x)
+    print(time.perf_counter() - start)         # the time to enqueue
+
+After:
+
+    start = time.perf_counter()
+    y = model(x)
+    torch.cuda.synchronize()
+    print(time.perf_counter() - start)
+
+Reference: https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from asyncguard.lint.reports import Report
+from asyncguard.lint.sequences import index_in, suite, walk_own
+from asyncguard.lint.tree import children, dotted
+from asyncguard.lint.values import MEDIUM
+from asyncguard.lint.waits import waits_at
+from asyncguard.model import Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.analysis import FileAnalysis
+    from asyncguard.lint.frames import Event
+    from asyncguard.lint.knowledge import Knowledge
+    from asyncguard.lint.program import FunctionInfo
+
+CODE = "ASG402"
+NAME = "timing-without-sync"
+MESSAGE = (
+    "`{{site}}` stops the clock while the work of line {{lines}} may still be queued, so it "
+    "measures the enqueueing: wait for the result first{barrier}"
+)
+VALID = [
+    """\
+import time
+import torch
+def measure(model, x):
+    start = time.time()
+    y = model(x)
+    torch.cuda.synchronize()
+    return time.time() - start
+""",
+    """\
+import time
+import torch
+def measure(model, x):
+    start = time.time()
+    y = model(x).sum().item()
+    return time.time() - start
+""",
+    """\
+import time
+import torch
+def train(model, loader, optimizer):
+    end = time.time()
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        meter.add(time.time() - end)
+        end = time.time()
+""",
+    """\
+import time
+import torch
+def measure(model):
+    x = torch.randn(8, 3, 224, 224)
+    start = time.time()
+    y = model(x)
+    return time.time() - start
+""",
+    """\
+import time
+from mxnet import np
+def measure():
+    start = time.time()
+    y = np.dot(np.ones((9, 9)), np.ones((9, 9)))
+    y.wait_to_read()
+    return time.time() - start
+""",
+]
+INVALID = [
+    """\
+import time
+import torch
+def measure(model, x):
+    start = time.time()
+    y = model(x)
+    print(time.time() - start)
+""",
+    """\
+from time import perf_counter
+import torch
+def measure(model, x):
+    start = perf_counter()
+    for _ in range(100):
+        model(x)
+    end = perf_counter()
+    return end - start
+""",
+    """\
+import time
+from mxnet import np
+def measure():
+    x = np.ones((9, 9))
+    start = time.time()
+    y = np.dot(x, x)
+    return time.time() - start
+""",
+    """\
+import time
+import jax
+import jax.numpy as jnp
+def measure(x):
+    start = time.perf_counter()
+    y = jnp.dot(x, x)
+    elapsed = time.perf_counter() - start
+""",
+    """\
+import time
+import cupy as cp
+def measure():
+    x = cp.ones((9, 9))
+    start = time.time()
+    y = x @ x
+    elapsed = time.time() - start
+""",
+]
+
+
+class Stretch(NamedTuple):
+    """Two clock reads of one measurement, and the list of statements that both stand in."""
+
+    start: int
+    stop: int
+    clock: Event
+    body: Sequence[cst.CSTNode]
+
+
+def check(analysis: FileAnalysis) -> Iterator[Report]:
+    """Report each clock that is stopped while work is queued."""
+    for info in analysis.reported:
+        if info.summary is None or info.compiled:
+            continue
+        for stretch in _stretches(info):
+            work = _last_work(info, stretch)
+            if work is not None:
+                yield _report(analysis.knowledge, info, stretch.clock, work)
+
+
+def _report(knowledge: Knowledge, info: FunctionInfo, clock: Event, work: Event) -> Report:
+    wait = _wait_of(knowledge, work.framework)
+    message = MESSAGE.format(barrier=f" (`{wait}`)" if wait else "")
+    loop = next((r.kind for r in reversed(clock.loops) if r.kind != Loop.NONE), Loop.NONE)
+    report = Report(CODE, message, clock.node, info, loop, False, MEDIUM, work.framework)
+    report.extra_nodes = (work.node,)
+    return report
+
+
+def _wait_of(knowledge: Knowledge, framework: str) -> str:
+    """Return a function of the framework that waits for work, one for a value if there is one."""
+    rules = ("ASG201", "ASG202")
+    found = [
+        (rules.index(point.rule), point.source.functions[0])
+        for point in knowledge.frameworks[framework].sync
+        if point.rule in rules and point.source is not None and point.source.functions
+        if point.waits_for in ("value", "device", "everything")
+    ]
+    return min(found, default=(0, ""), key=lambda pair: pair[0])[1]
+
+
+def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
+    """Yield the measurements of a function: `t = clock()`, and `clock() - t` further down."""
+    clocks = [event for event in info.summary.events if event.what == "clock"]
+    if len(clocks) < 2:
+        return
+    differences = _differences(info)
+    for clock in clocks:
+        place = suite(clock.blocks)
+        if place is None:
+            continue
+        body, stop = place
+        started = _started(differences, clock, body[stop])
+        starts = [
+            index
+            for other in clocks
+            if other is not clock and (index := index_in(other.blocks, body)) is not None
+            if index < stop and started & _stored(body[index], other.node)
+        ]
+        if starts:
+            yield Stretch(max(starts), stop, clock, body)
+
+
+def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
+    return [
+        node
+        for node in walk_own(info.node)
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)
+    ]
+
+
+def _started(
+    differences: list[cst.BinaryOperation], clock: Event, statement: cst.CSTNode
+) -> set[str]:
+    """Return the variables whose start this clock read is compared with."""
+    ends = _stored(statement, clock.node)
+    return {
+        dotted(node.right)
+        for node in differences
+        if node.left is clock.node or (ends and dotted(node.left) in ends)
+    } - {""}
+
+
+def _stored(statement: cst.CSTNode, clock: cst.CSTNode) -> set[str]:
+    """Return the variables that a statement assigns a clock's reading to."""
+    return {
+        dotted(target.target)
+        for part in children(statement)
+        if isinstance(part, cst.Assign) and part.value is clock
+        for target in part.targets
+    } - {""}
+
+
+def _last_work(info: FunctionInfo, stretch: Stretch) -> Event | None:
+    """Return the last work that is enqueued within a measurement, if nothing waits for it."""
+    last: tuple[int, Event] | None = None
+    for event in info.summary.events:
+        index = index_in(event.blocks, stretch.body)
+        if index is None or not stretch.start < index < stretch.stop or event.what != "work":
+            continue
+        if any(r.over_steps or r.inner for r in event.loops[len(stretch.clock.loops) :]):
+            return None  # a whole epoch: its last step makes no difference
+        if last is None or index >= last[0]:
+            last = index, event
+    if last is None:
+        return None
+    waits = waits_at(info, stretch.body)
+    return None if any(last[0] <= index <= stretch.stop for index in waits) else last[1]
