@@ -38,5 +38,5 @@ def explanation(rule: Rule, screen: Screen) -> str:
     """The rule's documentation."""
     page = Page(screen)
     page.line(f"[bold]{rule.code} {rule.name}[/]\n")
-    page.add(Markdown(rule.explanation) if screen.color else escape(rule.explanation))
+    page.add(Markdown(rule.explanation))
     return page.text()
