@@ -230,7 +230,7 @@ def _of_elements(site: Site) -> bool:
     targets = _targets(record)
     if not targets & names_in(site.subject):
         return False
-    if record.comprehension:
+    if isinstance(record.node, cst.CompFor):
         return True
     made = assigned(record.node) - targets  # in the loop itself: it may hang on an earlier read
     return isinstance(record.node, cst.For) and not made & names_in(site.subject)
