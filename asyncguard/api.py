@@ -118,6 +118,8 @@ def trace(
     warmup: int = 1,
     timeline: int | None = None,
     depth: str = "light",
+    device_times: str | None = None,
+    cross_check: bool = False,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
@@ -128,9 +130,14 @@ def trace(
     warmup:     how many steps at the start are kept apart from the per-step figures.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
     depth:      "light": the entry points that Python can call; "full": below them as well.
+    device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
+                causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them
+                that can. None: nobody, which costs nothing; a GPU stall is then None.
+    cross_check: torch on CUDA: whether to compare with the waits that torch itself reports; those
+                that no entry names are shown as api "unattributed".
     clock:      returns nanoseconds.
 
-    Raises AsyncguardError for an unknown framework or depth.
+    Raises AsyncguardError for an unknown framework, depth or choice of device times.
     """
     return Trace(
         Session(
@@ -139,6 +146,8 @@ def trace(
             warmup=warmup,
             timeline=timeline,
             depth=depth,
+            device_times=device_times,
+            cross_check=cross_check,
             clock=clock,
         )
     )

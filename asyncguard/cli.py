@@ -106,7 +106,8 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] [--timeline] [-q] (SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--timeline] [--device-times SOURCE] [-q] "
+        "(SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
@@ -116,6 +117,11 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
     )
+    parser.add_argument(
+        "--device-times", metavar="SOURCE", choices=("auto", "cupti", "profiler"),
+        help="measure the GPU's idle time with cupti-python or torch's profiler: auto, cupti, "
+        "profiler",
+    )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
     parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
@@ -254,7 +260,9 @@ def _run(arguments: argparse.Namespace) -> int:
     _check_writable(arguments.output)
     target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
-    session = Session(command=target.command, timeline=timeline)
+    session = Session(
+        command=target.command, timeline=timeline, device_times=arguments.device_times
+    )
     after = None if arguments.quiet else _show_saved
     return launch.run(target, arguments.output, after, session)
 

@@ -209,12 +209,12 @@ class Recorder:
         if self._spans is not None:
             self._spans.append(Span("wait", site, "", table.name, began, now))
 
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """A wait at `site` left the device idle from `begin` to `end`."""
+    def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
+        """A wait at `site` left the device idle from `begin` to `end`; zero is measured, too."""
         with self._lock:
             self._idle[site] = self._idle.get(site, 0) + end - begin
         if self._spans is not None and end > begin:
-            self._spans.append(Span("idle", site, "", "", begin, end))
+            self._spans.append(Span("idle", site, "", device, begin, end))
 
     def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
         """Something for the timeline, which is no wait."""

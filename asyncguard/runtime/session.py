@@ -14,6 +14,8 @@ from types import TracebackType
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import ranks, reading
 from asyncguard.runtime.adapter import Undo
+from asyncguard.runtime.crosscheck import CrossCheck
+from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
@@ -33,6 +35,9 @@ class Session:
     depth:      "light": the entry points that Python can call; "full": also the operators that the
                 frameworks imported by then run below Python (torch), in the thread that starts it.
     command:    what is being run, for the record.
+    device_times: who measures the idle time of the device that each wait causes: "cupti",
+                "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
+    cross_check: whether to compare with the waits that torch itself reports on CUDA.
     """
 
     def __init__(
@@ -44,6 +49,8 @@ class Session:
         timeline: int | None = None,
         depth: str = "light",
         command: str = "",
+        device_times: str | None = None,
+        cross_check: bool = False,
     ) -> None:
         if depth not in DEPTHS:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
@@ -56,6 +63,10 @@ class Session:
             in_use=registry.accelerator_in_use,
             timeline=timeline,
         )
+        self._device = (
+            DeviceTimes(self._recorder, finders(device_times), clock) if device_times else None
+        )
+        self._cross_check = CrossCheck(self._recorder, clock) if cross_check else None
         self._clock = clock
         self._command = command
         self._root = os.getcwd()
@@ -72,6 +83,11 @@ class Session:
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         self._recorder.start()
+        if self._device is not None:
+            self._device.start()
+            hub.add(self._device)
+        if self._cross_check is not None:
+            self._cross_check.start()
         hub.add(self._recorder)
         if self._depth == "full":
             deep = [adapter.deepen() for adapter in registry.adapters()]
@@ -85,11 +101,16 @@ class Session:
         self._state = "stopped"
         while self._surface:
             self._surface.pop()()
+        if self._cross_check is not None:
+            self._cross_check.stop()
         self._recorder.stop()
         self._note_versions()
         registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
         hub.remove(self._recorder)
         hub.remove_marked(self._recorder)
+        if self._device is not None:  # no hook is left that would count what this waits for
+            hub.remove(self._device)
+            self._device.stop()
 
     def step(self) -> None:
         """Mark the end of a step in this session alone."""
@@ -102,6 +123,8 @@ class Session:
         record = reading.to_record(
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
+        for part in (self._device, self._cross_check):
+            record = part.annotate(record) if part is not None else record
         return ranks.seated(record, ranks.seat())
 
     def totals(self) -> Totals:

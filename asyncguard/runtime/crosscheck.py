@@ -1,0 +1,120 @@
+"""The cross-check: does torch itself see waits that the catalogue does not name?
+
+torch's GPU trace calls back before each wait for a stream, an event or the device, blocking copies
+included: all that `torch.cuda.set_sync_debug_mode` warns of, and the explicit waits that it
+leaves out. So the debug mode is left as the user has set it. What fires inside a named sync point
+agrees with the catalogue. The rest is reported as api "unattributed", with its stack; how long
+those waits took is not known, as the call comes before the wait.
+
+torch cannot switch its GPU trace off again: callbacks are taken away, and the rest of the process
+pays a look at an empty list for each CUDA event.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from types import FrameType
+from typing import Any, Protocol
+
+from asyncguard import catalogue
+from asyncguard.model import SyncKind, TraceRecord
+from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.sites import Blocker, Site
+
+UNATTRIBUTED = "unattributed"
+REGISTRIES = (
+    "StreamSynchronizationCallbacks",
+    "EventSynchronizationCallbacks",
+    "DeviceSynchronizationCallbacks",
+)
+
+
+class Counts(Protocol):
+    """Who takes the waits: the session's recorder."""
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A wait was found."""
+
+
+class CrossCheck:
+    """Listens to torch's GPU trace between `start` and `stop`."""
+
+    def __init__(self, counts: Counts, clock: Callable[[], int]) -> None:
+        self._counts = counts
+        self._clock = clock
+        self._callback_lists: list[list[Any]] = []
+        self._why_not = ""
+        self._lock = threading.Lock()
+        self._attributed = self._unattributed = 0
+        self._blocker = _blocker()
+
+    def start(self) -> None:
+        """Register the callbacks; does nothing but note it where torch is not imported."""
+        torch = sys.modules.get("torch")
+        if torch is None:
+            self._why_not = "torch was not imported when the trace began"
+            return
+        torch._C._activate_gpu_trace()
+        trace = importlib.import_module("torch.cuda._gpu_trace")
+        for name in REGISTRIES:
+            callbacks = getattr(trace, name).callback_list
+            callbacks.append(self._fired)
+            self._callback_lists.append(callbacks)
+
+    def stop(self) -> None:
+        """Take the callbacks away."""
+        while self._callback_lists:
+            self._callback_lists.pop().remove(self._fired)
+
+    def _fired(self, *_: int) -> None:
+        """torch is about to wait; called in the thread that will."""
+        try:
+            if state.doing.waiting:
+                with self._lock:
+                    self._attributed += 1
+                return
+            site = self._blocker.site_of_caller(_user(sys._getframe(1)))
+            if site is not None:
+                with self._lock:
+                    self._unattributed += 1
+                now = self._clock()
+                self._counts.waited(site, now, now)
+        except Exception as error:  # noqa: BLE001  torch's own call must go on
+            hub.fail("torch's GPU trace", error)
+
+    def annotate(self, record: TraceRecord) -> TraceRecord:
+        """The record with the agreement, or with the reason why nothing was checked."""
+        if self._why_not:
+            note = f"No cross-check: {self._why_not}."
+            return replace(record, notes=(*record.notes, note))
+        found = {"attributed": self._attributed, "unattributed": self._unattributed}
+        notes = record.notes
+        if self._unattributed:
+            notes = (
+                *notes,
+                f"torch waited {self._unattributed} times where the catalogue names no sync point"
+                f' (api "{UNATTRIBUTED}"); how long is not known, and they show no stall.',
+            )
+        return replace(record, notes=notes, extra={**record.extra, "cross_check": found})
+
+
+def _blocker() -> Blocker:
+    """Stands for whatever it is that waits, on the device that torch uses."""
+    points = catalogue.load().frameworks["torch"].sync
+    like = next(point for point in points if point.kind is SyncKind.BARRIER)
+    advice = "Find what waits here; if it is a public API, the catalogue lacks it."
+    return Blocker(replace(like, id=UNATTRIBUTED, advice=advice), "cuda", stand_in=False)
+
+
+def _user(frame: FrameType) -> FrameType:
+    """The frame that waits; in a thread that runs no Python but torch's callback, the main one's.
+
+    The backward pass runs in such threads of torch's own, while the thread that called it waits.
+    """
+    if frame.f_back is not None:
+        return frame
+    return sys._current_frames().get(threading.main_thread().ident or 0, frame)

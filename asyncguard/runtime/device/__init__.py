@@ -1,0 +1,244 @@
+"""Device times of a session: what the device did while the host waited, from CUPTI or the profiler.
+
+`DeviceTimes` listens to the session's waits, collects what a `Source` reports, and hands the
+recorder the idle time that each wait caused (`asyncguard.runtime.bubbles`). It is opt-in: every
+launch costs a record, where light tracing costs nothing but the waits themselves. Where no source
+can measure, nothing is handed over: a GPU stall is then None, and a note says why.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
+from asyncguard.runtime.device import clocks, cupti, kineto
+from asyncguard.runtime.device.source import Records, Run, Source, Unavailable
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.sites import Site
+
+CHOICES = ("auto", "cupti", "profiler")
+HELD = 262_144  # waits, runs and launches that are held at most before they are settled
+
+Finder = Callable[[], Source]
+
+
+class Stalls(Protocol):
+    """Who takes the figures: the session's recorder."""
+
+    def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
+        """A wait left the device idle."""
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        """Something for the timeline."""
+
+
+def finders(choice: str) -> tuple[Finder, ...]:
+    """Where to look for a source, in order. Raises AsyncguardError for an unknown choice."""
+    if choice not in CHOICES:
+        raise AsyncguardError(
+            f"unknown device_times {choice!r}; one of {', '.join(CHOICES)}, or None"
+        )
+    known = {"cupti": (cupti.find,), "profiler": (_find_profiler,)}
+    return known.get(choice, (cupti.find, _find_profiler))
+
+
+def _find_profiler() -> Source:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise Unavailable("torch, whose profiler could measure, is not imported")
+    return kineto.Kineto(torch)
+
+
+class DeviceTimes:
+    """A `hub.Sink` that charges device idle time to the waits it is told of."""
+
+    def __init__(
+        self,
+        stalls: Stalls,
+        finders: Sequence[Finder],
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self.begin = clock
+        self._clock = clock
+        self._stalls = stalls
+        self._finders = finders
+        self._source: Source | None = None
+        self._why_not: list[str] = []
+        self._thread = 0
+        self._waits: deque[Wait] = deque()  # filled by the threads that wait
+        self._lock = threading.RLock()  # what follows is for one thread at a time
+        self._seen: set[Site] = set()
+        self._runs: list[Run] = []  # whose launch is not known yet; their clock
+        self._launches: dict[int, int] = {}
+        self._sweep = Sweep()
+        self._host_waits = self._unknown = self._measured = self._lost = 0
+        self._name = ""
+        self._alignment: clocks.Alignment | None = None
+
+    def start(self) -> None:
+        """Find a source that can measure."""
+        self._thread = threading.get_ident()
+        self._find()
+
+    def _find(self) -> None:
+        self._why_not = []
+        for find in self._finders:
+            try:
+                source = find()
+                source.start(self._full)
+            except Unavailable as reason:
+                self._why_not.append(str(reason))
+                continue
+            reading = clocks.read(self._clock, source.timestamp)
+            self._alignment = clocks.Alignment(reading, reading)
+            self._sweep = Sweep(slack=2 * reading.error)
+            self._source = source
+            return
+
+    def end(self, site: Site, began: int) -> None:
+        """A wait is over."""
+        self.waited(site, began, self._clock())
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A wait lasted from `begin` to `end`."""
+        blocker = site.blocker
+        if blocker.stand_in or blocker.device.startswith("cpu"):
+            return
+        if self._source is None:
+            self._find_late()
+        else:
+            self._waits.append(Wait(begin, end, site))
+
+    def _find_late(self) -> None:
+        """The framework may have been imported since: ask again at its first wait."""
+        # A profiler has to be stopped in the thread that started it.
+        if self._finders and threading.get_ident() == self._thread:
+            self._find()
+            self._finders = ()
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """Not for us: an adapter that knows the idle time reports it to the recorder."""
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        """Not for us."""
+
+    def _full(self) -> None:
+        """The source has collected much; called in a thread of its own."""
+        try:
+            with self._lock:
+                self._take_in()
+                if self._held() > HELD:
+                    self._settle(self._sweep.middle())
+        except Exception as error:  # noqa: BLE001  nobody above could catch it
+            hub.fail("device times", error)
+
+    def stop(self) -> None:
+        """Stop measuring and hand over what is left."""
+        source, self._source = self._source, None
+        if source is None:
+            return
+        with self._lock:
+            self._align(source)
+        source.stop()
+        with self._lock:
+            self._collect(source.drain())
+            self._settle(None)
+        self._lost = source.lost()
+        self._name = source.name
+        if self._measured:  # else the source saw no device, and its silence means nothing
+            for site in self._seen:
+                self._stalls.idled(site, 0, 0)
+
+    def _align(self, source: Source) -> None:
+        assert self._alignment is not None
+        reading = clocks.read(self._clock, source.timestamp)
+        self._alignment = clocks.Alignment(self._alignment.first, reading)
+
+    def _take_in(self) -> None:
+        if self._source is not None:
+            self._align(self._source)
+            self._collect(self._source.drain())
+
+    def _held(self) -> int:
+        return len(self._sweep) + len(self._runs) + len(self._launches)
+
+    def _collect(self, records: Records) -> None:
+        self._host_waits += records.host_waits
+        self._measured += len(records.runs)
+        self._launches.update(records.launches)
+        held, self._runs = self._runs + records.runs, []
+        self._sweep.add(self._new_waits(), self._activities(held))
+
+    def _new_waits(self) -> Iterable[Wait]:
+        while self._waits:  # threads may go on appending
+            wait = self._waits.popleft()
+            self._seen.add(wait.owner)
+            yield wait
+
+    def _activities(self, runs: Iterable[Run]) -> Iterable[Activity]:
+        """The runs whose launch is known; the record of a launch may come after that of the run."""
+        for run in runs:
+            if run.correlation in self._launches:
+                yield self._activity(run, self._launches[run.correlation])
+            else:
+                self._runs.append(run)
+
+    def _activity(self, run: Run, launched: int | None) -> Activity:
+        assert self._alignment is not None
+        ours = self._alignment.ours
+        begin, end = ours(run.begin), ours(run.end)
+        self._stalls.event("run", run.name, begin, end, _label(run.device))
+        return Activity(run.device, begin, end, None if launched is None else ours(launched))
+
+    def _settle(self, until: int | None) -> None:
+        """Hand over what is known of the time before `until`."""
+        self._give_up_on_launches(until)
+        for number in list(self._launches)[: -HELD // 4]:
+            del self._launches[number]
+        for bubble in self._sweep.settle(until):
+            self._report(bubble)
+
+    def _give_up_on_launches(self, until: int | None) -> None:
+        """A run that lacks its launch by the time that it is settled will never get one."""
+        assert self._alignment is not None
+        ours = self._alignment.ours
+        late = [run for run in self._runs if until is None or ours(run.begin) < until]
+        self._runs = [run for run in self._runs if until is not None and ours(run.begin) >= until]
+        self._unknown += len(late)
+        self._sweep.add((), [self._activity(run, None) for run in late])
+
+    def _report(self, bubble: Bubble) -> None:
+        self._stalls.idled(bubble.wait.owner, bubble.begin, bubble.end, _label(bubble.device))
+
+    def annotate(self, record: TraceRecord) -> TraceRecord:
+        """The record, saying how device times were measured or why they were not."""
+        if self._source is not None:
+            return record  # still running
+        if not self._measured:
+            why = "; ".join(self._why_not) or "no device activity was seen"
+            note = f"GPU stalls were not measured: {why}."
+            return replace(record, notes=(*record.notes, note))
+        return replace(record, extra={**record.extra, "device_times": self._about()})
+
+    def _about(self) -> dict[str, Any]:
+        assert self._alignment is not None
+        return {
+            "source": self._name,
+            "activities": self._measured,
+            "activities_of_unknown_origin": self._unknown,
+            "records_lost": self._lost,
+            "host_waits": self._host_waits,
+            "clock_error_ns": self._alignment.error,
+            "clock_drift_ns": self._alignment.drift,
+        }
+
+
+def _label(device: int) -> str:
+    return f"cuda:{device}"

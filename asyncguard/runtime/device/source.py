@@ -1,0 +1,68 @@
+"""What every source of device times has in common.
+
+A source reports, on a clock of its own, what the device ran and when the host had enqueued it.
+`asyncguard.runtime.device` picks one, turns its times into the session's, and charges idle time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+
+class Unavailable(Exception):  # noqa: N818  reads as what is the case
+    """The source cannot measure here; the message says why."""
+
+
+class Run(NamedTuple):
+    """The device executed a kernel, a copy or a memset; `correlation` names the enqueueing call."""
+
+    device: int
+    begin: int
+    end: int
+    correlation: int
+    name: str
+
+
+@dataclass
+class Records:
+    """What a source has seen since it was last asked; times in ns of its own clock."""
+
+    runs: list[Run] = field(default_factory=list)
+    launches: dict[int, int] = field(default_factory=dict)  # correlation -> when it was called
+    host_waits: int = 0  # how often the host synchronised with a stream, an event or a device
+
+    def add_run(self, device: int, begin: int, end: int, correlation: int, name: str) -> None:
+        """Take in a run, unless its times are missing: CUPTI gives zeros for what it lost."""
+        if 0 < begin <= end:
+            self.runs.append(Run(device, begin, end, correlation, name))
+
+    def add_launch(self, correlation: int, begin: int) -> None:
+        """Take in the call that enqueued: of a nested one (driver in runtime) the outermost."""
+        if begin > 0:
+            self.launches[correlation] = min(begin, self.launches.get(correlation, begin))
+
+
+class Source(Protocol):
+    """CUPTI or torch's profiler."""
+
+    name: str
+
+    def start(self, full: Callable[[], None]) -> None:
+        """Begin to collect; call `full` from time to time when `drain` has much to give.
+
+        Raises Unavailable where that is not possible; then nothing has been changed.
+        """
+
+    def timestamp(self) -> int:
+        """Now, on the source's clock."""
+
+    def drain(self) -> Records:
+        """What has been collected since the last call."""
+
+    def stop(self) -> None:
+        """Stop, leave no trace in the process, and make the rest ready for `drain`."""
+
+    def lost(self) -> int:
+        """How many records were lost for want of room."""

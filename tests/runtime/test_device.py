@@ -1,0 +1,447 @@
+"""Device times without a device: sources that are played, and the charging of what they report."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from asyncguard import catalogue
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime import device
+from asyncguard.runtime.device import DeviceTimes, clocks, cupti, kineto
+from asyncguard.runtime.device.source import Records, Unavailable
+from asyncguard.runtime.recorder import Recorder
+from asyncguard.runtime.session import Session
+from asyncguard.runtime.sites import Blocker, Site
+from tests.records import record
+from tests.runtime.helpers import Clock
+
+AHEAD = 1_000  # by how much the sources' clocks run ahead
+
+
+def make_site(device: str = "cuda:0", stand_in: bool = False) -> Site:
+    point = catalogue.load().frameworks["torch"].sync[0]
+    blocker = Blocker(point, device, stand_in=stand_in)
+    return Site(blocker, f"{device}.py", 1, "main", ())
+
+
+class Played:
+    """A source that reports what the test says, in times of the session's clock."""
+
+    name = "played"
+
+    def __init__(self, clock: Clock, reason: str = "") -> None:
+        self._clock = clock
+        self._reason = reason
+        self._records = Records()
+        self.full: Callable[[], None] = lambda: None
+        self.stopped = False
+
+    def start(self, full: Callable[[], None]) -> None:
+        if self._reason:
+            raise Unavailable(self._reason)
+        self.full = full
+
+    def timestamp(self) -> int:
+        return self._clock.now + AHEAD
+
+    def run(self, begin: int, end: int, launched: int | None = None, device: int = 0) -> None:
+        call = len(self._records.runs) + 1_000 * begin
+        self._records.add_run(device, begin + AHEAD, end + AHEAD, call, "kernel")
+        if launched is not None:
+            self._records.add_launch(call, launched + AHEAD)
+
+    def drain(self) -> Records:
+        taken, self._records = self._records, Records()
+        return taken
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def lost(self) -> int:
+        return 0
+
+
+class Playground:
+    def __init__(self, *reasons: str) -> None:
+        self.clock = Clock()
+        self.recorder = Recorder(self.clock, timeline=100)
+        self.sources = [Played(self.clock, reason) for reason in (*reasons, "")]
+        self.source = self.sources[-1]
+        finders = [lambda source=source: source for source in self.sources]
+        self.times = DeviceTimes(self.recorder, finders, self.clock)
+        self.recorder.start()
+        self.times.start()
+
+    def wait(self, site: Site, begin: int, end: int) -> None:
+        self.times.waited(site, begin, end)
+        self.recorder.waited(site, begin, end)
+
+    def stop(self) -> dict[Site, int]:
+        self.recorder.stop()
+        self.times.stop()
+        return self.recorder.read().idle
+
+
+def test_idle_time_reaches_the_site_that_caused_it() -> None:
+    play, site = Playground(), make_site()
+    play.source.run(10, 20, launched=5)
+    play.source.run(40, 50, launched=38)
+    play.wait(site, 12, 22)
+    assert play.stop() == {site: 20}
+    assert play.source.stopped
+    idle = [span for span in play.recorder.read().spans if span.kind == "idle"]
+    assert [(span.thread, span.begin, span.end) for span in idle[:1]] == [("cuda:0", 20, 40)]
+
+
+def test_a_wait_that_left_no_device_idle_is_zero_not_none() -> None:
+    play, site = Playground(), make_site()
+    play.source.run(10, 60, launched=5)
+    play.wait(site, 12, 22)
+    assert play.stop() == {site: 0}
+
+
+def test_a_source_that_saw_no_device_leaves_none_behind_and_a_note() -> None:
+    play, site = Playground(), make_site()
+    play.wait(site, 12, 22)
+    assert play.stop() == {}
+    assert play.times.annotate(record()).notes == (
+        "GPU stalls were not measured: no device activity was seen.",
+    )
+
+
+def test_waits_for_the_cpu_are_not_charged() -> None:
+    play, stand_in, on_cpu = Playground(), make_site("cpu (stand-in)", True), make_site("cpu")
+    play.source.run(10, 20, launched=5)
+    play.source.run(40, 50, launched=38)
+    play.wait(stand_in, 12, 22)
+    play.wait(on_cpu, 12, 22)
+    assert play.stop() == {}
+
+
+def test_a_taken_source_is_passed_over_for_the_next() -> None:
+    play, site = Playground("CUPTI is taken"), make_site()
+    play.source.run(10, 20, launched=5)
+    play.wait(site, 12, 22)
+    play.stop()
+    about = play.times.annotate(record()).extra["device_times"]
+    assert (about["source"], about["activities"]) == ("played", 1)
+
+
+def test_without_any_source_the_note_gives_each_reason() -> None:
+    play, site = Playground(), make_site()
+    times = DeviceTimes(play.recorder, [_unavailable("no CUPTI"), _unavailable("no torch")])
+    times.start()
+    times.waited(site, 12, 22)
+    times.stop()
+    assert play.recorder.read().idle == {}
+    assert times.annotate(record()).notes == ("GPU stalls were not measured: no CUPTI; no torch.",)
+
+
+def _unavailable(reason: str) -> Callable[[], Any]:
+    def find() -> Any:
+        raise Unavailable(reason)
+
+    return find
+
+
+def test_a_framework_that_is_imported_later_is_asked_at_its_first_wait() -> None:
+    play, site = Playground(), make_site()
+    found: list[Played] = []
+
+    def find() -> Played:
+        if not found:
+            raise Unavailable("not yet")
+        return found[0]
+
+    times = DeviceTimes(play.recorder, [find], play.clock)
+    times.start()
+    found.append(Played(play.clock))
+    times.waited(site, 1, 2)  # finds the source; before that nothing was measured
+    found[0].run(10, 20, launched=5)
+    found[0].run(40, 50, launched=38)
+    times.waited(site, 12, 22)
+    times.stop()
+    assert play.recorder.read().idle == {site: 20}
+
+
+def test_a_launch_that_is_reported_after_its_kernel_still_counts() -> None:
+    play, site = Playground(), make_site()
+    play.source.run(10, 20, launched=5)
+    play.source.run(40, 50)
+    play.source.full()
+    play.source._records.add_launch(40_001, 38 + AHEAD)
+    play.wait(site, 12, 22)
+    assert play.stop() == {site: 20}
+
+
+def test_a_long_run_is_settled_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "HELD", 40)
+    play, site = Playground(), make_site()
+    for step in range(1_000):
+        now = 100 * step + 10
+        play.source.run(now, now + 20, launched=now - 1)
+        play.wait(site, now + 5, now + 20)
+        play.source.full()
+        assert play.times._held() <= 40 + 3
+    # 79 from each kernel's end to the next one's enqueueing, 1 until it starts; none after the last
+    assert play.stop() == {site: 999 * 80}
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(-500, 500), st.integers(0, 10**6))
+def test_times_lie_on_the_line_through_both_readings(offset: int, drift: int, at: int) -> None:
+    first = clocks.Reading(offset, 0, 3)
+    last = clocks.Reading(offset + 10**6 + drift, 10**6, 5)
+    alignment = clocks.Alignment(first, last)
+    assert alignment.error == 5
+    assert abs(alignment.ours(at) - (offset + at + drift * at / 10**6)) <= 1
+
+
+def test_of_several_readings_the_quickest_is_kept() -> None:
+    ours = iter([0, 100, 200, 204, *range(300, 1000)])
+    reading = clocks.read(lambda: next(ours), lambda: 7)
+    assert reading == clocks.Reading(300, 7, 1)
+
+
+class _Call(enum.IntEnum):
+    cuDriverGetVersion = 2
+    cuLaunchKernel = 307
+    cuCtxGetCurrent = 304
+
+
+class _Kind(enum.IntEnum):
+    MEMCPY, MEMSET, DRIVER, RUNTIME, CONCURRENT_KERNEL, MEMCPY2, SYNCHRONIZATION = range(1, 8)
+
+
+class _CuptiError(Exception):
+    pass
+
+
+class FakeCupti:
+    """The part of `cupti.cupti` that is used, by its real names; notes what it is asked to do."""
+
+    ActivityKind = _Kind
+    driver_api_trace_cbid = _Call
+    cuptiError = _CuptiError
+    ApiCallbackSite = SimpleNamespace(API_ENTER=0, API_EXIT=1)
+    CallbackDomain = SimpleNamespace(DRIVER_API=1)
+    ActivitySynchronizationType = SimpleNamespace(STREAM_WAIT_EVENT=2)
+
+    def __init__(self, taken: bool = False, broken: bool = False, calls_back: bool = True) -> None:
+        self._taken, self._broken, self._calls_back = taken, broken, calls_back
+        self.did: list[str] = []
+        self.enabled: list[_Kind] = []
+
+    def subscribe(self, callback: Any, userdata: Any) -> int:
+        if self._taken:
+            raise _CuptiError("ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED")
+        self._callback = callback
+        return 7
+
+    def unsubscribe(self, subscriber: int) -> None:
+        self.did.append("unsubscribe")
+
+    def activity_register_callbacks(self, requested: Any, completed: Any) -> None:
+        self.requested, self.completed = requested, completed
+
+    def activity_enable(self, kind: _Kind) -> None:
+        if self._broken:
+            raise _CuptiError("ERROR_NOT_COMPATIBLE")
+        self.enabled.append(kind)
+
+    def activity_enable_driver_api(self, call: int, enable: int) -> None:
+        self.did.append(f"enable {_Call(call).name}")
+
+    def activity_disable(self, kind: _Kind) -> None:
+        if kind in self.enabled:
+            self.enabled.remove(kind)
+
+    def activity_flush_all(self, flag: int) -> None:
+        self.did.append("flush")
+
+    def activity_get_num_dropped_records(self, context: int, stream: int, dropped: int) -> None:
+        self.did.append("count dropped")
+
+    def enable_callback(self, enable: int, subscriber: int, domain: int, call: int) -> None:
+        self.watched = call
+
+    def cuDriverGetVersion(self) -> tuple[int, int]:
+        if self._calls_back and self.watched == _Call.cuDriverGetVersion:
+            for place in (0, 1):
+                self._callback(None, 1, self.watched, SimpleNamespace(callback_site=place))
+        return 0, 12_080
+
+    def finalize(self) -> None:
+        self.did.append("finalize")
+
+    def get_timestamp(self) -> int:
+        return 42
+
+
+def run_of(kind: _Kind, begin: int, end: int, call: int) -> SimpleNamespace:
+    return SimpleNamespace(kind=int(kind), start=begin, end=end, correlation_id=call, device_id=1)
+
+
+def test_cupti_records_become_runs_launches_and_host_waits() -> None:
+    fake = FakeCupti()
+    source = cupti.Cupti(fake, fake)
+    source.start(lambda: None)
+    assert set(fake.enabled) == set(_Kind) - {_Kind.DRIVER}
+    assert fake.did == ["enable cuLaunchKernel"]
+    assert fake.requested()[1] == 0
+    fake.completed(
+        [
+            run_of(_Kind.CONCURRENT_KERNEL, 10, 20, 1),
+            run_of(_Kind.MEMCPY, 0, 0, 2),  # lost
+            SimpleNamespace(kind=int(_Kind.RUNTIME), correlation_id=1, start=5),
+            SimpleNamespace(kind=int(_Kind.DRIVER), correlation_id=1, start=6),
+            SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=3),
+            SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=2),
+            SimpleNamespace(kind=999),
+        ]
+    )
+    records = source.drain()
+    assert [run[:4] for run in records.runs] == [(1, 10, 20, 1)]
+    assert records.launches == {1: 5}
+    assert records.host_waits == 1
+    assert source.drain() == Records()
+
+
+@pytest.mark.parametrize("calls_back", [True, False])
+def test_cupti_is_flushed_and_finalised_once(calls_back: bool) -> None:
+    fake = FakeCupti(calls_back=calls_back)
+    source = cupti.Cupti(fake, fake)
+    source.start(lambda: None)
+    source.stop()
+    assert not fake.enabled
+    ending = ["finalize"] if calls_back else ["unsubscribe", "finalize"]
+    assert fake.did[1:] == ["flush", "count dropped", *ending]
+
+
+def test_a_taken_cupti_is_left_alone() -> None:
+    fake = FakeCupti(taken=True)
+    with pytest.raises(Unavailable, match="taken by another profiler"):
+        cupti.Cupti(fake, fake).start(lambda: None)
+    assert fake.did == []
+
+
+def test_a_cupti_that_cannot_collect_is_finalised() -> None:
+    fake = FakeCupti(broken=True)
+    with pytest.raises(Unavailable, match="does not collect here"):
+        cupti.Cupti(fake, fake).start(lambda: None)
+    assert fake.did == ["finalize"]
+
+
+def test_many_cupti_records_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cupti, "PORTION", 2)
+    fake, calls = FakeCupti(), []
+    source = cupti.Cupti(fake, fake)
+    source.start(lambda: calls.append(len(source.drain().runs)))
+    fake.completed([run_of(_Kind.MEMSET, 1, 2, 1)])
+    assert calls == []
+    fake.completed([run_of(_Kind.MEMSET, 3, 4, 2)])
+    assert calls == [2]
+
+
+class _Event:
+    """As `torch._C._autograd._KinetoEvent`."""
+
+    def __init__(self, name: str, kind: str, begin: int, call: int, on_device: bool) -> None:
+        self.name, self.activity_type = lambda: name, lambda: kind
+        self.start_ns, self.duration_ns = lambda: begin, lambda: 10
+        self.correlation_id, self.device_index = lambda: call, lambda: 0
+        self.device_type = lambda: "CUDA" if on_device else "CPU"
+        self.is_user_annotation = lambda: kind == "gpu_user_annotation"
+
+
+EVENTS = [
+    _Event("cudaLaunchKernel", "cuda_runtime", 5, 1, on_device=False),
+    _Event("void add<float>()", "kernel", 10, 1, on_device=True),
+    _Event("Memcpy DtoH", "gpu_memcpy", 30, 2, on_device=True),
+    _Event("Stream Sync", "cuda_sync", 12, 3, on_device=True),
+    _Event("Stream Wait Event", "cuda_sync", 13, 4, on_device=True),
+    _Event("step", "gpu_user_annotation", 1, 5, on_device=True),
+]
+
+
+def fake_torch(events: list[Any], cuda: bool = True, profiling: bool = False) -> Any:
+    results = SimpleNamespace(events=lambda: events)
+    profile = SimpleNamespace(
+        start=lambda: None, stop=lambda: None, profiler=SimpleNamespace(kineto_results=results)
+    )
+    return SimpleNamespace(
+        cuda=SimpleNamespace(is_available=lambda: cuda),
+        autograd=SimpleNamespace(
+            _profiler_enabled=lambda: profiling, DeviceType=SimpleNamespace(CUDA="CUDA")
+        ),
+        profiler=SimpleNamespace(
+            ProfilerActivity=SimpleNamespace(CUDA="cuda"),
+            supported_activities=lambda: {"cuda"},
+            profile=lambda **options: profile,
+        ),
+        _C=SimpleNamespace(_profiler=SimpleNamespace(_ExperimentalConfig=lambda **options: None)),
+    )
+
+
+@pytest.mark.parametrize("tells_type", [True, False], ids=["new torch", "old torch"])
+def test_profiler_events_become_runs_launches_and_host_waits(tells_type: bool) -> None:
+    events: list[Any] = EVENTS
+    if not tells_type:
+        events = [SimpleNamespace(**vars(event)) for event in EVENTS]
+        for event in events:
+            del event.activity_type
+    source = kineto.Kineto(fake_torch(events))
+    source.start(lambda: None)
+    source.stop()
+    records = source.drain()
+    assert [(run.begin, run.end, run.correlation) for run in records.runs] == [
+        (10, 20, 1),
+        (30, 40, 2),
+    ]
+    assert records.launches == {1: 5}
+    assert records.host_waits == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [({"cuda": False}, "no CUDA device"), ({"profiling": True}, "in use")],
+)
+def test_the_profiler_stays_away_where_it_cannot_or_must_not_run(
+    options: dict[str, bool], reason: str
+) -> None:
+    with pytest.raises(Unavailable, match=reason):
+        kineto.Kineto(fake_torch([], **options)).start(lambda: None)
+
+
+def test_what_the_profiler_source_calls_exists_in_torch() -> None:
+    torch = pytest.importorskip("torch")
+    config = torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)
+    with torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU], experimental_config=config
+    ) as profile:
+        assert torch.autograd._profiler_enabled()
+        torch.ones(3).sum()
+    source = kineto.Kineto(torch)
+    for event in profile.profiler.kineto_results.events():
+        source._take(event)
+    assert source.drain().launches  # on the CPU each event counts as one that enqueued nothing
+
+
+def test_an_unknown_choice_is_refused() -> None:
+    with pytest.raises(AsyncguardError, match="unknown device_times 'nvml'"):
+        Session(device_times="nvml")
+
+
+def test_a_session_says_why_it_has_no_device_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "finders", lambda choice: [_unavailable("nothing here")])
+    monkeypatch.setattr("asyncguard.runtime.session.finders", device.finders)
+    with Session(device_times="auto") as session:
+        pass
+    assert session.record().notes == ("GPU stalls were not measured: nothing here.",)
+    assert session.record().gpu_stall_ns is None
