@@ -73,20 +73,16 @@ class Adapter:
             internals=internals or (),
         )
 
-    def quick_judge(
-        self, known: Mapping[str, Blocker], make: Callable[[str], Blocker]
-    ) -> Callable[[tuple[Any, ...], dict[str, Any]], Blocker | None]:
-        """What a read of its first argument waits for; `known` and `make` give that by device.
+    def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
+        """What a read of a plain value waits for; `known` gives that by device.
 
-        The commonest judgement: it runs for every read, in as few steps as can be.
+        The commonest judgement: it runs for every read, in as few steps as can be. None sends the
+        call the long way: where `known` has nothing yet, or the value takes calls over.
         """
         device_of = self.device_of
 
-        def judge(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Blocker | None:
-            device = device_of(args[0]) if args else None
-            if device is None:
-                return None
-            return known.get(device) or make(device)
+        def judge(value: Any) -> Blocker | None:
+            return known.get(device_of(value))  # type: ignore[arg-type]  # None is no device
 
         return judge
 

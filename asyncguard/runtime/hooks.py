@@ -5,7 +5,7 @@ and reports. Inside a sync point (`doing.waiting`) everything passes straight th
 `print` which calls `tolist` counts once. Whatever fails in here is logged once and switches the
 hook off; the original is always called, and its exceptions leave without a trace of us.
 
-The two hooks repeat each other and inline what could be functions: they run at every read.
+The hooks repeat each other and inline what could be functions: they run at every read.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from asyncguard.model import AsyncguardError
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.indexing import is_plain
-from asyncguard.runtime.probes import Args, Kwargs, Probe
+from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
 
 _getframe = sys._getframe
+_GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
@@ -44,9 +45,17 @@ def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe
         hook = _late_hook(_calls(original, adapter), name, judge, late)
     else:
         hook = _hook(original, name, judge, adapter)
+        if len(probes) == 1 and probes[0].quick is not None:
+            hook = _read_hook(original, name, probes[0].quick, hook, adapter.data_of)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(_calls(original, adapter), hook)
     return disguise(hook, original)
+
+
+def _caller() -> FrameType | None:
+    """Who called the hook, from within it: another hook may stand in front of it."""
+    frame = _getframe(2)
+    return frame.f_back if frame.f_globals is _GLOBALS else frame
 
 
 def _first_of(judges: Sequence[Judge]) -> Judge:
@@ -90,7 +99,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 try:
                     blocker = judge(args, kwargs)
                     if blocker is not None:
-                        frame = _getframe().f_back
+                        frame = _caller()
                         if doing.fetched is not None:
                             fetched, doing.fetched = doing.fetched, None
                             if blocker.stand_in and fetched == _fetched(frame, data_of(args[0])):
@@ -134,6 +143,52 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
     return hook
 
 
+def _read_hook(
+    original: Function, name: str, quick: QuickJudge, hook: Function, data_of: Function
+) -> Function:
+    """In front of another hook: the commonest wait, `value.item()`, known and seen before.
+
+    One listener, no limit, no argument, a plain value, a line that waited before; all else goes
+    the long way. What is executed once a step finds no cache warm: each instruction counts.
+    """
+
+    def read(self: Any, /, *rest: Any, **named: Any) -> Any:
+        doing = state.doing
+        try:
+            sink = hub.alone
+            if sink is None or doing.waiting or doing.fetched is not None or rest or named:
+                return hook(self, *rest, **named)
+            blocker = quick(self)
+            if blocker is None:
+                return hook(self)
+            frame = _getframe(1)
+            site = blocker.cache.get((id(frame.f_code), frame.f_lasti))
+            if site is None:
+                return hook(self)
+            try:
+                began = sink.begin()
+            except Exception as error:  # noqa: BLE001  the user's call must go on
+                hub.fail(name, error)
+                return original(self)
+            doing.waiting = True
+            try:
+                result = original(self)
+            finally:
+                doing.waiting = False
+            try:
+                sink.end(site, began)
+                if result is self and blocker.stand_in:
+                    doing.fetched = _fetched(frame, data_of(result))
+            except Exception as error:  # noqa: BLE001
+                hub.fail(name, error)
+            return result
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+
+    return read
+
+
 def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | None:
     """`x.cpu()` on the stand-in gives `x` itself: reading that on the same line is no second wait.
 
@@ -174,7 +229,7 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     for probe in candidates:
                         if blocker is None:
                             blocker = probe.after(args, kwargs, result)
-                    site = blocker.site(_getframe().f_back) if blocker is not None else None
+                    site = blocker.site(_caller()) if blocker is not None else None
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)

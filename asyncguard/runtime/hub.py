@@ -96,6 +96,7 @@ class Hub:
         self.generation = 0  # 0 while nobody listens, another number each time that somebody does
         self._generations = itertools.count(1)
         self.sink: Sink = _Several(())
+        self.alone: Sink | None = None  # the only sink there is, where no limit holds
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
@@ -134,6 +135,7 @@ class Hub:
 
     def fail(self, what: str, error: Exception) -> None:
         """Note a fault of asyncguard's own: logged once for each hook, never raised."""
+        self.alone = None  # the short cut is closed; what it led past minds its own faults
         if what not in self._failed:
             self._failed.add(what)
             log.error("the hook of %s failed and is off from now on", what, exc_info=error)
@@ -144,6 +146,7 @@ class Hub:
         self._set_active()
 
     def _set_active(self) -> None:
+        self.alone = self.sink if len(self._sinks) == 1 and self.scope is None else None
         if not (self._sinks or self.scope):
             self.generation = 0
         elif not self.generation:

@@ -17,6 +17,7 @@ from asyncguard.runtime.sites import Blocker
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+QuickJudge = Callable[[Any], "Blocker | None"]
 Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
@@ -41,8 +42,9 @@ class Probe:
         self._writes_from_host = "host-write" in operators
         self._indexes = "index-upload" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
-        quick = method and runtime.value == "self" and not self._parts
-        self.before = adapter.quick_judge(self._blockers, self._blocker) if quick else self._judge
+        self.quick: QuickJudge | None = None  # by the value alone; None: take the long way
+        if method and runtime.value == "self" and not self._parts:
+            self.quick = adapter.quick_judge(self._blockers)
 
     def applies(self, args: Args, kwargs: Kwargs) -> bool:
         """Whether the arguments meet the entry's conditions."""
@@ -62,7 +64,7 @@ class Probe:
             return None
         return self._blocker(start)
 
-    def _judge(self, args: Args, kwargs: Kwargs) -> Blocker | None:
+    def before(self, args: Args, kwargs: Kwargs) -> Blocker | None:
         """What the call will wait for; None where it does not block."""
         if not self.applies(args, kwargs):
             return None

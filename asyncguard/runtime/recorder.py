@@ -25,11 +25,15 @@ Clock = Callable[[], int]
 
 
 class Cell:
-    """What happened at one site in one thread."""
+    """What happened at one site in one thread or task.
+
+    `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
+    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended.
+    """
 
     __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "steady",
-        "steady_stall", "step",
+        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "warm",
+        "warm_stall",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
@@ -38,24 +42,28 @@ class Cell:
         self.longest = 0
         self.buckets = [0] * BUCKETS
         self.first = step
-        self.step = step  # the newest step that waited here; what `count` and `stall` were ...
-        self.base = self.base_stall = 0  # ... when it began
-        self.steady = 0  # of `count` and `stall`, what fell into complete steps past the warm-up
-        self.steady_stall = 0
+        self.step = step
+        self.base = self.base_stall = 0
+        self.warm = self.warm_stall = 0
 
-    def settle(self, warmup: int) -> None:
-        """The newest step is complete: keep its figures if it is past the warm-up."""
-        if self.step >= warmup:
-            self.steady += self.count - self.base
-            self.steady_stall += self.stall - self.base_stall
-        self.base, self.base_stall = self.count, self.stall
+    @property
+    def steady(self) -> int:
+        """Of `count`, what fell into complete steps past the warm-up; for a settled cell."""
+        return self.base - self.warm
+
+    @property
+    def steady_stall(self) -> int:
+        """Of `stall`, what fell into complete steps past the warm-up; for a settled cell."""
+        return self.base_stall - self.warm_stall
 
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
         copy = Cell(self.first)
         copy.add(self)
         if copy.step < step:
-            copy.settle(warmup)
+            copy.base, copy.base_stall = copy.count, copy.stall
+        if copy.step < warmup:
+            copy.warm, copy.warm_stall = copy.base, copy.base_stall
         return copy
 
     def add(self, other: Cell) -> None:
@@ -69,13 +77,13 @@ class Cell:
         self.step = max(self.step, other.step)
         self.base += other.base
         self.base_stall += other.base_stall
-        self.steady += other.steady
-        self.steady_stall += other.steady_stall
+        self.warm += other.warm
+        self.warm_stall += other.warm_stall
 
     def restart(self) -> None:
         """Let everything so far belong to step 0."""
         self.first = self.step = self.base = self.base_stall = 0
-        self.steady = self.steady_stall = 0
+        self.warm = self.warm_stall = 0
 
 
 class Span(NamedTuple):
@@ -198,7 +206,9 @@ class Recorder:
                 return
         step = self._step
         if cell.step != step:
-            cell.settle(self._warmup)
+            if cell.step < self._warmup:
+                cell.warm, cell.warm_stall = cell.count, cell.stall
+            cell.base, cell.base_stall = cell.count, cell.stall
             cell.step = step
         cell.count += 1
         cell.stall += stall
@@ -225,20 +235,19 @@ class Recorder:
         """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""
         with self._lock:
             pace = self._pace
-            explicit = pace.explicit
+            if source is None and not pace.explicit and self._step:
+                self._start_over()
             if not pace.ends_step(source):
                 return
-            if pace.explicit is not explicit and self._step:
-                self._start_over()
             self._last = now = self._clock()
             self._step += 1
             if self._step == self._warmup:
                 self._warm = now
-            count = 0
+            count = -self._counted
             for table in self._tables:
                 count += table.count
-            self._step_counts.append(count - self._counted)
-            self._counted = count
+            self._counted += count
+            self._step_counts.append(count)
             if self._spans is not None:
                 self._boundaries.append(now)
 

@@ -13,7 +13,11 @@ from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.overrides import handle_torch_function, has_torch_function
+from torch.overrides import (
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+)
 from torch.utils._device import _device_constructors as device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -77,18 +81,14 @@ class Adapter(Base):
         """
         return handle_torch_function(original, args, *args, **kwargs)
 
-    def quick_judge(
-        self, known: Mapping[str, Blocker], make: Callable[[str], Blocker]
-    ) -> Callable[[tuple[Any, ...], dict[str, Any]], Blocker | None]:
-        """As the general one, without a call for plain tensors on the CPU."""
-        device_of = self.device_of
+    def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
+        """As the general one, for tensors that nothing takes over."""
+        labels = self._labels
 
-        def judge(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Blocker | None:
-            value: Any = args[0] if args else None
-            if type(value) is _TENSOR and value.is_cpu:
-                return known.get(STAND_IN) or make(STAND_IN)
-            device = device_of(value)
-            return None if device is None else known.get(device) or make(device)
+        def judge(value: Any) -> Blocker | None:
+            if type(value) is not _TENSOR or has_torch_function_unary(value):
+                return None
+            return known.get(STAND_IN if value.is_cpu else labels.get(value.device, ""))
 
         return judge
 
