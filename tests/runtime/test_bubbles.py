@@ -160,7 +160,7 @@ def _owner(waits: list[Wait], since: int, now: int, next_enqueued: int, last: bo
 @given(_waits(), _activities(devices=1))
 def test_agrees_with_the_engines_own_meter(waits: list[Wait], activities: list[Activity]) -> None:
     """The same events, fed in the same order to `IdleMeter`."""
-    syncs = [hooks.Sync("scalar", "x", wait.begin, 0) for wait in waits]
+    syncs = [hooks.Sync("scalar", "x", wait.begin, thread) for thread, wait in enumerate(waits)]
     events: list[tuple[int, int, int]] = []
     for number, wait in enumerate(waits):
         events += [(wait.begin, 0, number), (wait.end, 4, number)]
