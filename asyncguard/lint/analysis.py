@@ -494,6 +494,15 @@ class FileAnalysis:
             return value.ref
         return None
 
+    def is_abstract(self, info: FunctionInfo) -> bool:
+        """Whether a method only raises: a subclass out of sight says what it does."""
+        if info.outlined is not None and info.outlined.last - info.outlined.body > 8:
+            return False
+        info.module.summary(info)
+        body = info.node.body if isinstance(info.node, cst.FunctionDef) else None
+        lines = [s for s in body.body if isinstance(s, cst.SimpleStatementLine)] if body else []
+        return bool(lines) and any(isinstance(s, cst.Raise) for s in lines[-1].body)
+
     # ---- results
 
     def translate(self, point: SyncPoint, framework: str) -> SyncPoint | None:

@@ -18,6 +18,7 @@ from asyncguard.catalogue import Condition, SyncPoint, Trigger
 from asyncguard.lint import builtin_calls
 from asyncguard.lint.expressions import (
     CALLABLE,
+    STRUCTURE,
     attribute_of,
     first_device,
     instance_of,
@@ -104,7 +105,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.kind == CLASS:
         frame.call(callee.ref.lookup("__init__"))
         return instance_of(callee.ref)
-    if callee.kind in CALLABLE:
+    if callee.kind in CALLABLE or callee.kind == DEVICE:
+        # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
     if callee.kind == INSTANCE and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
@@ -139,7 +141,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
                 if result.kind not in (UNKNOWN, HOST):
                     return result
                 break
-    return device(callee.framework, callee.confidence)
+    output = device(callee.framework, callee.confidence)
+    return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
 
 
 # ---- functions of the checked code
@@ -515,7 +518,10 @@ def call_method(
             return call_value(frame, node, resolved, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
-    if owner.kind == DEVICE or (owner.kind == UNKNOWN and owner.params):
+    is_parameter = owner.kind == UNKNOWN and bool(owner.params)
+    if is_parameter and (up := unknown_upload(frame, node, func.value, method, arguments)):
+        return up
+    if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
         return instance_method(frame, node, owner, method, arguments)
@@ -707,13 +713,13 @@ def instance_method(
         for base in cls.bases:
             if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):
                 attribute = Value(FUNCTION, ref=info, element=instance_of(cls))
-    if attribute.kind == FUNCTION:
+    if attribute.kind == FUNCTION and not frame.analysis.is_abstract(attribute.ref):
         if attribute.ref.is_static:
             attribute = replace(attribute, element=None)
         return call_value(frame, node, attribute, arguments)
-    if attribute.kind != UNKNOWN:
+    if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
-    if owner.kind in CALLABLE:
+    if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         return model_method(frame, node, owner, method, arguments)
     path = dotted(node.func)
     hinted = frame.hint(path) if path else UNKNOWN_VALUE
@@ -744,6 +750,24 @@ def model_method(
         frame.evidence()
         return device(owner.framework, min(MEDIUM, owner.confidence))
     return UNKNOWN_VALUE
+
+
+def unknown_upload(
+    frame: Frame, node: cst.Call, owner: cst.BaseExpression, method: str, arguments: Arguments
+) -> Value | None:
+    """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
+    if arguments and not any(_names_a_device(a) for a in arguments):
+        return None
+    if frame.hint(dotted(owner)).kind in CALLABLE:
+        return None
+    for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
+        if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
+            continue
+        value = device(point.framework, MEDIUM if frame.trains else LOW)
+        if _conditions_hold(frame, point, arguments):
+            frame.site(point, node, value, subject=owner)
+        return device(point.framework, MEDIUM)
+    return None
 
 
 def container_method(
@@ -803,11 +827,9 @@ def unknown_method(
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):
         return UNKNOWN_VALUE
+    if uploaded := unknown_upload(frame, node, func.value, method, arguments):
+        return uploaded
     for framework in frame.analysis.frameworks:
-        points = knowledge.sync_methods.get((HOST_ARRAY, method), ())
-        uploading = any(p.framework == framework and p.rule == "ASG106" for p in points)
-        if uploading and (not arguments or any(_names_a_device(a) for a in arguments)):
-            return device(framework, MEDIUM)
         kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
         if kind == DEVICE:
             unmistakable = knowledge.sync_methods.get((DEVICE, method), ())

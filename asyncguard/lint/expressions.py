@@ -41,6 +41,7 @@ from asyncguard.lint.values import (
     weaken,
 )
 
+STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 CALLABLE = frozenset({MODEL, "criterion"})
 
 
@@ -56,6 +57,8 @@ def protocol_site(
     )
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
+    if read.name == STRUCTURE and protocol in ("__bool__", "__contains__"):
+        read = weaken(read, LOW)  # it may as well be a dict or a tuple of device values
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
@@ -294,6 +297,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         for key, value in owner.fields:
             if key == attr:
                 return value
+    if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
+        return device(proof[1], MEDIUM) if proof[0] == DEVICE else UNKNOWN_VALUE
     return UNKNOWN_VALUE
 
 
@@ -452,7 +457,10 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     """Return what unpacking `value` into `count` targets gives each."""
     if value.kind == CONTAINER and value.items is not None and len(value.items) == count:
         return list(value.items)
-    return [element_of(frame, value)] * count
+    part = element_of(frame, value)
+    if part.kind == DEVICE:
+        part = replace(part, name=STRUCTURE)
+    return [part] * count
 
 
 # ---- comprehensions
@@ -491,7 +499,7 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
 def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     """Bind a `for` clause's targets and push its loop."""
     iterable = evaluate(frame, clause.iter)
-    record = LoopRecord(clause, comprehension=True)
+    record = LoopRecord(clause, comprehension=True, transparent=True)
     if iterable.kind == "loader":
         record.loader = iterable.confidence
     frame.loops.append(record)

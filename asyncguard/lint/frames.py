@@ -41,6 +41,7 @@ class LoopRecord:
     targets: frozenset[str] = frozenset()
     epoch_name: bool = False
     comprehension: bool = False
+    transparent: bool = False  # what it does counts for the loop around it
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
     weak: bool = False  # calls a model
@@ -187,7 +188,9 @@ class Frame:
     @property
     def trains(self) -> bool:
         """Whether the function shows by itself that it runs training or inference steps."""
-        return self.function.marks_step or any(loop.kind == Loop.STEP for loop in self.loops)
+        function = self.function
+        hooked = function.marks_step or function.hook == Loop.STEP
+        return hooked or any(loop.kind == Loop.STEP for loop in self.loops)
 
     # ---- contexts
 
@@ -205,7 +208,7 @@ class Frame:
 
     def evidence(self, *, strong: bool = False) -> None:
         """Note that the innermost loop calls a model (`strong`: runs a training step)."""
-        loop = next((r for r in reversed(self.loops) if not r.comprehension), None)
+        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         if loop is None:
             self.works = True
             self.trained |= strong
@@ -219,7 +222,7 @@ class Frame:
 
         Where a framework knows no training step, such a loop is what its programs run in.
         """
-        loop = next((r for r in reversed(self.loops) if not r.comprehension), None)
+        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         known = self.analysis.knowledge.frameworks.get(framework)
         if loop is not None and known is not None:
             loop.ops = True

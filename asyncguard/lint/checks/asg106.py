@@ -22,7 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.reports import report_all
+from asyncguard.lint.constants import on_device
+from asyncguard.lint.registry import Example
+from asyncguard.lint.reports import report_site, sites_of
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -87,9 +89,40 @@ def train(model, loader, optimizer):
         optimizer.step()
         w = x.cuda()
 """,
+    Example(
+        """\
+import torch
+def train(model, loader, optimizer, device):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        zero = torch.tensor(0., device=device)
+        one = torch.tensor(1, dtype=torch.float16, device=device)
+        count = torch.tensor(0, device=device)
+        most = torch.tensor(-2.5, device=device, requires_grad=True)
+        weights = torch.tensor([0.0], device=device)
+""",
+        count=5,
+        fixed="""\
+import torch
+def train(model, loader, optimizer, device):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        zero = torch.zeros((), device=device)
+        one = torch.ones((), dtype=torch.float16, device=device)
+        count = torch.full((), 0, device=device)
+        most = torch.full((), -2.5, device=device, requires_grad=True)
+        weights = torch.tensor([0.0], device=device)
+""",
+    ),
 ]
 
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    """Report each such site; a plain number can be made on the device."""
+    for site in sites_of(analysis, CODE):
+        report = report_site(site, CODE, MESSAGE)
+        if found := on_device(site):
+            report.fix, report.extra_nodes = found
+        yield report

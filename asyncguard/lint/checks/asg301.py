@@ -225,6 +225,8 @@ def _of_elements(site: Site) -> bool:
     if not site.loops or site.subject is None:
         return False
     record = site.loops[-1]
+    if site.point.kind != SyncKind.SCALAR:
+        return False
     if record.kind != Loop.NONE or record.weak or record.strong:
         return False
     targets = _targets(record)
