@@ -22,6 +22,7 @@ from torch.utils._device import _device_constructors as device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import asyncguard.runtime
+from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
@@ -143,44 +144,47 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
             if point.runtime is not None
             for name in point.runtime.dispatch
         }
-        self._blockers: dict[tuple[Any, str], Blocker | None] = {}
+        self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
+        self._blockers: dict[tuple[str, str], Blocker] = {}
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        kwargs = kwargs or {}
-        doing = state.doing
-        site = None if doing.waiting else self._site(func, args)
+        try:
+            point = self._known[func]
+        except KeyError:
+            point = self._known[func] = self._point(func)
+        site = None
+        if point is not None and not (doing := state.doing).waiting:
+            site = self._site(point, args)
         if site is None:
-            return func(*args, **kwargs)
+            return func(*args, **kwargs) if kwargs else func(*args)
         if hub.scope is not None:
             site = hub.scope(site)
         sink = hub.sink
         doing.waiting = True
         try:
             began = sink.begin()
-            result = func(*args, **kwargs)
+            result = func(*args, **(kwargs or {}))
             sink.end(site, began)
         finally:
             doing.waiting = False
         return result
 
-    def _site(self, func: Any, args: tuple[Any, ...]) -> Site | None:
+    def _point(self, func: Any) -> SyncPoint | None:
+        name = func._schema.name
+        return self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
+
+    def _site(self, point: SyncPoint, args: tuple[Any, ...]) -> Site | None:
         tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
         device = self._adapter.device_of(tensor)
         if device is None or not _waits(args):
             return None
-        blocker = self._blocker(func, device)
-        return blocker.site_of_caller(_caller(sys._getframe(2))) if blocker is not None else None
-
-    def _blocker(self, func: Any, device: str) -> Blocker | None:
-        key = func, device
-        if key not in self._blockers:
-            name = func._schema.name
-            point = self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
-            made = self._adapter.blocker(point, device) if point is not None else None
-            self._blockers[key] = made
-        return self._blockers[key]
+        key = point.id, device
+        blocker = self._blockers.get(key)
+        if blocker is None:
+            blocker = self._blockers[key] = self._adapter.blocker(point, device)
+        return blocker.site_of_caller(_caller(sys._getframe(2)))
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
