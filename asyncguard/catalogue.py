@@ -107,6 +107,8 @@ class SyncPoint:
     one_sided: str = ""  # why only the linter or only the runtime can see it
     when: Condition | None = None  # it blocks only if this holds
     unless: Condition | None = None  # it does not block if this holds
+    # Beside an upload: what makes a zero, a one, or any number on the device ("zeros", ...).
+    makers: tuple[str, ...] = ()
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
     confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
 
@@ -313,6 +315,8 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
         raise CatalogueError(f"{where}: url must start with https://")
     if not ("source" in entry and "runtime" in entry) and not entry.get("one_sided"):
         raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
+    if len(entry.get("makers", ())) not in (0, 3):
+        raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
     parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
     built = {
         key: _build(cls, entry[key], f"{where}: {key}")
