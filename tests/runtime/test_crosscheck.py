@@ -1,0 +1,135 @@
+"""The cross-check, with torch's callbacks fired by hand: nothing here needs a device."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from asyncguard.model import TraceRecord
+from asyncguard.runtime.crosscheck import REGISTRIES, CrossCheck, _user
+from asyncguard.runtime.frames import charged
+from asyncguard.runtime.hub import state
+from asyncguard.runtime.recorder import Recorder
+from asyncguard.runtime.session import Session
+from asyncguard.runtime.sites import ranks
+from tests.records import record
+from tests.runtime.helpers import Clock, counts
+
+
+class Registry:
+    """As `torch._utils.CallbackRegistry`."""
+
+    def __init__(self) -> None:
+        self.callback_list: list[Any] = []
+
+    def fire_callbacks(self, *args: int) -> None:
+        for callback in self.callback_list:
+            callback(*args)
+
+
+class Torch:
+    """The part of torch that is used, in torch's place."""
+
+    def __init__(self) -> None:
+        self.activated = 0
+        self._C = SimpleNamespace(_activate_gpu_trace=self._activate)
+        self.trace = SimpleNamespace(**{name: Registry() for name in REGISTRIES})
+
+    def _activate(self) -> None:
+        self.activated += 1
+
+    def fire(self, *args: int, named: bool = False, name: str = REGISTRIES[0]) -> None:
+        state.doing.waiting = named
+        try:
+            getattr(self.trace, name).fire_callbacks(*args)
+        finally:
+            state.doing.waiting = False
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Torch]:
+    fake = Torch()
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    monkeypatch.setitem(sys.modules, "torch.cuda._gpu_trace", fake.trace)
+    yield fake
+    assert all(not getattr(fake.trace, name).callback_list for name in REGISTRIES)
+
+
+def check(torch: Torch) -> tuple[CrossCheck, Recorder]:
+    clock = Clock()
+    recorder = Recorder(clock)
+    recorder.start()
+    made = CrossCheck(recorder, clock)
+    made.start()
+    return made, recorder
+
+
+def test_a_wait_inside_a_named_sync_point_agrees(torch: Torch) -> None:
+    made, recorder = check(torch)
+    torch.fire(7, named=True)
+    made.stop()
+    assert recorder.read().cells == ()
+    assert made.annotate(record()).extra["cross_check"] == {"attributed": 1, "unattributed": 0}
+
+
+@pytest.mark.parametrize(("name", "args"), [*zip(REGISTRIES, [(7,), (8,), ()], strict=True)])
+def test_a_wait_that_nobody_names_is_reported_with_its_line_and_stack(
+    torch: Torch, name: str, args: tuple[int, ...]
+) -> None:
+    made, recorder = check(torch)
+    torch.fire(*args, name=name)
+    made.stop()
+    ((site, _, cell),) = recorder.read().cells
+    assert (site.blocker.point.id, cell.count, cell.stall) == ("unattributed", 1, 0)
+    assert site.path == __file__
+    assert "fire" in site.stack[0] or "fire" in site.stack[1]
+    checked = made.annotate(record())
+    assert checked.extra["cross_check"] == {"attributed": 0, "unattributed": 1}
+    assert "how long is not known" in checked.notes[0]
+
+
+def test_nothing_is_heard_after_the_end(torch: Torch) -> None:
+    made, recorder = check(torch)
+    made.stop()
+    torch.fire(7)
+    assert recorder.read().cells == ()
+    assert torch.activated == 1
+
+
+def test_a_thread_without_python_of_its_own_works_for_the_main_thread() -> None:
+    outermost: Any = SimpleNamespace(f_back=None)
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(charged(_user(outermost), ranks)))
+    thread.start()
+    thread.join()
+    assert found[0].f_code is sys._getframe().f_code
+
+
+def test_without_torch_the_record_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    made = CrossCheck(Recorder(Clock()), Clock())
+    made.start()
+    made.stop()
+    checked = made.annotate(record())
+    assert checked.notes == ("No cross-check: torch was not imported when the trace began.",)
+    assert "cross_check" not in checked.extra
+
+
+def test_torchs_own_registries_are_used_and_left_as_they_were() -> None:
+    pytest.importorskip("torch")
+    import torch.cuda._gpu_trace as trace
+
+    before = [list(getattr(trace, name).callback_list) for name in REGISTRIES]
+    session = Session(frameworks=["torch"], cross_check=True)
+    with session:
+        trace.StreamSynchronizationCallbacks.fire_callbacks(0)
+        trace.DeviceSynchronizationCallbacks.fire_callbacks()
+    found: TraceRecord = session.record()
+    assert counts(found) == {"unattributed": 2}
+    assert {site.path for site in found.sites} == {"tests/runtime/test_crosscheck.py"}
+    assert [list(getattr(trace, name).callback_list) for name in REGISTRIES] == before
