@@ -41,6 +41,7 @@ from asyncguard.lint.values import (
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:
+    from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
 MAX_SUMMARIES = 12  # nested calls that are followed
@@ -90,8 +91,8 @@ class FileAnalysis:
         self.functions: list[FunctionInfo] = []
         self.star_modules: list[str] = []
         self.depth = 0
-        self.fresh: list[FunctionInfo] = []  # run since `reported` was last filled
-        self.reported: list[FunctionInfo] = []
+        self.reported: list[FunctionInfo] = []  # what the rules look at now
+        self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.running = False
         self.imported = False  # read because another file imports it
 
@@ -121,7 +122,6 @@ class FileAnalysis:
         self.running = True
         statements.run(self.frame, self.unit.tree.body)
         self.body.summary = _summary_of(self.frame)
-        self.fresh.append(self.body)
 
     def run_from(self, roots: Collection[int] | None) -> None:
         """Execute the module and those of its functions that are asked for, or all (None)."""
@@ -134,10 +134,9 @@ class FileAnalysis:
                 self.summary(info)
             done += 1
 
-    def report_fresh(self) -> bool:
-        """Turn to the functions that were run since the last call; whether there are any."""
-        self.reported, self.fresh = self.fresh, []
-        return bool(self.reported)
+    def report(self, functions: list[FunctionInfo]) -> None:
+        """Turn the rules to these functions."""
+        self.reported = functions
 
     def summary(self, info: FunctionInfo) -> Summary:
         """Return what is known of a function of this file, running it if need be."""
@@ -149,7 +148,6 @@ class FileAnalysis:
             info.summary = self._run(info)
             if info.summary.trained:
                 info.hook = Loop.STEP  # one training step is its whole body
-            self.fresh.append(info)
             self.depth -= 1
         summary: Summary = info.summary
         return summary

@@ -7,12 +7,13 @@ want. A file that cannot be read, or that kills its worker, is a finding of its 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
 from asyncguard.lint import linking, pool, worker
+from asyncguard.lint.cache import Cache
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
 from asyncguard.lint.linking import FileFacts
@@ -108,29 +109,41 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
 def _check_files(
     files: Sequence[str], settings: Settings, progress: Progress
 ) -> dict[str, FileFacts]:
-    """Return the facts of each file; a chunk whose worker died is tried file by file."""
-    modules = worker.index(files)
-    facts: dict[str, FileFacts] = {}
-    chunks = _chunks(files)
+    """Return the facts of each file, from the cache where nothing has changed."""
+    options = _options(settings)
+    cache = Cache(settings, options, files)
+    known = {path: facts for path in files if (facts := cache.get(path)) is not None}
+    fresh = [path for path in files if path not in known]
+    done = len(known)
+    progress(done, len(files))
+    jobs = settings.jobs if len(fresh) > pool.FEW else 1
+    for results in _checked(fresh, (worker.index(files) if fresh else {}, options), jobs):
+        known.update({result.path: result for result in results})
+        done += len(results)
+        progress(done, len(files))
+    cache.store(known, fresh)
+    return {path: known[path] for path in files}
+
+
+def _checked(
+    files: Sequence[str], setup: tuple[dict[str, str], worker.Options], jobs: int | None
+) -> Iterator[Sequence[FileFacts]]:
+    """Check files in processes; a chunk whose worker died is tried file by file."""
     lost: list[str] = []
-    setup = (modules, _options(settings))
-    jobs = settings.jobs if len(files) > pool.FEW else 1
-    for chunk, results in pool.run(worker.check_many, chunks, jobs, worker.start, setup):
+    for chunk, results in pool.run(worker.check_many, _chunks(files), jobs, worker.start, setup):
         if results is None:
             lost += chunk
         else:
-            facts.update({result.path: result for result in results})
-        progress(len(facts) + len(lost), len(files))
+            yield results
     alone = [(path,) for path in lost]
     for (path,), results in pool.run(worker.check_many, alone, 1, worker.start, setup):
-        facts[path] = results[0] if results else worker.unreadable(path, DIED)
-    return {path: facts[path] for path in files}
+        yield results or [worker.unreadable(path, DIED)]
 
 
 def _chunks(files: Sequence[str]) -> list[tuple[str, ...]]:
     """Deal the files out, the largest first, so that every chunk has its share of work."""
     ordered = sorted(files, key=_size, reverse=True)
-    count = max(1, len(files) // CHUNK)
+    count = max(1, len(files) // CHUNK) if files else 0
     return [tuple(ordered[start::count]) for start in range(count)]
 
 

@@ -73,18 +73,52 @@ def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFa
     if roots is not None and not roots and not outline.module_suspicious:
         return FileFacts(path, suppressions=comments)
     analysis.run_from(roots)
-    analyses = [analysis, *project.others(analysis)]
-    candidates: list[Candidate] = []
-    for each in analyses:
-        each.report_fresh()
-        candidates += _candidates(each)
+    analysis.report([info for info in analysis.infos() if info.summary is not None])
+    candidates = list(_candidates(analysis))
+    calls, hooks = list(_calls(analysis)), list(_hooks(analysis))
+    for info in _reached(analysis):
+        told = _told(info)
+        candidates += told.candidates
+        calls += told.calls
+        hooks += told.hooks
     return FileFacts(
         path,
         tuple(candidates),
-        tuple(call for each in analyses for call in _calls(each)),
-        tuple(hook for each in analyses for hook in _hooks(each)),
+        tuple(calls),
+        tuple(hooks),
         comments,
+        depends=tuple(sorted(project.asked - {path})),
     )
+
+
+def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
+    """Yield the functions of other files that the file's own lead to, as far as followed."""
+    seen: set[int] = set()
+    pending = list(analysis.reported)
+    while pending:
+        info = pending.pop()
+        for edge in info.summary.edges if info.summary is not None else ():
+            callee = edge.callee
+            if id(callee) not in seen and callee.summary is not None:
+                seen.add(id(callee))
+                pending.append(callee)
+                if callee.module is not analysis:
+                    yield callee
+
+
+def _told(info: FunctionInfo) -> FileFacts:
+    """Return what one function of another file told, found once however many files ask."""
+    analysis: FileAnalysis = info.module
+    known = analysis.told.get(info)
+    if known is None:
+        analysis.report([info])
+        known = analysis.told[info] = FileFacts(
+            analysis.path,
+            tuple(_candidates(analysis)),
+            tuple(_calls(analysis)),
+            tuple(_hooks(analysis)),
+        )
+    return known
 
 
 def _calls(analysis: FileAnalysis) -> Iterator[Call]:

@@ -64,6 +64,7 @@ class FileFacts:
     hooks: tuple[Hook, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
+    depends: tuple[str, ...] = ()  # other files that were read for it
 
 
 def entries(files: Iterable[FileFacts]) -> dict[Key, int]:

@@ -8,7 +8,7 @@ noted, so that a cache entry can name it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import libcst as cst
@@ -107,6 +107,7 @@ class Project:
     ) -> FileAnalysis:
         """Return the analysis of a file to check, the one that importers have asked for if any."""
         self.loads = 0
+        self.asked = set()
         name, _ = module_name(Path(path).absolute(), self.packages)
         if self.modules.get(name) != path:
             return self.analysis(path, text, parsed, frameworks)
@@ -114,9 +115,3 @@ class Project:
         if known is None:
             known = self.loaded[name] = self.analysis(path, text, parsed, frameworks)
         return known
-
-    def others(self, but: FileAnalysis) -> Iterator[FileAnalysis]:
-        """Yield the modules other than one that have functions which were run for it."""
-        for analysis in self.loaded.values():
-            if analysis is not None and analysis is not but and analysis.fresh:
-                yield analysis
