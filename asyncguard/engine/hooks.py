@@ -29,6 +29,8 @@ What a listener can count on:
 * Operations enqueued before `attach` are not reported. Attach to an idle engine where the idle
   time must be exact.
 * All times are whole nanoseconds of one clock, the one given to `attach`.
+* `begins` is called before each outermost blocker; it may refuse the wait by raising one of
+  `raises`: then nothing waits, and `synced` is not called.
 * A listener that raises is detached and its error logged, and the program runs on. The exceptions
   that it names in `raises` are meant for the user and go through.
 
@@ -116,13 +118,16 @@ class Listener:
     """Base of all listeners: override what you need. Instances are compared by identity."""
 
     raises: tuple[type[BaseException], ...] = ()
-    """Exceptions that `synced` raises on purpose and that must reach the user's line."""
+    """Exceptions that `begins` raises on purpose and that must reach the user's line."""
 
     def enqueued(self, event: Enqueue) -> None:
         """Called in the frontend's thread after each operation is queued."""
 
     def executed(self, event: Execution) -> None:
         """Called in the thread that ran the operation, after it."""
+
+    def begins(self, sync: Sync) -> None:
+        """Called in the thread that is about to wait; the times of `sync` are not set yet."""
 
     def synced(self, sync: Sync) -> None:
         """Called in the thread that waited, when the wait is over."""
@@ -247,7 +252,9 @@ def sync_point(engine: Engine, kind: str, api: str) -> Iterator[None]:
     if getattr(_inside, "sync", False):
         yield
         return
-    sync = Sync(kind, api, clock(), threading.get_ident())
+    sync = Sync(kind, api, 0, threading.get_ident())
+    _emit("begins", sync)
+    sync.t_begin = clock()
     meter = _meter(engine)
     _inside.sync = True
     _settled(meter.wait_began(sync))
@@ -343,7 +350,7 @@ def _tell(listener: Listener, method: str, event: Sync | Enqueue | Execution) ->
     try:
         getattr(listener, method)(event)
     except Exception as error:
-        if method == "synced" and isinstance(error, listener.raises):
+        if method == "begins" and isinstance(error, listener.raises):
             raise
         log.exception("%r raised in %s() and is detached", listener, method)
         detach(listener)

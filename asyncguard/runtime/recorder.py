@@ -1,27 +1,30 @@
 """The recorder: appends counts and times for each site while the program runs.
 
-Memory is bounded by the number of lines that wait, not by how often they do. Each thread
-appends to a table of its own, so that nothing is locked and no count is lost; `read` adds the
-tables up. Steps are numbered from 0; step n lies between the boundaries n and n + 1.
+Memory is bounded by the number of lines that wait, not by how often they do. Each thread, and
+each task of asyncio, appends to a table of its own, so that nothing is locked and no count is
+lost; `read` adds the tables up. Steps are numbered from 0; step n lies between the boundaries n
+and n + 1.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
 BUCKETS = 64  # a stall of n ns falls into bucket n.bit_length()
 STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
-THREADS = 64  # threads told apart; those that ended are added up beyond that
+THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
 Clock = Callable[[], int]
+running_loop = asyncio._get_running_loop
 
 
 class Cell:
@@ -98,18 +101,20 @@ class Span(NamedTuple):
 
 
 class Table:
-    """The cells of one thread, and how often it has waited."""
+    """The cells of one thread or task, and how often it has waited."""
 
-    def __init__(self, name: str, thread: threading.Thread | None) -> None:
+    def __init__(self, name: str, owner: threading.Thread | asyncio.Task[Any] | None) -> None:
         self.name = name
         self.cells: dict[Site, Cell] = {}
         self.count = 0
-        self._thread = weakref.ref(thread) if thread is not None else None
+        self._owner = weakref.ref(owner) if owner is not None else None
 
     def is_alive(self) -> bool:
         """Whether more may be appended."""
-        thread = self._thread() if self._thread is not None else None
-        return thread is not None and thread.is_alive()
+        owner = self._owner() if self._owner is not None else None
+        if isinstance(owner, threading.Thread):
+            return owner.is_alive()
+        return owner is not None and not owner.done()
 
 
 @dataclass(frozen=True)
@@ -168,6 +173,8 @@ class Recorder:
         self._pace = Pace()
         self._lock = threading.Lock()
         self._local = _Thread()
+        self._of_task: weakref.WeakKeyDictionary[asyncio.Task[Any], Table]
+        self._of_task = weakref.WeakKeyDictionary()
         self._tables: list[Table] = []
         self._idle: dict[Site, int] = {}
         self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
@@ -198,7 +205,9 @@ class Recorder:
         if now is None:
             now = self._clock()
         stall = now - began
-        table = self._local.table or self._new_table()
+        table = self._local.table
+        if table is None or running_loop() is not None:
+            table = self._table()
         cell = table.cells.get(site)
         if cell is None:
             cell = self._new_cell(table, site)
@@ -234,10 +243,9 @@ class Recorder:
     def mark(self, source: object | None) -> None:
         """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""
         with self._lock:
-            pace = self._pace
-            if source is None and not pace.explicit and self._step:
+            if source is None and not self._pace.explicit and self._step:
                 self._start_over()
-            if not pace.ends_step(source):
+            if not self._pace.ends_step(source):
                 return
             self._last = now = self._clock()
             self._step += 1
@@ -320,20 +328,45 @@ class Recorder:
         self._step_counts.clear()
         self._counted = sum(table.count for table in self._tables)
 
-    def _new_table(self) -> Table:
-        thread = threading.current_thread()
-        table = Table(thread.name, thread)
-        with self._lock:
-            if len(self._tables) >= THREADS:
-                self._merge_ended()
-            self._tables.append(table)
-        self._local.table = table
+    def _table(self) -> Table:
+        """The table of the task that runs, else of the thread."""
+        task = asyncio.current_task() if running_loop() is not None else None
+        table = self._of_task.get(task) if task is not None else None
+        if table is None:
+            table = self._table_of_task(task) if task is not None else self._table_of_thread()
         return table
 
+    def _table_of_thread(self) -> Table:
+        table = self._local.table
+        if table is None:
+            thread = threading.current_thread()
+            table = self._local.table = Table(thread.name, thread)
+            with self._lock:
+                self._make_room()
+                self._tables.append(table)
+        return table
+
+    def _table_of_task(self, task: asyncio.Task[Any]) -> Table:
+        """Where too many tasks are under way to tell them apart, that of their thread."""
+        with self._lock:
+            has_room = self._make_room()
+            if has_room:
+                name = f"{threading.current_thread().name} {task.get_name()}"
+                table = self._of_task[task] = Table(name, task)
+                self._tables.append(table)
+        if not has_room:
+            table = self._of_task[task] = self._table_of_thread()
+        return table
+
+    def _make_room(self) -> bool:
+        if len(self._tables) >= THREADS:
+            self._merge_ended()
+        return len(self._tables) < THREADS
+
     def _merge_ended(self) -> None:
-        """Add the tables of threads that have ended up into one, so that memory stays bounded."""
+        """Add the tables of those that have ended up into one, so that memory stays bounded."""
         ended = [table for table in self._tables if not table.is_alive()]
-        total = Table("ended threads", None)
+        total = Table("ended threads and tasks", None)
         for table in ended:
             for site, cell in table.cells.items():
                 cell = cell.settled(self._step, self._warmup)

@@ -245,7 +245,7 @@ def test_an_exception_that_a_listener_raises_on_purpose_reaches_the_user() -> No
     class Guard(hooks.Listener):
         raises = (Stop,)
 
-        def synced(self, sync: hooks.Sync) -> None:
+        def begins(self, sync: hooks.Sync) -> None:
             raise Stop(sync.api)
 
     guard = Guard()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import numpy
 import pytest
 
@@ -72,6 +74,17 @@ def test_limits_hold_for_the_engine_too() -> None:
             x.asnumpy()
         with allow_syncs("a test"):
             x.asnumpy()
+
+
+def test_a_limit_on_the_engine_refuses_before_the_wait() -> None:
+    may_end = threading.Event()
+    with engine.use(engine.ThreadedEngine()) as busy:
+        busy.push(lambda: may_end.wait(5), writes=[busy.new_variable()])
+        with forbid_syncs(), pytest.raises(SyncLimitExceeded):
+            engine.waitall()
+        assert not may_end.is_set()
+        may_end.set()
+        engine.waitall()
 
 
 def test_sessions_in_a_row_leave_the_engine_alone() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import gc
 import threading
 
 import pytest
@@ -164,3 +166,69 @@ def test_a_program_that_starts_threads_for_ever_stays_bounded() -> None:
     assert len(reading.cells) <= THREADS + 1
     assert sum(cell.count for _, _, cell in reading.cells) == 3 * THREADS
     assert sum(cell.steady for _, _, cell in reading.cells) == 3 * THREADS - 1
+
+
+def test_tasks_of_asyncio_are_told_apart() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+
+    async def work(waits: int) -> None:
+        for _ in range(waits):
+            wait(record, clock, here)
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        wait(record, clock, here)
+        await asyncio.gather(*(asyncio.create_task(work(n), name=f"task {n}") for n in (2, 5)))
+
+    wait(record, clock, here)
+    asyncio.run(main())
+    rows = {name: cell.count for _, name, cell in record.read().cells}
+    thread = threading.current_thread().name
+    assert rows.pop(thread) == 1
+    assert rows.pop(f"{thread} task 2") == 2
+    assert rows.pop(f"{thread} task 5") == 5
+    assert list(rows.values()) == [1]  # main's
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "one after the other"])
+def test_a_program_that_starts_tasks_for_ever_stays_bounded(at_once: bool) -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+
+    async def work() -> None:
+        wait(record, clock, here)
+        await asyncio.sleep(0)
+        wait(record, clock, here)
+
+    async def main() -> None:
+        many = [work() for _ in range(3 * THREADS)]
+        if at_once:
+            await asyncio.gather(*many)
+        else:
+            for each in many:
+                await asyncio.create_task(each)
+
+    asyncio.run(main())
+    reading = record.read()
+    assert len(reading.cells) <= THREADS + 1
+    assert sum(cell.count for _, _, cell in reading.cells) == 6 * THREADS
+
+
+def test_what_is_kept_does_not_grow_with_the_number_of_waits() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    sites = [site(line=line) for line in range(20)]
+
+    def work(steps: int) -> int:
+        for _ in range(steps):
+            for here in sites:
+                wait(record, clock, here)
+            record.mark(None)
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = work(10)
+    assert work(1000) <= before + 10

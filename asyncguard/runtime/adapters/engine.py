@@ -1,6 +1,6 @@
 """The reference engine: it reports its sync points itself, and the device's idle time with them.
 
-No attribute is replaced. A limit is therefore noticed right after the wait, not before it.
+No attribute is replaced: the engine asks before each wait, which a limit may then refuse.
 """
 
 from __future__ import annotations
@@ -53,14 +53,18 @@ class _Listener(hooks.Listener):
         self._points = points
         self._clock = clock
         self._blockers: dict[str, Blocker] = {}
+        self._begun: dict[int, Site] = {}  # id of the sync point -> where it waits
         self._unsettled: dict[int, tuple[hooks.Sync, Site]] = {}
 
-    def synced(self, sync: hooks.Sync) -> None:
+    def begins(self, sync: hooks.Sync) -> None:
         site = self._blocker(sync).site_of_caller(nearest(sys._getframe(), ranks))
+        if site is not None:
+            self._begun[id(sync)] = hub.scope(site) if hub.scope is not None else site
+
+    def synced(self, sync: hooks.Sync) -> None:
+        site = self._begun.pop(id(sync), None)
         if site is None:
             return
-        if hub.scope is not None:
-            site = hub.scope(site)
         hub.sink.waited(site, sync.t_begin, sync.t_end)
         if sync.settled:
             self._report_idle(sync, site)
