@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -417,6 +418,22 @@ def test_the_profiler_stays_away_where_it_cannot_or_must_not_run(
 ) -> None:
     with pytest.raises(Unavailable, match=reason):
         kineto.Kineto(fake_torch([], **options)).start(lambda: None)
+
+
+def test_cupti_is_left_to_a_user_who_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", fake_torch([], profiling=True))
+    for find in device.finders("auto"):
+        with pytest.raises(Unavailable, match="profiler"):
+            find().start(lambda: None)
+
+
+def test_the_profiler_is_no_source_before_torch_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    (find,) = device.finders("profiler")
+    with pytest.raises(Unavailable, match="not imported"):
+        find()
 
 
 def test_what_the_profiler_source_calls_exists_in_torch() -> None:

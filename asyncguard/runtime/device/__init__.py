@@ -45,8 +45,16 @@ def finders(choice: str) -> tuple[Finder, ...]:
         raise AsyncguardError(
             f"unknown device_times {choice!r}; one of {', '.join(CHOICES)}, or None"
         )
-    known = {"cupti": (cupti.find,), "profiler": (_find_profiler,)}
-    return known.get(choice, (cupti.find, _find_profiler))
+    known = {"cupti": (_find_cupti,), "profiler": (_find_profiler,)}
+    return known.get(choice, (_find_cupti, _find_profiler))
+
+
+def _find_cupti() -> Source:
+    # It collects without a subscription of its own, and would lose its records to us.
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.autograd._profiler_enabled():
+        raise Unavailable("torch's profiler uses CUPTI")
+    return cupti.find()
 
 
 def _find_profiler() -> Source:
