@@ -57,7 +57,7 @@ BLOCKING: dict[str, tuple[Callable[[Any], Any], str]] = {
         "torch.repeat_interleave",
     ),
     "one_hot": (lambda x: F.one_hot(x.long()), "torch.nn.functional.one_hot"),
-    "slice bound": (lambda x: x[: x.argmax()], "torch.Tensor.__getitem__.slice"),
+    "slice bound": (lambda x: x[: x.argmax()], "torch.Tensor.__index__"),
     "index": (lambda x: range(x.argmin()), "torch.Tensor.__index__"),
     "contains": (lambda x: 3.0 in x, "torch.Tensor.__contains__"),
     "allclose": (lambda x: torch.allclose(x, x.clone()), "torch.allclose"),
