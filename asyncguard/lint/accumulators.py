@@ -168,9 +168,8 @@ def sum_on_device(site: Site, found: HostSum, detach: str) -> FixMaker:
 
 
 def _is_postfix(node: cst.BaseExpression) -> bool:
-    """Whether `.name` can be written behind an expression as it stands."""
-    plain = isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
-    return plain or bool(getattr(node, "lpar", ()))
+    """Whether `.name` can be written behind an expression; places leave its parentheses out."""
+    return isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
 
 
 def _last_line(lines: Sequence[str], loop: Place) -> int:
