@@ -70,6 +70,18 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch.masked_select(tensor(1, 2), tensor(1, 2) > 1),
         "torch.masked_select",
     ),
+    "repeat_interleave": (
+        lambda: torch.repeat_interleave(tensor(1, 2), torch.tensor([1, 2])),
+        "torch.repeat_interleave",
+    ),
+    "repeat_interleave of counts": (
+        lambda: torch.repeat_interleave(torch.tensor([1, 2])),
+        "torch.repeat_interleave.indices",
+    ),
+    "repeat_interleave by keyword": (
+        lambda: torch.repeat_interleave(repeats=torch.tensor([1, 2])),
+        "torch.repeat_interleave",
+    ),
     "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
     "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
     "keyword": (lambda: torch.nonzero(input=tensor(0, 1)), "torch.nonzero"),
@@ -146,6 +158,11 @@ NO_WAIT: dict[str, Callable[[], Any]] = {
     "slice": lambda: tensor(1, 2)[0:1],
     "tuple index": lambda: torch.ones(2, 2)[:, 1],
     "index tensor": lambda: tensor(1, 2)[torch.tensor([1])],
+    "repeat_interleave with a size": lambda: (
+        torch.repeat_interleave(torch.tensor([1, 2]), output_size=3),
+        torch.repeat_interleave(tensor(1, 2), torch.tensor([1, 2]), output_size=3),
+        torch.repeat_interleave(tensor(1, 2), 2),
+    ),
     "where of three": lambda: torch.where(tensor() > 1, 1, 0),
     "masked fill": lambda: tensor().masked_fill_(tensor() > 1, 0),
     "mask write of a number": lambda: tensor(1, 2).__setitem__(tensor(1, 2) > 1, 1.0),
