@@ -258,6 +258,22 @@ def test_clocks(first: str, second: str, count: int) -> None:
     assert len(found(CLOCK.format(first=first, second=second), "ASG402", DEFAULT)) == count
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "value = loss.item()\nif step % 9 == 0:\n    print(value)\nprint(value)",
+        "value = loss.item()\nloss = loss * 2\nif step % 9 == 0:\n    print(value)",
+        "value = loss.item()\nif step % 9 == value:\n    print(value)",
+        "value = loss.item(); x = 1\nif step % 9 == 0:\n    print(value)",
+        "value = loss.item()\nif step > x:\n    print(value)",
+        "value = other = loss.item()\nif step % 9 == 0:\n    print(value)",
+    ],
+)
+def test_a_read_that_cannot_move_into_the_log_gate(body: str) -> None:
+    source = loop(body)
+    assert fixed(source) == source
+
+
 # ---- notebooks
 
 

@@ -26,7 +26,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.reports import report_all
+from asyncguard.lint.gating import into_gate
+from asyncguard.lint.registry import Example
+from asyncguard.lint.reports import report_site, sites_of
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -79,6 +81,33 @@ def train(net, loader, trainer, loss_fn):
 """,
 ]
 INVALID = [
+    Example(
+        """\
+import torch
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = model(x, y)
+        loss.backward()
+        value = loss.item()
+        optimizer.step()
+        if step % 100 == 0:
+            print(step)
+            print(value)
+""",
+        fixed="""\
+import torch
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        if step % 100 == 0:
+            value = loss.item()
+            print(step)
+            print(value)
+""",
+        safe=False,
+    ),
     """\
 import torch
 import torch.nn.functional as F
@@ -171,5 +200,9 @@ def run(n):
 
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    """Report each such site; a read of use only now and then can move to its use."""
+    for site in sites_of(analysis, CODE):
+        report = report_site(site, CODE, MESSAGE)
+        if found := into_gate(site):
+            report.fix, report.extra_nodes = found
+        yield report
