@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from asyncguard.runtime.limits import forbid_syncs as forbid_syncs
     from asyncguard.runtime.limits import limit_syncs as limit_syncs
     from asyncguard.runtime.session import step as step
+    from asyncguard.runtime.session import steps as steps
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,7 @@ _HOMES = {
     "limit_syncs": "asyncguard.runtime.limits",
     "load_trace": "asyncguard.api",
     "step": "asyncguard.runtime.session",
+    "steps": "asyncguard.runtime.session",
     "trace": "asyncguard.api",
 }
 __all__ = sorted(_HOMES)

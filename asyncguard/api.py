@@ -11,12 +11,15 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from asyncguard.advise import suggest
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
 from asyncguard.runtime import store
 from asyncguard.runtime.recorder import Totals
-from asyncguard.runtime.session import Session
+from asyncguard.runtime.session import Session, Steps
+
+T = TypeVar("T")
 
 
 class Trace:
@@ -66,6 +69,10 @@ class Trace:
         """Mark the end of a step in this trace alone; `asyncguard.step()` marks it in all."""
         if self._session is not None and self._record is None:
             self._session.step()
+
+    def steps(self, loader: Iterable[T]) -> Steps[T]:
+        """As `asyncguard.steps`, with the steps marked in this trace alone."""
+        return Steps(loader, self.step)
 
     @property
     def total_syncs(self) -> int:

@@ -1,8 +1,9 @@
 """Limits on waiting: `forbid_syncs`, `limit_syncs` and `allow_syncs`.
 
 They hold for the code inside the `with` block, in its thread and in the asyncio tasks that it
-starts, with or without a trace around. A wait too many raises before it waits, at the line that
-would have waited.
+starts (which share its number), with or without a trace around. Steps that end elsewhere, in
+another thread or in a task that the limit does not hold for, are none of its own. A wait too many
+raises before it waits, at the line that would have waited.
 """
 
 from __future__ import annotations
@@ -112,6 +113,8 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
 
     def mark(self, source: object | None) -> None:
         """A step ended: the next one has its own allowance."""
+        if self not in _limits.get():
+            return
         with self._lock:
             if self._pace.ends_step(source):
                 self.used = 0

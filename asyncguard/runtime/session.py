@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
+from typing import Generic, TypeVar
 
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import ranks, reading
@@ -21,6 +22,7 @@ from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 
 DEPTHS = ("light", "full")
+T = TypeVar("T")
 
 
 class Session:
@@ -156,6 +158,33 @@ def step() -> None:
     of optimizers.
     """
     hub.mark(None)
+
+
+class Steps(Generic[T]):
+    """Items of a loader, each of whose turns is a step; iterate as often as the loader allows.
+
+    A turn ends where the loop asks for the next item: one that is left by `break` is no whole step.
+    """
+
+    def __init__(self, loader: Iterable[T], mark: Callable[[], None]) -> None:
+        self._loader = loader
+        self._mark = mark
+
+    def __iter__(self) -> Iterator[T]:
+        for item in self._loader:
+            yield item
+            self._mark()
+
+    def __len__(self) -> int:
+        return len(self._loader)  # type: ignore[arg-type]  # TypeError where it has none
+
+
+def steps(loader: Iterable[T]) -> Steps[T]:
+    """Iterate over `loader` and mark a step after each item: `for batch in steps(loader)`.
+
+    As with `step()`, these marks replace those of optimizers.
+    """
+    return Steps(loader, step)
 
 
 def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import numpy
 import pytest
 
+import asyncguard
 from asyncguard import engine
 from asyncguard.engine import np
 from asyncguard.runtime.limits import SyncLimitExceeded, allow_syncs, forbid_syncs
-from asyncguard.runtime.session import Session, step
+from asyncguard.runtime.session import Session, step, steps
 from tests.runtime.helpers import counts
 
 
@@ -85,6 +87,50 @@ def test_a_limit_on_the_engine_refuses_before_the_wait() -> None:
         assert not may_end.is_set()
         may_end.set()
         engine.waitall()
+
+
+def test_each_item_of_a_loader_is_a_step() -> None:
+    loader = steps([1, 2, 3])
+    assert len(loader) == 3
+    with Session() as session:
+        for _ in range(2):
+            for item in loader:
+                for _ in range(item):
+                    np.ones(1).wait_to_read()
+    record = session.record()
+    assert (record.step_count, record.step_syncs) == (6, (2, 3, 1, 2, 3))
+
+
+def test_an_item_that_is_left_by_break_is_no_whole_step() -> None:
+    with Session() as session:
+        for item in steps(range(9)):
+            if item == 4:
+                break
+    assert session.record().step_count == 4
+
+
+def test_a_loader_marks_the_steps_of_one_trace_alone() -> None:
+    with asyncguard.trace() as outer, asyncguard.trace() as inner:
+        for _ in inner.steps(range(3)):
+            np.ones(1).wait_to_read()
+        asyncguard.step()
+    assert (outer.step_count, inner.step_count) == (1, 4)
+    assert (outer.total_syncs, inner.total_syncs) == (3, 3)
+
+
+def test_traces_of_two_tasks_overlap_and_each_counts_the_whole_process() -> None:
+    async def traced(waits: int) -> tuple[int, int]:
+        with asyncguard.trace() as trace:
+            for _ in trace.steps(range(waits)):
+                np.ones(1).wait_to_read()
+                await asyncio.sleep(0)
+            own = [s for s in trace.sites if asyncio.current_task().get_name() in s.thread]  # type: ignore[union-attr]
+            return trace.step_count, sum(site.count for site in own)
+
+    async def main() -> list[tuple[int, int]]:
+        return await asyncio.gather(*map(traced, (2, 3)))
+
+    assert asyncio.run(main()) == [(2, 2), (3, 3)]
 
 
 def test_sessions_in_a_row_leave_the_engine_alone() -> None:

@@ -127,6 +127,45 @@ def test_tasks_started_in_the_block_are_limited() -> None:
         asyncio.run(main())
 
 
+def test_steps_of_other_tasks_and_threads_are_none_of_a_limits_own() -> None:
+    async def limited() -> None:
+        with limit_syncs(1, per="step"):
+            read()
+            await asyncio.sleep(0)  # the other task marks a step meanwhile
+            with pytest.raises(SyncLimitExceeded):
+                read()
+            thread = threading.Thread(target=step)
+            thread.start()
+            thread.join()
+            with pytest.raises(SyncLimitExceeded):
+                read()
+            step()
+            read()
+
+    async def other() -> None:
+        step()
+
+    async def main() -> None:
+        await asyncio.gather(limited(), other())
+
+    asyncio.run(main())
+
+
+def test_each_task_has_its_own_limit() -> None:
+    async def limited(count: int) -> None:
+        with limit_syncs(count):
+            for _ in range(count):
+                read()
+                await asyncio.sleep(0)
+            with pytest.raises(SyncLimitExceeded, match=f"at most {count}"):
+                read()
+
+    async def main() -> None:
+        await asyncio.gather(*map(limited, (1, 2, 3)))
+
+    asyncio.run(main())
+
+
 def test_nothing_is_left_behind() -> None:
     before = dict(vars(torch.Tensor))
     with pytest.raises(SyncLimitExceeded), forbid_syncs():
