@@ -160,7 +160,7 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
         if info.summary is None or info.compiled:
             continue
         for stretch in _stretches(info):
-            work = _last_work(info, stretch)
+            work = _last_work(analysis.knowledge, info, stretch)
             if work is not None:
                 yield _report(analysis.knowledge, info, stretch.clock, work)
 
@@ -238,12 +238,16 @@ def _stored(statement: cst.CSTNode, clock: cst.CSTNode) -> set[str]:
     } - {""}
 
 
-def _last_work(info: FunctionInfo, stretch: Stretch) -> Event | None:
+def _last_work(knowledge: Knowledge, info: FunctionInfo, stretch: Stretch) -> Event | None:
     """Return the last work that is enqueued within a measurement, if nothing waits for it."""
     last: tuple[int, Event] | None = None
     for event in info.summary.events:
         index = index_in(event.blocks, stretch.body)
-        if index is None or not stretch.start < index < stretch.stop or event.what != "work":
+        if (
+            index is None
+            or not stretch.start < index < stretch.stop
+            or not _is_work(knowledge, event)
+        ):
             continue
         if any(r.over_steps or r.inner for r in event.loops[len(stretch.clock.loops) :]):
             return None  # a whole epoch: its last step makes no difference
@@ -253,3 +257,11 @@ def _last_work(info: FunctionInfo, stretch: Stretch) -> Event | None:
         return None
     waits = waits_at(info, stretch.body)
     return None if any(last[0] <= index <= stretch.stop for index in waits) else last[1]
+
+
+def _is_work(knowledge: Knowledge, event: Event) -> bool:
+    """Whether an event enqueues work worth measuring: a lone addition is none, but on an engine."""
+    if isinstance(event.node, cst.BinaryOperation):
+        product = isinstance(event.node.operator, cst.MatrixMultiply)
+        return product or knowledge.frameworks[event.framework].unbounded_queue
+    return event.what == "work"
