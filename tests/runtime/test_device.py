@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import os
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from asyncguard.model import AsyncguardError
 from asyncguard.runtime import device
 from asyncguard.runtime.device import DeviceTimes, clocks, cupti, kineto
 from asyncguard.runtime.device.source import Records, Unavailable
+from asyncguard.runtime.hub import hub
 from asyncguard.runtime.recorder import Recorder
 from asyncguard.runtime.session import Session
 from asyncguard.runtime.sites import Blocker, Site
@@ -170,6 +172,66 @@ def test_a_framework_that_is_imported_later_is_asked_at_its_first_wait() -> None
     times.waited(site, 12, 22)
     times.stop()
     assert play.recorder.read().idle == {site: 20}
+
+
+def test_a_source_that_breaks_down_is_told_and_the_program_goes_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "_failed", set())
+    play, site = Playground(), make_site()
+
+    def stop() -> None:
+        raise RuntimeError("the driver went away")
+
+    monkeypatch.setattr(play.source, "stop", stop)
+    play.source.run(10, 20, launched=5)
+    play.source.full()
+    play.wait(site, 12, 22)
+    play.stop()
+    assert "device times" in caplog.text
+    assert play.times.annotate(record()).notes == (
+        "GPU stalls are incomplete: RuntimeError: the driver went away.",
+    )
+
+
+def test_a_forked_child_leaves_the_parents_source_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Playground()
+    parent = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: parent + 1)
+    play.stop()
+    assert not play.source.stopped
+
+
+def test_a_session_hands_the_figures_on_to_record_and_timeline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """torch's CPU tensors pass for those of a device; what the device did is played."""
+    torch = pytest.importorskip("torch")
+    from asyncguard.runtime.adapters import torch as adapter
+
+    clock = Clock(tick=1)
+    source = Played(clock)
+    monkeypatch.setattr(adapter, "STAND_IN", "cuda:0")
+    monkeypatch.setattr("asyncguard.runtime.session.finders", lambda choice: [lambda: source])
+    value = torch.ones(1)
+    options: dict[str, Any] = {"device_times": "auto", "timeline": 100, "clock": clock}
+    with Session(frameworks=["torch"], **options) as session:
+        begin = clock.now
+        value.item()
+        end = clock.now
+        source.run(begin - 2, end - 1, launched=begin - 3)
+        source.run(end + 50, end + 60, launched=end + 40)
+        clock.now += 100
+    found = session.record()
+    (site,) = found.sites
+    assert (site.api, site.device, site.gpu_stall_ns) == ("torch.Tensor.item", "cuda:0", 51)
+    assert found.extra["device_times"]["source"] == "played"
+    idle = next(event for event in found.timeline if event.kind == "idle" and event.thread)
+    assert (idle.thread, idle.end_ns - idle.begin_ns, idle.site) == ("cuda:0", 51, 0)
+    assert idle.cause is not None
+    assert found.timeline[idle.cause].kind == "wait"
+    runs = [event for event in found.timeline if event.kind == "run"]
+    assert [(event.name, event.thread) for event in runs] == [("kernel", "cuda:0")] * 2
 
 
 def test_a_launch_that_is_reported_after_its_kernel_still_counts() -> None:

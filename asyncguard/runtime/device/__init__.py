@@ -8,6 +8,7 @@ can measure, nothing is handed over: a GPU stall is then None, and a note says w
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -24,7 +25,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.sites import Site
 
 CHOICES = ("auto", "cupti", "profiler")
-HELD = 262_144  # waits, runs and launches that are held at most before they are settled
+HELD = 131_072  # waits, runs and launches that are held at most before they are settled
 
 Finder = Callable[[], Source]
 
@@ -79,7 +80,7 @@ class DeviceTimes:
         self._finders = finders
         self._source: Source | None = None
         self._why_not: list[str] = []
-        self._thread = 0
+        self._thread = self._process = 0
         self._waits: deque[Wait] = deque()  # filled by the threads that wait
         self._lock = threading.RLock()  # what follows is for one thread at a time
         self._seen: set[Site] = set()
@@ -87,12 +88,12 @@ class DeviceTimes:
         self._launches: dict[int, int] = {}
         self._sweep = Sweep()
         self._host_waits = self._unknown = self._measured = self._lost = 0
-        self._name = ""
+        self._name = self._broken = ""
         self._alignment: clocks.Alignment | None = None
 
     def start(self) -> None:
         """Find a source that can measure."""
-        self._thread = threading.get_ident()
+        self._thread, self._process = threading.get_ident(), os.getpid()
         self._find()
 
     def _find(self) -> None:
@@ -104,10 +105,14 @@ class DeviceTimes:
             except Unavailable as reason:
                 self._why_not.append(str(reason))
                 continue
+            except Exception as error:  # noqa: BLE001  the user's program must go on
+                self._fail(error)
+                continue
             reading = clocks.read(self._clock, source.timestamp)
             self._alignment = clocks.Alignment(reading, reading)
             self._sweep = Sweep(slack=2 * reading.error)
-            self._source = source
+            self._source, self._name = source, source.name
+            self._broken = ""
             return
 
     def end(self, site: Site, began: int) -> None:
@@ -145,13 +150,24 @@ class DeviceTimes:
                 if self._held() > HELD:
                     self._settle(self._sweep.middle())
         except Exception as error:  # noqa: BLE001  nobody above could catch it
-            hub.fail("device times", error)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        hub.fail("device times", error)
+        self._broken = f"{type(error).__name__}: {error}"
+        self._why_not.append(self._broken)
 
     def stop(self) -> None:
         """Stop measuring and hand over what is left."""
         source, self._source = self._source, None
-        if source is None:
+        if source is None or os.getpid() != self._process:  # a forked child has no CUPTI
             return
+        try:
+            self._finish(source)
+        except Exception as error:  # noqa: BLE001  the user's program must go on
+            self._fail(error)
+
+    def _finish(self, source: Source) -> None:
         with self._lock:
             self._align(source)
         source.stop()
@@ -159,7 +175,6 @@ class DeviceTimes:
             self._collect(source.drain())
             self._settle(None)
         self._lost = source.lost()
-        self._name = source.name
         if self._measured:  # else the source saw no device, and its silence means nothing
             for site in self._seen:
                 self._stalls.idled(site, 0, 0)
@@ -231,8 +246,9 @@ class DeviceTimes:
             return record  # still running
         if not self._measured:
             why = "; ".join(self._why_not) or "no device activity was seen"
-            note = f"GPU stalls were not measured: {why}."
-            return replace(record, notes=(*record.notes, note))
+            return _noted(record, f"GPU stalls were not measured: {why}.")
+        if self._broken:
+            record = _noted(record, f"GPU stalls are incomplete: {self._broken}.")
         return replace(record, extra={**record.extra, "device_times": self._about()})
 
     def _about(self) -> dict[str, Any]:
@@ -246,6 +262,10 @@ class DeviceTimes:
             "clock_error_ns": self._alignment.error,
             "clock_drift_ns": self._alignment.drift,
         }
+
+
+def _noted(record: TraceRecord, note: str) -> TraceRecord:
+    return replace(record, notes=(*record.notes, note))
 
 
 def _label(device: int) -> str:

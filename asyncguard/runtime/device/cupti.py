@@ -21,7 +21,7 @@ from typing import Any
 from asyncguard.runtime.device.source import Records, Unavailable
 
 BUFFER = 16 << 20  # bytes
-PORTION = 65_536  # records after which `full` is called
+PORTION = 16_384  # records after which `full` is called
 DEVICE_KINDS = ("CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET")
 HOST_KINDS = ("RUNTIME", "SYNCHRONIZATION")
 # Compilers such as Triton launch through the driver, where RUNTIME does not see them.
