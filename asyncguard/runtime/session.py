@@ -84,13 +84,14 @@ class Session:
         self._state = "running"
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
-        self._recorder.start()
         if self._device is not None:
             self._device.start()
-            hub.add(self._device)
+        self._recorder.start()
         if self._cross_check is not None:
             self._cross_check.start()
         hub.add(self._recorder)
+        if self._device is not None:  # behind the recorder, whose stalls its work must not enter
+            hub.add(self._device)
         if self._depth == "full":
             deep = [adapter.deepen() for adapter in registry.adapters()]
             self._surface = [undo for undo in deep if undo is not None]

@@ -194,6 +194,19 @@ def test_a_source_that_breaks_down_is_told_and_the_program_goes_on(
     )
 
 
+def test_what_a_source_waits_for_itself_counts_in_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch = pytest.importorskip("torch")
+    source = Played(Clock())
+    monkeypatch.setattr(source, "start", lambda full: torch.ones(1).item())
+    monkeypatch.setattr(source, "stop", lambda: torch.ones(1).item())
+    monkeypatch.setattr("asyncguard.runtime.session.finders", lambda choice: [lambda: source])
+    with Session(frameworks=["torch"]) as outer, Session(device_times="auto"):
+        pass
+    assert outer.record().total_syncs == 0
+
+
 def test_a_forked_child_leaves_the_parents_source_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     play = Playground()
     parent = os.getpid()

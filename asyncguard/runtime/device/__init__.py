@@ -13,7 +13,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -21,7 +22,7 @@ from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
 from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Records, Run, Source, Unavailable
-from asyncguard.runtime.hub import hub
+from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Site
 
 CHOICES = ("auto", "cupti", "profiler")
@@ -101,7 +102,8 @@ class DeviceTimes:
         for find in self._finders:
             try:
                 source = find()
-                source.start(self._full)
+                with _unseen():
+                    source.start(self._full)
             except Unavailable as reason:
                 self._why_not.append(str(reason))
                 continue
@@ -170,7 +172,8 @@ class DeviceTimes:
     def _finish(self, source: Source) -> None:
         with self._lock:
             self._align(source)
-        source.stop()
+        with _unseen():
+            source.stop()
         with self._lock:
             self._collect(source.drain())
             self._settle(None)
@@ -262,6 +265,17 @@ class DeviceTimes:
             "clock_error_ns": self._alignment.error,
             "clock_drift_ns": self._alignment.drift,
         }
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """What a source waits for itself is no sync point of the user's, in no session."""
+    doing = state.doing
+    before, doing.waiting = doing.waiting, True
+    try:
+        yield
+    finally:
+        doing.waiting = before
 
 
 def _noted(record: TraceRecord, note: str) -> TraceRecord:
