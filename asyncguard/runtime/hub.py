@@ -130,8 +130,12 @@ class Hub:
 
     def mark(self, source: object | None) -> None:
         """A step ended."""
-        for listener in self.marked:
-            listener.mark(source)
+        try:
+            for listener in self.marked:
+                listener.mark(source)
+        except Exception as error:  # noqa: BLE001  the user's training must go on
+            self.marked = ()
+            self.fail("steps", error)
 
     def fail(self, what: str, error: Exception) -> None:
         """Note a fault of asyncguard's own: logged once for each hook, never raised."""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime.hub import hub
 from asyncguard.runtime.session import Session, step
 from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
@@ -334,23 +335,92 @@ def test_the_users_exception_passes_with_its_own_traceback() -> None:
     bare = frames()
     with Session() as session:
         traced = frames()
+        assert frames() == traced  # at a line that is known
     if sys.version_info >= (3, 11):
         assert traced == bare
     assert session.record().total_syncs == 0
 
 
+@pytest.mark.parametrize("seen", [False, True], ids=["new line", "line that waited before"])
+@pytest.mark.parametrize("method", ["begin", "end"])
 def test_a_hook_that_fails_is_logged_once_and_the_call_still_returns(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    seen: bool, method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken() -> int:
+    def broken(*args: Any) -> int:
         raise ValueError("broken clock")
 
+    monkeypatch.setattr(hub, "_failed", set())
     with Session() as session:
-        monkeypatch.setattr(session._recorder, "begin", broken)
-        assert [tensor().item() for _ in range(3)] == [2.0] * 3
+        for at in range(5):
+            if at == (2 if seen else 0):
+                monkeypatch.setattr(session._recorder, method, broken)
+            assert tensor().item() == 2.0
+        monkeypatch.undo()
+    assert session.record().total_syncs == (2 if seen else 0)
     assert [record.message for record in caplog.records] == [
         "the hook of torch.Tensor.item failed and is off from now on"
     ]
+
+
+def test_a_step_mark_that_fails_is_logged_once_and_training_goes_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(source: object) -> None:
+        raise ValueError("broken clock")
+
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    monkeypatch.setattr(hub, "_failed", set())
+    with Session() as session:
+        monkeypatch.setattr(session._recorder, "mark", broken)
+        for _ in range(3):
+            weight.grad = torch.ones(1)
+            optimizer.step()
+        monkeypatch.undo()
+    assert weight.detach().numpy() == -2.0
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("method", ["begin", "end"])
+def test_full_depth_that_fails_is_logged_once_and_operators_still_run(
+    method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any) -> int:
+        raise ValueError("broken clock")
+
+    monkeypatch.setattr(hub, "_failed", set())
+    with Session(depth="full") as session:
+        monkeypatch.setattr(session._recorder, method, broken)
+        for _ in range(3):
+            assert torch.ops.aten.nonzero(tensor(0, 1)).shape == (1, 1)
+        monkeypatch.undo()
+    assert len(caplog.records) == 1
+
+
+def test_a_function_mode_sees_the_same_calls_inside_a_trace() -> None:
+    from torch.overrides import TorchFunctionMode
+
+    class Watching(TorchFunctionMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[Any] = []
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            self.seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    def read(value: Any) -> Any:
+        return value.item()
+
+    value = tensor()
+    with Watching() as bare:
+        read(value)
+    with Session() as session:
+        read(value)  # from now on the line is known
+        with Watching() as traced:
+            read(value)
+    assert traced.seen == bare.seen
+    assert session.record().total_syncs == 2
 
 
 def test_pickling_deepcopy_and_subclassing_work_inside_a_trace() -> None:

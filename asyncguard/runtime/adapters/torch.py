@@ -26,12 +26,13 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
+from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Blocker, Site
 
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
-_TENSOR = torch.Tensor
+_TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _MASKS = (torch.bool, torch.uint8)
 
 
@@ -48,7 +49,7 @@ class Adapter(Base):
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
         kind = type(value)
-        if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+        if (kind is not _TENSOR and kind is not _PARAMETER) or has_torch_function_unary(value):
             return self._of_other(value)
         return STAND_IN if value.is_cpu else self._label(value.device)
 
@@ -56,7 +57,7 @@ class Adapter(Base):
         if isinstance(value, torch.Tensor):
             if _has_no_data(value):
                 return None
-            with torch._C.DisableTorchFunctionSubclass():
+            with torch._C.DisableTorchFunction():
                 return STAND_IN if value.is_cpu else self._label(value.device)
         if isinstance(value, torch.amp.GradScaler):
             return self.default_device() if value.is_enabled() else None
@@ -95,7 +96,10 @@ class Adapter(Base):
 
     def data_of(self, value: Any) -> int | None:
         """The address of a tensor's first element: the same in a view of it."""
-        return value.data_ptr() if isinstance(value, torch.Tensor) else None
+        if not isinstance(value, torch.Tensor):
+            return None
+        with torch._C.DisableTorchFunction():
+            return int(value.data_ptr())
 
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
@@ -109,7 +113,8 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
-        return indexing.operators(args, torch.is_tensor, _is_mask)
+        with torch._C.DisableTorchFunction():
+            return indexing.operators(args, torch.is_tensor, _is_mask)
 
     def deepen(self) -> Undo:
         """Enter a dispatch mode, which sees every operator that runs in this thread."""
@@ -146,6 +151,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         }
         self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
         self._blockers: dict[tuple[str, str], Blocker] = {}
+        self._broken_in = 0  # the generation of listeners in which it failed
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -154,22 +160,39 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
             point = self._known[func]
         except KeyError:
             point = self._known[func] = self._point(func)
-        site = None
-        if point is not None and not (doing := state.doing).waiting:
-            site = self._site(point, args)
-        if site is None:
+        if point is None or state.doing.waiting or hub.generation == self._broken_in:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if hub.scope is not None:
-            site = hub.scope(site)
-        sink = hub.sink
-        doing.waiting = True
+        return self._watched(point, func, args, kwargs or {})
+
+    def _watched(self, point: SyncPoint, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operator that may wait, and report it if it does."""
+        doing, site = state.doing, None
         try:
+            site = self._site(point, args)
+            if site is not None and hub.scope is not None:
+                site = hub.scope(site)
+            sink = hub.sink
             began = sink.begin()
-            result = func(*args, **(kwargs or {}))
-            sink.end(site, began)
+        except SyncLimitExceeded:
+            raise
+        except Exception as error:  # noqa: BLE001  the user's call must go on
+            self._fail(error)
+            site = None
+        doing.waiting = site is not None
+        try:
+            result = func(*args, **kwargs)
         finally:
             doing.waiting = False
+        if site is not None:
+            try:
+                sink.end(site, began)
+            except Exception as error:  # noqa: BLE001
+                self._fail(error)
         return result
+
+    def _fail(self, error: Exception) -> None:
+        self._broken_in = hub.generation
+        hub.fail("torch's operators", error)
 
     def _point(self, func: Any) -> SyncPoint | None:
         name = func._schema.name
@@ -184,7 +207,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         blocker = self._blockers.get(key)
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        return blocker.site_of_caller(_caller(sys._getframe(2)))
+        return blocker.site_of_caller(_caller(sys._getframe(3)))
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
@@ -212,5 +235,4 @@ def _has_no_data(value: torch.Tensor) -> bool:
 
 
 def _stepped(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-    for listener in hub.marked:
-        listener.mark(optimizer)
+    hub.mark(optimizer)
