@@ -288,6 +288,7 @@ def test_of_several_readings_the_quickest_is_kept() -> None:
 class _Call(enum.IntEnum):
     cuDriverGetVersion = 2
     cuLaunchKernel = 307
+    cuMemcpy = 3  # refused
     cuCtxGetCurrent = 304
 
 
@@ -332,6 +333,8 @@ class FakeCupti:
         self.enabled.append(kind)
 
     def activity_enable_driver_api(self, call: int, enable: int) -> None:
+        if call == _Call.cuMemcpy:
+            raise _CuptiError("ERROR_INVALID_PARAMETER")
         self.did.append(f"enable {_Call(call).name}")
 
     def activity_disable(self, kind: _Kind) -> None:
