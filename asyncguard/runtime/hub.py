@@ -128,8 +128,8 @@ class Hub:
         with self.lock:
             self.marked = tuple(other for other in self.marked if other is not listener)
 
-    def mark(self, source: object | None) -> None:
-        """A step ended."""
+    def mark(self, source: object | None, *_: Any) -> None:
+        """A step ended. Serves as torch's optimizer hook, which is given more than we ask for."""
         try:
             for listener in self.marked:
                 listener.mark(source)

@@ -133,7 +133,7 @@ class Adapter(Base):
         """Mark a step after each optimizer update, through torch's own global hook."""
         # Which factories obey `set_default_device` torch notes on first use: by their own names.
         device_constructors()
-        handle = register_optimizer_step_post_hook(_stepped)
+        handle = register_optimizer_step_post_hook(hub.mark)
         return handle.remove  # type: ignore[no-any-return]
 
 
@@ -232,7 +232,3 @@ def _is_mask(value: torch.Tensor) -> bool:
 def _has_no_data(value: torch.Tensor) -> bool:
     """Whether the tensor only stands for one, while a compiler traces."""
     return isinstance(value, torch._subclasses.FakeTensor)
-
-
-def _stepped(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-    hub.mark(optimizer)
