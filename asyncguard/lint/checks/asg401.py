@@ -48,6 +48,7 @@ MESSAGE = (
     "this loop enqueues training steps and never waits: the queue grows, and with it the memory "
     "that each pending operation holds; wait for one value (the loss) in each iteration"
 )
+FEW = 100  # iterations that no memory is too small for
 ADVICE = "Wait for the loss of each minibatch, or for that of the one before."
 _LOOP = """\
 from mxnet import autograd, gluon, npx
@@ -63,6 +64,12 @@ VALID = [
     _LOOP + "        print(l.mean())\n",
     _LOOP + "        report(l)\n",
     _LOOP + "        if X.shape[0] % 10 == 0:\n            npx.waitall()\n",
+    """\
+from mxnet import autograd
+def backward(losses):
+    for loss in losses:
+        loss.backward()
+""",
     """\
 import torch
 def train(model, loader, optimizer):
@@ -97,10 +104,20 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
         for loop, framework in _training_loops(analysis, info):
             if waits_in_loop(info, loop) or not isinstance(loop.node, (cst.For, cst.While)):
                 continue
+            if _is_short(loop.node):
+                continue
             head = loop.node.iter if isinstance(loop.node, cst.For) else loop.node.test
             report = Report(CODE, MESSAGE, head, info, Loop.STEP, False, MEDIUM, framework)
             report.advice = ADVICE
             yield report
+
+
+def _is_short(node: cst.For | cst.While) -> bool:
+    """Whether a loop plainly runs a few times only: `for _ in range(10)`."""
+    if not isinstance(node, cst.For) or not isinstance(node.iter, cst.Call):
+        return False
+    last = node.iter.args[-1].value if node.iter.args else None
+    return isinstance(last, cst.Integer) and int(last.value, 0) <= FEW
 
 
 def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tuple[LoopRecord, str]]:
@@ -109,14 +126,35 @@ def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tupl
         return
     seen: set[int] = set()
     for event in info.summary.events:
-        loop = event.loops[-1] if event.loops else None
-        if loop is None or not loop.strong or id(loop) in seen:
+        loop = next((r for r in event.loops if r.kind == Loop.STEP), None)  # the outermost
+        if loop is None or id(loop) in seen or not _updates(analysis, info, loop):
             continue
         seen.add(id(loop))
         owners = set(_frameworks(info, loop))
         unbounded = [f for f in owners if analysis.knowledge.frameworks[f].unbounded_queue]
         if unbounded and len(owners) == 1:
             yield loop, unbounded[0]
+
+
+def _updates(analysis: FileAnalysis, info: FunctionInfo, loop: LoopRecord) -> bool:
+    """Whether a loop runs an optimizer, and so is no loop over the parts of one step."""
+    methods = analysis.knowledge.optimizer_methods
+    return loop.strong and any(
+        _method(event.node) in methods or (event.callee is not None and _trains(event.callee))
+        for event in info.summary.events
+        if loop in event.loops and event.what in ("work", "call")
+    )
+
+
+def _trains(info: FunctionInfo) -> bool:
+    return info.summary is not None and info.summary.trained
+
+
+def _method(node: cst.CSTNode) -> str:
+    """Return the name of the method that a call calls, or ""."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.attr.value
+    return ""
 
 
 def _frameworks(info: FunctionInfo, loop: LoopRecord | None, depth: int = 0) -> Iterator[str]:
