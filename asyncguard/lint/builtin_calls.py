@@ -67,7 +67,7 @@ def loop_element(frame: Frame, value: Value) -> Value:
 
 def source_of(value: Value) -> Value:
     """Return the loader at the bottom of `enumerate(tqdm(loader))`, else the value."""
-    while value.kind in ("progress", CONTAINER) and value.ref is not None:
+    while value.kind in ("progress", CONTAINER) and isinstance(value.ref, Value):
         value = value.ref
     if value.kind == "progress" and value.element is not None:
         return source_of(value.element)

@@ -24,6 +24,9 @@ class SourceError(Exception):
     column: int = 1
 
 
+_FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
+
+
 def decode(data: bytes) -> str:
     """Return the text, its line ends all turned into `\\n`; raises SourceError."""
     try:
@@ -36,7 +39,9 @@ def decode(data: bytes) -> str:
         column = error.start - data.rfind(b"\n", 0, error.start)
         reason = f"not {error.encoding} text: {error.reason}"
         raise SourceError(reason, line, column) from error
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    # A form feed sets the indentation back to zero; without it the line says the same.
+    return _FORM_FEED.sub("", text) if "\f" in text else text
 
 
 _IMPORT = re.compile(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+([\w., \t]+)")

@@ -1,0 +1,51 @@
+"""What is kept between runs, and what makes it stale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint import worker
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.settings import Settings
+
+HELPER = "import torch\ndef log(x):\n    {body}\n"
+MAIN = """\
+import torch
+from helper import log
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        log(loss)
+"""
+
+
+def run(path: Path) -> list[tuple[str, int]]:
+    findings = check_paths([path], Settings(root=path, jobs=1)).findings
+    return [(Path(f.path).name, f.line) for f in findings]
+
+
+def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "main.py").write_text(MAIN)
+    first = run(tmp_path)
+    monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
+    assert run(tmp_path) == first == [("main.py", 8)]
+
+
+def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "main.py").write_text(MAIN)
+    assert run(tmp_path) == [("main.py", 8)]
+    (tmp_path / "helper.py").write_text(HELPER.format(body="history.append(x)"))
+    assert run(tmp_path) == []
+
+
+def test_a_broken_cache_is_thrown_away(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(MAIN)
+    run(tmp_path)
+    (tmp_path / ".asyncguard_cache" / "lint.pickle").write_bytes(b"nonsense")
+    assert run(tmp_path) == run(tmp_path)

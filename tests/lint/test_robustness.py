@@ -1,0 +1,112 @@
+"""No input makes the linter raise, and one bad file never hides what it finds in the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.settings import Settings
+from asyncguard.model import AsyncguardError
+
+AUDIT = Settings(select=("ALL",), cache=False)
+LOOP = """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        total = loss.item()
+"""
+DEPTH = 20_000
+STRANGE = {
+    "nothing": b"",
+    "null bytes": b"import torch\x00\nx = 1\n",
+    "not UTF-8": b"import torch\nx = '\xff\xfe'\n",
+    "an unknown encoding": b"# -*- coding: klingon -*-\nimport torch\n",
+    "half a bracket": b"import torch\nprint((\n",
+    "many brackets": b"import torch\nx = " + b"(" * DEPTH + b")" * DEPTH + b"\n",
+    "many operators": b"import torch\nx = " + b"-" * DEPTH + b"1\n",
+    "a long sum": b"import torch\ndef f(x):\n    return " + b"x + " * DEPTH + b"x\n",
+    "a long chain": b"import torch\ndef f(x):\n    return x" + b".y" * DEPTH + b"\n",
+    "many calls": b"import torch\ndef f(x):\n    return x" + b"()" * DEPTH + b"\n",
+    "deep blocks": b"import torch\n"
+    + b"".join(b" " * i + b"if x:\n" for i in range(95))
+    + b" " * 95
+    + b"pass\n",
+}
+
+
+@pytest.mark.parametrize("data", STRANGE.values(), ids=STRANGE.keys())
+def test_strange_input_gives_at_most_a_finding(data: bytes) -> None:
+    for finding in check_source(data, "strange.py", AUDIT):
+        assert finding.code == "ASG000"
+        assert "could not be analysed" not in finding.message
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a byte-order mark", b"\xef\xbb\xbf" + LOOP.encode()),
+        ("CRLF", LOOP.replace("\n", "\r\n").encode()),
+        ("old Mac line ends", LOOP.replace("\n", "\r").encode()),
+        ("form feeds", LOOP.replace("def ", "\fdef ").encode()),
+        ("Latin-1", b"# coding: latin-1\n# \xe9\n" + LOOP.encode()),
+        ("no line end", LOOP.rstrip("\n").encode()),
+        ("tabs", LOOP.replace("    ", "\t").encode()),
+    ],
+)
+def test_the_form_of_the_text_does_not_matter(name: str, data: bytes) -> None:
+    found = [f for f in check_source(data, "x.py", Settings()) if f.code == "ASG102"]
+    assert [f.source for f in found] == ["total = loss.item()"], name
+
+
+def test_a_file_of_fifty_thousand_lines_is_analysed() -> None:
+    filler = "".join(f"def f{i}(x):\n    return x + {i}\n" for i in range(25_000))
+    found = check_source(LOOP + filler, "long.py", Settings())
+    assert [f.code for f in found if f.line == 7] == ["ASG102"]
+
+
+def test_bad_files_do_not_hide_the_findings_of_good_ones(tmp_path: Path) -> None:
+    for number, data in enumerate(STRANGE.values()):
+        (tmp_path / f"bad{number}.py").write_bytes(data)
+    for number in range(30):
+        (tmp_path / f"good{number}.py").write_text(LOOP)
+    result = check_paths([tmp_path], Settings(cache=False, jobs=2))
+    assert sum(f.code == "ASG102" for f in result.findings) == 30
+    assert result.files_checked == 30 + len(STRANGE)
+    assert result.errors
+
+
+def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(AsyncguardError, match="no such file"):
+        check_paths([tmp_path / "gone.py"], Settings())
+
+
+FRAGMENTS = [
+    *LOOP.splitlines(keepends=True),
+    "    if loss > 0:\n", "        print(loss)\n", "    while x:\n", "with f() as (a, b):\n",
+    "    try:\n", "    except E as e:\n", "    finally:\n", "x[a:b, ..., None] = y\n",
+    "lambda *a: a\n",
+    "class A(B, metaclass=C):\n", "    return [i for i in x if (y := i)]\n", "async def g():\n",
+    "    async for q in r:\n", "match z:\n", "    case [a, *b]:\n", "@dec(1)\n", "f'{x!r:{w}}'\n",
+    "global x\n", "del x\n", "import torch as t; from torch import *\n", "x += yield\n",
+    "\t", "#\n",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=14))
+def test_mutated_sources_never_crash(lines: list[str]) -> None:
+    for finding in check_source("import torch\n" + "".join(lines), "x.py", AUDIT):
+        assert "could not be analysed" not in finding.message
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_bytes_never_crash(data: bytes) -> None:
+    check_source(b"import torch\n" + data, "x.py", AUDIT)
