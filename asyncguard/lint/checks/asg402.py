@@ -30,10 +30,10 @@ import libcst as cst
 
 from asyncguard.lint.reports import Report
 from asyncguard.lint.sequences import index_in, suite, walk_own
-from asyncguard.lint.tree import children, dotted
+from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import MEDIUM
 from asyncguard.lint.waits import waits_at
-from asyncguard.model import Loop
+from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -48,6 +48,18 @@ MESSAGE = (
     "measures the enqueueing: wait for the result first{barrier}"
 )
 VALID = [
+    """\
+import time
+import jax
+@jax.jit
+def epoch(state):
+    return state
+def train(state):
+    start = time.time()
+    metrics = epoch(state)
+    jax.tree_util.tree_map(lambda x: x.block_until_ready(), metrics)
+    return time.time() - start
+""",
     """\
 import time
 import torch
@@ -255,8 +267,20 @@ def _last_work(knowledge: Knowledge, info: FunctionInfo, stretch: Stretch) -> Ev
             last = index, event
     if last is None:
         return None
+    if any(_names_a_wait(knowledge, s) for s in stretch.body[last[0] : stretch.stop + 1]):
+        return None
     waits = waits_at(info, stretch.body)
     return None if any(last[0] <= index <= stretch.stop for index in waits) else last[1]
+
+
+def _names_a_wait(knowledge: Knowledge, statement: cst.CSTNode) -> bool:
+    """Whether code names a method that waits, be it in a lambda that something else calls."""
+    methods = {
+        method
+        for (_, method), points in knowledge.sync_methods.items()
+        if any(point.kind == SyncKind.BARRIER for point in points)
+    }
+    return any(isinstance(n, cst.Attribute) and n.attr.value in methods for n in walk(statement))
 
 
 def _is_work(knowledge: Knowledge, event: Event) -> bool:
