@@ -57,7 +57,7 @@ def check_paths(
 
 def _options(settings: Settings) -> worker.Options:
     hot = set(settings.contexts) <= {Loop.STEP} and not settings.audit
-    return worker.Options(everything=not hot, assume_cpu=settings.assume_device == "cpu")
+    return worker.Options(everything=not hot)
 
 
 def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:

@@ -40,7 +40,6 @@ class Settings:
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    assume_device: str = "accelerator"  # where values of unknown device live; or "cpu"
     contexts: tuple[Loop, ...] = (Loop.STEP,)
     guarded: bool = False  # report guarded sites as well
     min_confidence: Confidence = Confidence.MEDIUM
@@ -182,12 +181,6 @@ def _one_of(kind: Any, value: Any) -> Any:
     return kind(value)
 
 
-def _device(value: Any) -> str:
-    if value not in ("accelerator", "cpu"):
-        raise ValueError(f"must be accelerator or cpu, not {value!r}")
-    return str(value)
-
-
 def _bool(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError("must be true or false")
@@ -212,7 +205,6 @@ _READERS = {
     "ignore": _codes,
     "exclude": _strings,
     "per-file-ignores": _codes_by_pattern,
-    "assume-device": _device,
     "contexts": _contexts,
     "guarded": _bool,
     "min-confidence": _confidence,

@@ -28,7 +28,6 @@ class Options(NamedTuple):
     """What the settings mean for a worker."""
 
     everything: bool  # look at cold code too
-    assume_cpu: bool  # values of unknown device live on the host
 
 
 def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFacts:
