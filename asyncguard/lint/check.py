@@ -24,6 +24,7 @@ from asyncguard.lint.suppress import Suppression, apply
 from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
+FEW = 16  # files; for these, starting processes costs more than it saves
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
 
@@ -116,7 +117,7 @@ def _check_files(
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    jobs = settings.jobs if len(fresh) > pool.FEW else 1
+    jobs = settings.jobs if len(fresh) > FEW else 1
     for results in _checked(fresh, (worker.index(files) if fresh else {}, options), jobs):
         known.update({result.path: result for result in results})
         done += len(results)
@@ -135,8 +136,8 @@ def _checked(
             lost += chunk
         else:
             yield results
-    alone = [(path,) for path in lost]
-    for (path,), results in pool.run(worker.check_many, alone, 1, worker.start, setup):
+    for path in lost:
+        results = pool.alone(worker.check_many, (path,), worker.start, setup)
         yield results or [worker.unreadable(path, DIED)]
 
 

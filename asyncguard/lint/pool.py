@@ -18,8 +18,6 @@ from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# Below this, starting processes costs more than it saves.
-FEW = 16
 
 
 def run(
@@ -31,7 +29,7 @@ def run(
 ) -> Iterator[tuple[Item, Result | None]]:
     """Yield each item with its result as they come; None where the process died over it."""
     workers = min(jobs or os.cpu_count() or 1, len(items))
-    if workers < 2 or len(items) < FEW:
+    if workers < 2:
         if initializer:
             initializer(*initargs)
         yield from ((item, function(item)) for item in items)
@@ -42,7 +40,7 @@ def run(
             yield left.pop(index), result
     except BrokenProcessPool:
         for item in list(left.values()):
-            yield item, _alone(function, item, initializer, initargs)
+            yield item, alone(function, item, initializer, initargs)
 
 
 def _on_pool(
@@ -65,12 +63,13 @@ def _on_pool(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _alone(
+def alone(
     function: Callable[[Item], Result],
     item: Item,
-    initializer: Callable[..., None] | None,
-    initargs: tuple[Any, ...],
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
 ) -> Result | None:
+    """The result of one item in a process of its own; None where the process died over it."""
     with _executor(1, initializer, initargs) as pool:
         try:
             return pool.submit(function, item).result()

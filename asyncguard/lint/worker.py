@@ -7,6 +7,7 @@ loads libcst.
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -100,6 +101,8 @@ _worker: Worker | None = None
 def start(modules: dict[str, str], options: Options) -> None:
     """Begin a worker process."""
     global _worker
+    if multiprocessing.parent_process() is not None:  # a caller's own process keeps its ways
+        tune_collector()
     _worker = Worker(modules, options)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from asyncguard.lint import worker
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.linking import FileFacts
 from asyncguard.lint.settings import Settings
 from asyncguard.model import AsyncguardError
 
@@ -110,3 +115,21 @@ def test_mutated_sources_never_crash(lines: list[str]) -> None:
 @given(st.binary(max_size=200))
 def test_bytes_never_crash(data: bytes) -> None:
     check_source(b"import torch\n" + data, "x.py", AUDIT)
+
+
+def dies_over_bad_py(paths: Sequence[str]) -> list[FileFacts]:
+    if any(path.endswith("bad.py") for path in paths):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [FileFacts(path) for path in paths]
+
+
+def test_a_file_that_kills_its_process_is_named_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ["bad", *(f"good{number}" for number in range(20))]:
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    monkeypatch.setattr(worker, "check_many", dies_over_bad_py)
+    result = check_paths([tmp_path], Settings(cache=False, jobs=2))
+    assert [(Path(f.path).name, f.code) for f in result.findings] == [("bad.py", "ASG000")]
+    assert "died" in result.findings[0].message
+    assert result.files_checked == 21
