@@ -275,25 +275,25 @@ class Engine(ABC):
 
 
 def carry_out(operation: Operation) -> Failure | None:
-    """Run `operation`, or poison its writes where it reads a poisoned variable; mark it done.
+    """Run `operation`, or poison its writes where it reads a poisoned variable.
 
-    Returns the failure that is new with this operation. Waiters are the engine's affair.
+    Returns the failure that is new with this operation. Saying that it is done is the engine's
+    affair, once it has counted and reported it: who waits for it may look at either.
     """
     for variable in operation.reads:
         if variable.failure is not None:
-            finish(operation, variable.failure)
+            record(operation, variable.failure)
             return None
     try:
         operation.run()
     except BaseException as error:  # noqa: BLE001 - it travels to the next wait
         failure = Failure(error, operation)
-        finish(operation, failure)
+        record(operation, failure)
         return failure
-    if operation.changes:  # `finish` in place: this is the way of nearly every operation
+    if operation.changes:  # `record` in place: this is the way of nearly every operation
         for variable in operation.writes:
             variable.failure = None
             variable.version += 1
-    operation.done = True
     return None
 
 
@@ -305,14 +305,13 @@ def inherited_failure(reads: Sequence[Variable]) -> Failure | None:
     return None
 
 
-def finish(operation: Operation, failure: Failure | None) -> None:
+def record(operation: Operation, failure: Failure | None) -> None:
     """Record the outcome in the operation and in the variables that it writes."""
     if operation.changes:
         for variable in operation.writes:
             variable.failure = failure
             variable.version += 1
     operation.failure = failure
-    operation.done = True
 
 
 def _nothing() -> None:

@@ -53,8 +53,8 @@ from asyncguard.engine.core import (
     Operation,
     Variable,
     carry_out,
-    finish,
     inherited_failure,
+    record,
 )
 from asyncguard.engine.flight import Flight
 
@@ -131,8 +131,9 @@ class ThreadedEngine(Engine):
         self._scheduling = False  # a worker holds the lock; a hint for waiters to keep away
         # The gate guards what pushes and sleeping workers must agree on: all that follows.
         self._gate = threading.RLock()
-        self._pushed = self._bytes_in = 0  # counted at the gate
-        self._done = self._bytes_out = 0  # counted by the scheduling thread
+        # What is pending is the difference, counted off before an operation is `done`.
+        self._pushed = self._bytes_in = 0  # at the gate, less what was handed to a worker and done
+        self._done = self._bytes_out = 0  # by the scheduling thread: what was not handed over
         self._threads: set[_Worker] = set()
         self._idle: list[_Worker] = []
         self._searching = 0  # workers awake and not running an operation
@@ -362,11 +363,13 @@ class ThreadedEngine(Engine):
             with hooks.execution(self, operation, lent=True):
                 if failure is None:
                     operation.run()
-                finish(operation, failure)
+                record(operation, failure)
+                operation.done = True  # interrupted from here on, it must not run again
         else:
             if failure is None:
                 operation.run()
-            finish(operation, failure)
+            record(operation, failure)
+            operation.done = True
         return True
 
     def _judge(self, head: Operation | None, error: Exception) -> None:
@@ -390,6 +393,9 @@ class ThreadedEngine(Engine):
             self._execute(operation)
             worker.operation = None
             with self._gate:
+                self._pushed -= 1
+                self._bytes_in -= operation.nbytes
+                operation.done = True
                 self._searching += 1
             self._finished.append(operation)
             del operation  # an idle worker keeps nothing alive
@@ -510,6 +516,7 @@ class ThreadedEngine(Engine):
                 self._leave_inbox(operation)
             elif operation.brief and (not flight.operations or flight.is_free(operation)):
                 self._execute(operation)
+                self._count(operation)
                 inbox.popleft()
                 self._retire(operation)
             else:
@@ -529,6 +536,7 @@ class ThreadedEngine(Engine):
             for follower in free:
                 if follower.brief:
                     self._execute(follower)
+                    self._count(follower)
                     finished.append(follower)
                 else:
                     flight.make_ready(follower)
@@ -546,12 +554,16 @@ class ThreadedEngine(Engine):
 
     def _leave_inbox(self, operation: Operation) -> None:
         self._inbox.popleft()
+        self._count(operation)
         self._retire(operation)
 
-    def _retire(self, operation: Operation) -> None:
-        """`operation` is done and out of the queue: count it, let go, tell who waits."""
+    def _count(self, operation: Operation) -> None:
         self._done += 1
         self._bytes_out += operation.nbytes
+        operation.done = True
+
+    def _retire(self, operation: Operation) -> None:
+        """`operation` is done and out of the queue: let go, tell who waits."""
         operation.release()
         if self._waiters:
             self._ring(self._waiters.pop(operation, []))
@@ -623,7 +635,8 @@ class ThreadedEngine(Engine):
         for operation in pending:
             if not operation.done:
                 error = EngineError("the process forked while this operation was pending")
-                finish(operation, Failure(error, operation))
+                record(operation, Failure(error, operation))
+                operation.done = True
 
 
 def _worker_count(workers: int | None) -> int:

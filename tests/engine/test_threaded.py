@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from asyncguard import engine
-from asyncguard.engine import default, hooks, np
+from asyncguard.engine import core, default, hooks, np
 
 TIMEOUT = 60
 
@@ -83,6 +83,38 @@ def test_waiting_for_one_variable_does_not_wait_for_others() -> None:
         threaded.wait_for_var(done)
         assert threaded.depth == 1
         never.set()
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_who_waits_for_an_operation_finds_it_counted_and_reported(brief: bool) -> None:
+    class Watched(core.Call):
+        """Notes what the engine and its listener say at the moment of being done."""
+
+        @property
+        def done(self) -> bool:  # type: ignore[override]
+            return bool(seen)
+
+        @done.setter
+        def done(self, value: bool) -> None:
+            if value:
+                seen.append((threaded.depth, threaded.pending_bytes, listener.executions))
+
+    class Counting(hooks.Listener):
+        executions = 0
+
+        def executed(self, event: hooks.Execution) -> None:
+            self.executions += 1
+
+    seen: list[tuple[int, int, int]] = []
+    listener = Counting()
+    with engine.ThreadedEngine() as threaded:
+        operation = Watched(int, writes=[threaded.new_variable()], nbytes=8)
+        operation.brief = brief
+        hooks.attach(listener)
+        threaded.submit(operation)
+        threaded.wait_for_all()
+        hooks.detach(listener)
+    assert seen == [(0, 0, 1)]
 
 
 def test_wait_to_write_waits_for_reads_and_wait_for_var_does_not() -> None:
@@ -303,6 +335,7 @@ def test_an_operation_that_is_done_before_the_push_returns_is_no_trouble() -> No
 
         def append(self, operation: engine.Operation) -> None:
             self.owner._execute(operation)
+            self.owner._count(operation)
             self.owner._retire(operation)
 
         def __len__(self) -> int:
