@@ -21,9 +21,7 @@ from asyncguard.engine import np as device_np
 from asyncguard.engine.core import Operation
 
 PROGRAMS = int(os.environ.get("ENGINE_PROGRAMS", "60"))
-many = settings(
-    max_examples=PROGRAMS, deadline=None, suppress_health_check=list(HealthCheck), database=None
-)
+many = settings(max_examples=PROGRAMS, suppress_health_check=list(HealthCheck), database=None)
 
 
 # ------------------------------------------------------- the engine itself: cells and hash sums

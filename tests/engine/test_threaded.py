@@ -178,32 +178,21 @@ def test_a_full_queue_blocks_the_frontend_and_that_is_a_sync_point_of_kind_queue
         """Opens the gate as soon as the frontend is told to wait."""
 
         def __init__(self) -> None:
-            self.syncs: list[hooks.Sync] = []
+            self.syncs: list[tuple[str, str]] = []
 
-        def synced(self, sync: hooks.Sync) -> None:
-            self.syncs.append(sync)
+        def begins(self, sync: hooks.Sync) -> None:
+            self.syncs.append((sync.kind, sync.api))
+            blocked.gate.set()
 
     listener = Open()
     with Blocked(queue_limit=2) as blocked:
         hooks.attach(listener)
-        done = threading.Event()
-
-        def frontend() -> None:
-            for _ in range(2):
-                blocked.engine.push(int)
-            done.set()
-
-        thread = threading.Thread(target=frontend)
-        thread.start()
-        blocked.engine.wait_for_var(blocked.engine.new_variable())
-        assert not done.is_set()
-        blocked.gate.set()
-        thread.join(TIMEOUT)
+        blocked.engine.push(int)
+        assert listener.syncs == []
+        blocked.engine.push(int)
         hooks.detach(listener)
-    assert done.is_set()
-    assert [(s.kind, s.api) for s in listener.syncs if s.kind == "queue"] == [
-        ("queue", "engine.push")
-    ]
+    assert listener.syncs == [("queue", "engine.push")]
+    assert blocked.engine.peak_depth == 2
 
 
 def test_an_operation_may_push_into_a_full_queue() -> None:

@@ -104,14 +104,14 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14))
 def test_mutated_sources_never_crash(lines: list[str]) -> None:
     for finding in check_source("import torch\n" + "".join(lines), "x.py", AUDIT):
         assert "could not be analysed" not in finding.message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_bytes_never_crash(data: bytes) -> None:
     check_source(b"import torch\n" + data, "x.py", AUDIT)
