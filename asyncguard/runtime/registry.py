@@ -238,8 +238,8 @@ class Registry:
             self._update()
 
     def adapters(self) -> tuple[Adapter, ...]:
-        """The adapters in place now."""
-        return tuple(installation.adapter for installation in self._installed.values())
+        """The adapters in place now; another thread may be changing them."""
+        return tuple(installation.adapter for installation in list(self._installed.values()))
 
     def accelerator_in_use(self) -> bool:
         """Whether a framework whose CPU values stand in has values on an accelerator."""
