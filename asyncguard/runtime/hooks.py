@@ -20,7 +20,7 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.hub import BATCH, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
@@ -28,6 +28,7 @@ from asyncguard.runtime.sites import Blocker
 _getframe = sys._getframe
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
+_NOWHERE: tuple[Any, ...] = (None, None, None, None)  # code, f_lasti, blocker, site
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
 
@@ -148,35 +149,53 @@ def _read_hook(
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
-    One listener, no limit, no argument, a plain value, a line that waited before; all else goes
-    the long way. What is executed once a step finds no cache warm: each instruction counts.
+    One listener, no limit, no task of asyncio, no argument, a plain value, a line that waited
+    before; all else goes the long way. What runs once a step finds no cache warm, and each object
+    that is looked at counts: so the wait is only noted down, for the listener to look at later.
     """
+    last = _NOWHERE
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
-        doing = state.doing
+        nonlocal last
+        site = None
         try:
-            sink = hub.alone
-            if sink is None or doing.waiting or doing.fetched is not None or rest or named:
-                return hook(self, *rest, **named)
-            blocker = quick(self)
-            if blocker is None:
-                return hook(self)
-            frame = _getframe(1)
-            site = blocker.cache.get((id(frame.f_code), frame.f_lasti))
-            if site is None:
-                return hook(self)
             try:
-                began = sink.begin()
+                doing = state.doing
+                sink = hub.alone
+                if (
+                    sink is not None
+                    and doing.log_of is sink.key
+                    and not doing.waiting
+                    and doing.fetched is None
+                    and not rest
+                    and not named
+                    and not running_tasks
+                ):
+                    code, instruction, blocker, site = last
+                    frame = _getframe(1)
+                    if (
+                        frame.f_code is not code
+                        or frame.f_lasti != instruction
+                        or quick(self) is not blocker
+                    ):
+                        last = _, _, blocker, site = _seen(quick(self), frame)
+                    clock = sink.begin
+                    began = clock()
             except Exception as error:  # noqa: BLE001  the user's call must go on
+                site = None
                 hub.fail(name, error)
-                return original(self)
+            if site is None:
+                return hook(self, *rest, **named)
             doing.waiting = True
             try:
                 result = original(self)
             finally:
                 doing.waiting = False
             try:
-                sink.end(site, began)
+                log = doing.log
+                log.append((site, began, clock(), sink.step))  # type: ignore[union-attr]
+                if len(log) >= BATCH:
+                    sink.settle()  # type: ignore[union-attr]
                 if result is self and blocker.stand_in:
                     doing.fetched = _fetched(frame, data_of(result))
             except Exception as error:  # noqa: BLE001
@@ -187,6 +206,12 @@ def _read_hook(
             raise
 
     return read
+
+
+def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
+    """The call's place, its blocker and its site, where that is settled."""
+    site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
+    return (frame.f_code, frame.f_lasti, blocker, site) if site else _NOWHERE
 
 
 def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | None:

@@ -6,16 +6,24 @@ one that somebody kept a reference to finds `sink` and `scope` empty and calls s
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import os
+import sys
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections import deque
+from collections.abc import Callable, Sized
+from typing import Any, Protocol, runtime_checkable
 
 from asyncguard.runtime.sites import Site
 
 log = logging.getLogger("asyncguard")
+BATCH = 256  # waits logged before they are added up
+# Not empty while any thread runs a task of asyncio. From 3.14 on that is hidden: as if one ran.
+running_tasks: Sized = ("unknown",)
+if sys.version_info < (3, 14):
+    running_tasks = asyncio.tasks._current_tasks  # type: ignore[attr-defined]
 
 
 class Sink(Protocol):
@@ -35,6 +43,20 @@ class Sink(Protocol):
 
     def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
         """Something for the timeline: an operation was enqueued or ran."""
+
+
+@runtime_checkable
+class Logged(Sink, Protocol):
+    """A sink that hooks need not call: they append to the thread's log, and it looks there later.
+
+    Valid where `doing.log_of` is its `key`; an entry is a site, begin, end and `step`.
+    """
+
+    key: object
+    step: int
+
+    def settle(self) -> None:
+        """A log has reached its BATCH."""
 
 
 class Marked(Protocol):
@@ -73,10 +95,12 @@ class _Several:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("fetched", "stepping", "waiting")
+    __slots__ = ("fetched", "log", "log_of", "stepping", "waiting")
 
     def __init__(self) -> None:
         self.fetched: tuple[Any, ...] | None = None  # what the last wait brought to the host
+        self.log: deque[Any] = deque()  # the thread's waits, for the `Logged` with this key
+        self.log_of: object = None
         self.waiting = False  # inside a sync point, where nested ones do not count
         self.stepping = False  # inside an optimizer's step, which may call another one's
 
@@ -96,7 +120,7 @@ class Hub:
         self.generation = 0  # 0 while nobody listens, another number each time that somebody does
         self._generations = itertools.count(1)
         self.sink: Sink = _Several(())
-        self.alone: Sink | None = None  # the only sink there is, where no limit holds
+        self.alone: Logged | None = None  # the only sink there is, where no limit holds
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
@@ -150,7 +174,8 @@ class Hub:
         self._set_active()
 
     def _set_active(self) -> None:
-        self.alone = self.sink if len(self._sinks) == 1 and self.scope is None else None
+        short = self.scope is None and isinstance(self.sink, Logged)
+        self.alone = self.sink if short else None  # type: ignore[assignment]
         if not (self._sinks or self.scope):
             self.generation = 0
         elif not self.generation:

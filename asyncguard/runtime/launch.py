@@ -156,7 +156,7 @@ class _Ending:
         self._output = output
         self._after = after
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # SIGTERM may come while it is held
         self._done = False
 
     def begin(self) -> None:

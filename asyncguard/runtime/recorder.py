@@ -1,9 +1,9 @@
-"""The recorder: appends counts and times for each site while the program runs.
+"""The recorder: counts and times for each site while the program runs.
 
-Memory is bounded by the number of lines that wait, not by how often they do. Each thread, and
-each task of asyncio, appends to a table of its own, so that nothing is locked and no count is
-lost; `read` adds the tables up. Steps are numbered from 0; step n lies between the boundaries n
-and n + 1.
+Each thread, and each task of asyncio, appends its waits to a log of its own, so that no wait is
+delayed or lost; every so many are added up by site. So memory is bounded by the number of lines
+that wait, not by how often they do. Steps are numbered from 0; step n lies between the boundaries
+n and n + 1.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from asyncguard.runtime.hub import BATCH, state
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
@@ -24,6 +25,7 @@ STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
 THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
 Clock = Callable[[], int]
+Wait = tuple[Site, int, int, int]  # site, begin, end, step
 running_loop = asyncio._get_running_loop
 
 
@@ -101,12 +103,12 @@ class Span(NamedTuple):
 
 
 class Table:
-    """The cells of one thread or task, and how often it has waited."""
+    """What one thread or task has waited: its log, and the cells of what was logged before."""
 
     def __init__(self, name: str, owner: threading.Thread | asyncio.Task[Any] | None) -> None:
         self.name = name
+        self.log: deque[Wait] = deque()
         self.cells: dict[Site, Cell] = {}
-        self.count = 0
         self._owner = weakref.ref(owner) if owner is not None else None
 
     def is_alive(self) -> bool:
@@ -149,10 +151,10 @@ class _Thread(threading.local):
 
 
 class Recorder:
-    """Counts waits by site, thread and step. A `hub.Sink` and `hub.Marked`.
+    """Counts waits by site, thread and step. A `hub.Logged` and `hub.Marked`.
 
     `stand_ins` is True or False where the user said whether reads of CPU values count. None:
-    they do until an accelerator is in use, which `in_use` is asked at each new site and step.
+    they do until an accelerator is in use, which `in_use` is asked at each new site.
     """
 
     def __init__(
@@ -165,13 +167,17 @@ class Recorder:
         timeline: int | None = None,
     ) -> None:
         self.begin = clock
+        self.key = object()
+        self.step = 0
+        self._last = 0
+        self._pacer: Callable[[], object | None] = _nobody  # whose marks need no second look
         self._clock = clock
         self._warmup = warmup
         self._frameworks = frameworks
         self._stand_ins = stand_ins
         self._in_use = in_use
         self._pace = Pace()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may read in the midst of anything
         self._local = _Thread()
         self._of_task: weakref.WeakKeyDictionary[asyncio.Task[Any], Table]
         self._of_task = weakref.WeakKeyDictionary()
@@ -179,10 +185,9 @@ class Recorder:
         self._idle: dict[Site, int] = {}
         self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
-        self._step_counts: deque[int] = deque(maxlen=STEP_WINDOW)
-        self._counted = 0
-        self._step = 0
-        self._started = self._warm = self._last = self._stopped = 0
+        # The waits of the newest steps: of device values, and of what stands in for them.
+        self._counts: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
+        self._started = self._warm = self._stopped = 0
         self._running = False
 
     def start(self) -> None:
@@ -204,29 +209,18 @@ class Recorder:
         """A wait that began at `began` is over (at `now`; else just now)."""
         if now is None:
             now = self._clock()
-        stall = now - began
-        table = self._local.table
-        if table is None or running_loop() is not None:
-            table = self._table()
-        cell = table.cells.get(site)
-        if cell is None:
-            cell = self._new_cell(table, site)
-            if cell is None:
-                return
-        step = self._step
-        if cell.step != step:
-            if cell.step < self._warmup:
-                cell.warm, cell.warm_stall = cell.count, cell.stall
-            cell.base, cell.base_stall = cell.count, cell.stall
-            cell.step = step
-        cell.count += 1
-        cell.stall += stall
-        cell.buckets[stall.bit_length()] += 1
-        if stall > cell.longest:
-            cell.longest = stall
-        table.count += 1
-        if self._spans is not None:
-            self._spans.append(Span("wait", site, "", table.name, began, now))
+        table = self._table()
+        table.log.append((site, began, now, self.step))
+        if self._spans is not None or len(table.log) >= BATCH:
+            self.settle()
+
+    def settle(self) -> None:
+        """Add up what has been logged, unless another thread is about it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._add_up()
+            finally:
+                self._lock.release()
 
     def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
         """A wait at `site` left the device idle from `begin` to `end`; zero is measured, too."""
@@ -242,35 +236,26 @@ class Recorder:
 
     def mark(self, source: object | None) -> None:
         """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""
-        with self._lock:
-            if source is None and not self._pace.explicit and self._step:
-                self._start_over()
-            if not self._pace.ends_step(source):
-                return
-            self._last = now = self._clock()
-            self._step += 1
-            if self._step == self._warmup:
-                self._warm = now
-            count = -self._counted
-            for table in self._tables:
-                count += table.count
-            self._counted += count
-            self._step_counts.append(count)
-            if self._spans is not None:
-                self._boundaries.append(now)
+        if source is not None and source is self._pacer():
+            self._last = self._clock()
+            self.step += 1
+        else:
+            with self._lock:
+                self._mark(source)
 
     def read(self) -> Reading:
         """Add up what all threads have appended; safe while they go on."""
         with self._lock:
+            self._add_up()
             stand_in = self._stand_ins_count()
-            steady = max(self._step - self._warmup, 0)
+            steady = max(self.step - self._warmup, 0)
             return Reading(
                 cells=tuple(self._cells()),
                 idle=dict(self._idle),
-                steps=self._step,
+                steps=self.step,
                 steady_steps=steady,
                 steady_duration=self._last - self._warm if steady else 0,
-                step_syncs=tuple(self._step_counts)[-steady:] if steady else (),
+                step_syncs=self._step_syncs(steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
                 keeps_timeline=self._spans is not None,
@@ -280,28 +265,75 @@ class Recorder:
             )
 
     def totals(self) -> Totals:
-        """The sums so far, without a lock: other threads may be a wait ahead."""
+        """The sums so far; nobody waits for it, and other threads may be a wait ahead."""
+        self.settle()
         cells = [cell for table in list(self._tables) for cell in list(table.cells.values())]
         return Totals(
-            sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self._step
+            sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self.step
         )
+
+    def _mark(self, source: object | None) -> None:
+        if source is None and not self._pace.explicit and self.step:
+            self._start_over()
+        if self._pace.ends_step(source):
+            self._last = now = self._clock()
+            self.step += 1
+            if self.step == self._warmup:
+                self._warm = now
+            if self._spans is not None:
+                self._boundaries.append(now)
+        plain = self._spans is None and self.step >= self._warmup
+        self._pacer = (self._pace.leader if plain else None) or _nobody
+
+    def _add_up(self) -> None:
+        """Empty the logs, an entry at a time: a signal handler that reads goes on from there."""
+        for table in self._tables:
+            while table.log:
+                self._add(table, *table.log.popleft())
+        for counts in self._counts.values():
+            for step in sorted(counts)[:-STEP_WINDOW]:
+                del counts[step]
+
+    def _add(self, table: Table, site: Site, began: int, now: int, step: int) -> None:
+        cell = table.cells.get(site) or self._new_cell(table, site, step)
+        if cell is None:
+            return
+        stall = now - began
+        if cell.step != step:
+            if cell.step < self._warmup:
+                cell.warm, cell.warm_stall = cell.count, cell.stall
+            cell.base, cell.base_stall = cell.count, cell.stall
+            cell.step = step
+        cell.count += 1
+        cell.stall += stall
+        cell.buckets[stall.bit_length()] += 1
+        if stall > cell.longest:
+            cell.longest = stall
+        self._counts[site.blocker.stand_in][step] += 1
+        if self._spans is not None:
+            self._spans.append(Span("wait", site, "", table.name, began, now))
+
+    def _step_syncs(self, steady: int) -> tuple[int, ...]:
+        """How often each of the newest complete steps waited."""
+        steps = range(self.step - min(steady, STEP_WINDOW), self.step)
+        return tuple(sum(counts[step] for counts in self._counts.values()) for step in steps)
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
-                yield site, table.name, cell.settled(self._step, self._warmup)
+                yield site, table.name, cell.settled(self.step, self._warmup)
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""
-        self._step = 0
+        self._add_up()
+        self.step = 0
         self._warm = self._last = self._started
-        self._step_counts.clear()
-        self._counted = 0
+        self._counts = {key: Counter({0: old.total()}) for key, old in self._counts.items()}
         for table in self._tables:
             for cell in list(table.cells.values()):
                 cell.restart()
 
-    def _new_cell(self, table: Table, site: Site) -> Cell | None:
+    def _new_cell(self, table: Table, site: Site, step: int) -> Cell | None:
         """A cell for a site that this session wants to know of."""
         point = site.blocker.point
         if self._frameworks is not None and point.framework not in self._frameworks:
@@ -310,7 +342,7 @@ class Recorder:
             self._drop_stand_ins()
         if site.blocker.stand_in and not self._stand_ins_count():
             return None
-        cell = table.cells[site] = Cell(self._step)
+        cell = table.cells[site] = Cell(step)
         return cell
 
     def _stand_ins_count(self) -> bool:
@@ -320,13 +352,12 @@ class Recorder:
         return self._stand_ins is not False
 
     def _drop_stand_ins(self) -> None:
-        """An accelerator is in use: CPU values never stood in. The step counts start anew."""
+        """An accelerator is in use: CPU values never stood in."""
         self._stand_ins = False
         for table in self._tables:
             for site in [site for site in table.cells if site.blocker.stand_in]:
-                table.count -= table.cells.pop(site).count
-        self._step_counts.clear()
-        self._counted = sum(table.count for table in self._tables)
+                del table.cells[site]
+        self._counts[True].clear()
 
     def _table(self) -> Table:
         """The table of the task that runs, else of the thread."""
@@ -344,6 +375,7 @@ class Recorder:
             with self._lock:
                 self._make_room()
                 self._tables.append(table)
+        state.doing.log, state.doing.log_of = table.log, self.key
         return table
 
     def _table_of_task(self, task: asyncio.Task[Any]) -> Table:
@@ -365,11 +397,16 @@ class Recorder:
 
     def _merge_ended(self) -> None:
         """Add the tables of those that have ended up into one, so that memory stays bounded."""
+        self._add_up()
         ended = [table for table in self._tables if not table.is_alive()]
         total = Table("ended threads and tasks", None)
         for table in ended:
             for site, cell in table.cells.items():
-                cell = cell.settled(self._step, self._warmup)
+                cell = cell.settled(self.step, self._warmup)
                 total.cells.setdefault(site, Cell(cell.first)).add(cell)
-            total.count += table.count
         self._tables = [total, *(table for table in self._tables if table not in ended)]
+
+
+def _nobody() -> object:
+    """Stands where a weak reference may: gives what nobody is."""
+    return _nobody

@@ -40,6 +40,11 @@ class Pace:
         self._others[id(reference())] = reference
         return False
 
+    @property
+    def leader(self) -> weakref.ref[object] | None:
+        """Who sets the pace, where that is beyond doubt: its next mark ends a step."""
+        return None if self.explicit or self._others else self._leader
+
     def _has_stepped(self, reference: weakref.ref[object]) -> bool:
         earlier = self._others.get(id(reference()))
         return earlier is not None and earlier() is reference()

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from asyncguard import catalogue
-from asyncguard.runtime.recorder import THREADS, Recorder
+from asyncguard.runtime.hub import BATCH
+from asyncguard.runtime.recorder import STEP_WINDOW, THREADS, Recorder
 from asyncguard.runtime.sites import Blocker, Site
 from tests.runtime.helpers import Clock
 
@@ -217,6 +218,73 @@ def test_a_program_that_starts_tasks_for_ever_stays_bounded(at_once: bool) -> No
     assert sum(cell.count for _, _, cell in reading.cells) == 6 * THREADS
 
 
+def test_what_waits_is_added_up_before_its_log_grows_long() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    for _ in range(BATCH + 1):
+        wait(record, clock, here)
+    (table,) = record._tables
+    assert (table.cells[here].count, len(table.log)) == (BATCH, 1)
+    assert record.totals().syncs == BATCH + 1
+
+
+def test_what_is_logged_belongs_to_the_step_it_was_logged_in() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    early, late = site(line=1), site(line=2)
+    for step in range(STEP_WINDOW + 10):
+        wait(record, clock, early)
+        if step % 2:
+            wait(record, clock, late)
+        record.mark(clock)
+    reading = record.read()
+    assert reading.step_syncs == (1, 2) * (STEP_WINDOW // 2)
+    figures = {row[0]: (row[2].first, row[2].step, row[2].steady) for row in reading.cells}
+    assert figures[early] == (0, STEP_WINDOW + 9, STEP_WINDOW + 9)
+    assert figures[late] == (1, STEP_WINDOW + 9, STEP_WINDOW // 2 + 5)
+
+
+def test_a_signal_may_read_while_waits_are_added_up() -> None:
+    clock = Clock()
+    seen: list[int] = []
+
+    def interrupted() -> bool:
+        if not seen:
+            seen.append(0)
+            seen.append(record.totals().syncs)
+            seen.append(len(record.read().cells))
+        return False
+
+    record = recorder(clock, in_use=interrupted)
+    for line in range(3):
+        wait(record, clock, site("cpu (stand-in)", stand_in=True, line=line))
+    assert record.totals().syncs == 3
+    assert seen == [0, 2, 2]  # without the one that was being added
+
+
+def test_nobody_waits_while_another_thread_reads() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    here = site()
+    known, reading = threading.Event(), threading.Event()
+
+    def work() -> None:
+        wait(record, clock, here)
+        known.set()
+        reading.wait()
+        for _ in range(2 * BATCH):
+            wait(record, clock, here)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    known.wait()
+    with record._lock:
+        reading.set()
+        thread.join()
+    assert record.totals().syncs == 2 * BATCH + 1
+
+
 def test_what_is_kept_does_not_grow_with_the_number_of_waits() -> None:
     clock = Clock()
     record = recorder(clock)
@@ -227,6 +295,7 @@ def test_what_is_kept_does_not_grow_with_the_number_of_waits() -> None:
             for here in sites:
                 wait(record, clock, here)
             record.mark(None)
+        record.settle()
         gc.collect()
         return len(gc.get_objects())
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from asyncguard.model import TraceRecord
-from asyncguard.runtime.hub import hub
+from asyncguard.runtime.hub import BATCH, hub, state
 from asyncguard.runtime.session import Session, step
 from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
@@ -341,10 +341,16 @@ def test_the_users_exception_passes_with_its_own_traceback() -> None:
     assert session.record().total_syncs == 0
 
 
-@pytest.mark.parametrize("seen", [False, True], ids=["new line", "line that waited before"])
-@pytest.mark.parametrize("method", ["begin", "end"])
+@pytest.mark.parametrize(
+    ("seen", "what", "counted"),
+    [(False, "begin", 0), (False, "end", 0), (True, "begin", 2), (True, "log", 4)],
+)
 def test_a_hook_that_fails_is_logged_once_and_the_call_still_returns(
-    seen: bool, method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    seen: bool,
+    what: str,
+    counted: int,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*args: Any) -> int:
         raise ValueError("broken clock")
@@ -353,13 +359,46 @@ def test_a_hook_that_fails_is_logged_once_and_the_call_still_returns(
     with Session() as session:
         for at in range(5):
             if at == (2 if seen else 0):
-                monkeypatch.setattr(session._recorder, method, broken)
+                owner = state.doing if what == "log" else session._recorder
+                monkeypatch.setattr(owner, what, broken)
             assert tensor().item() == 2.0
         monkeypatch.undo()
-    assert session.record().total_syncs == (2 if seen else 0)
+    assert session.record().total_syncs == counted
     assert [record.message for record in caplog.records] == [
         "the hook of torch.Tensor.item failed and is off from now on"
     ]
+
+
+def test_lines_that_take_turns_and_threads_are_told_apart() -> None:
+    value = tensor()
+
+    def work() -> None:
+        for _ in range(2 * BATCH):
+            value.item()
+            value.item()
+
+    threads = [threading.Thread(target=work, name=f"worker {n}") for n in range(2)]
+    with Session() as session:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    rows = {(site.thread, site.line): site.count for site in session.record().sites}
+    assert {name for name, _ in rows} == {"worker 0", "worker 1"}
+    assert list(rows.values()) == [2 * BATCH] * 4
+
+
+def test_each_of_two_sessions_goes_on_where_the_other_ends() -> None:
+    value = tensor()
+    with Session() as outer:
+        for _ in range(3):
+            for at in range(2):
+                value.item()
+                if at:
+                    with Session() as inner:
+                        value.item()
+            assert inner.record().total_syncs == 1
+    assert outer.record().total_syncs == 9
 
 
 def test_a_step_mark_that_fails_is_logged_once_and_training_goes_on(
