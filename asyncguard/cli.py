@@ -106,8 +106,8 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] [--timeline] [--device-times SOURCE] [-q] "
-        "(SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--timeline] [--device-times SOURCE] [--cross-check] "
+        "[-q] (SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
@@ -121,6 +121,10 @@ def _add_run(commands: Any) -> None:
         "--device-times", metavar="SOURCE", choices=("auto", "cupti", "profiler"),
         help="measure the GPU's idle time with cupti-python or torch's profiler: auto, cupti, "
         "profiler",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cross-check", action="store_true",
+        help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
     )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
@@ -261,7 +265,10 @@ def _run(arguments: argparse.Namespace) -> int:
     target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
     session = Session(
-        command=target.command, timeline=timeline, device_times=arguments.device_times
+        command=target.command,
+        timeline=timeline,
+        device_times=arguments.device_times,
+        cross_check=arguments.cross_check,
     )
     after = None if arguments.quiet else _show_saved
     return launch.run(target, arguments.output, after, session)

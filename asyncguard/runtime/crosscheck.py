@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from asyncguard import catalogue
 from asyncguard.model import SyncKind, TraceRecord
+from asyncguard.runtime import watch
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Blocker, Site
 
@@ -47,26 +48,36 @@ class CrossCheck:
         self._counts = counts
         self._clock = clock
         self._callback_lists: list[list[Any]] = []
-        self._why_not = ""
+        self._why_not = "torch was not imported"
+        self._watcher = watch.Watcher(lambda name: self._listen())
         self._lock = threading.Lock()
         self._attributed = self._unattributed = 0
         self._blocker = _blocker()
 
     def start(self) -> None:
-        """Register the callbacks; does nothing but note it where torch is not imported."""
-        torch = sys.modules.get("torch")
-        if torch is None:
-            self._why_not = "torch was not imported when the trace began"
+        """Register the callbacks, now or once torch is imported."""
+        if "torch" in sys.modules:
+            self._listen()
+        else:
+            self._watcher.watch(frozenset({"torch"}))
+
+    def _listen(self) -> None:
+        self._watcher.watch(frozenset())
+        try:
+            sys.modules["torch"]._C._activate_gpu_trace()
+            trace = importlib.import_module("torch.cuda._gpu_trace")
+            lists = [getattr(trace, name).callback_list for name in REGISTRIES]
+        except (AttributeError, ImportError) as error:
+            self._why_not = f"this torch has no GPU trace ({error})"
             return
-        torch._C._activate_gpu_trace()
-        trace = importlib.import_module("torch.cuda._gpu_trace")
-        for name in REGISTRIES:
-            callbacks = getattr(trace, name).callback_list
+        for callbacks in lists:
             callbacks.append(self._fired)
-            self._callback_lists.append(callbacks)
+        self._callback_lists = lists
+        self._why_not = ""
 
     def stop(self) -> None:
         """Take the callbacks away."""
+        self._watcher.watch(frozenset())
         while self._callback_lists:
             self._callback_lists.pop().remove(self._fired)
 

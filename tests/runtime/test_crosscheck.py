@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime import store
 from asyncguard.runtime.crosscheck import REGISTRIES, CrossCheck, _user
 from asyncguard.runtime.frames import charged
 from asyncguard.runtime.hub import state
@@ -112,12 +116,39 @@ def test_a_thread_without_python_of_its_own_works_for_the_main_thread() -> None:
 
 def test_without_torch_the_record_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "torch", raising=False)
+    finders = list(sys.meta_path)
     made = CrossCheck(Recorder(Clock()), Clock())
     made.start()
     made.stop()
     checked = made.annotate(record())
-    assert checked.notes == ("No cross-check: torch was not imported when the trace began.",)
+    assert checked.notes == ("No cross-check: torch was not imported.",)
     assert "cross_check" not in checked.extra
+    assert sys.meta_path == finders
+
+
+def test_a_torch_without_a_gpu_trace_is_told_of_and_goes_on(
+    torch: Torch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(torch.trace, REGISTRIES[-1])
+    made, _ = check(torch)
+    made.stop()
+    assert "this torch has no GPU trace" in made.annotate(record()).notes[0]
+    setattr(torch.trace, REGISTRIES[-1], Registry())
+
+
+def test_a_script_that_imports_torch_itself_is_checked(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch\n"
+        "from torch.cuda import _gpu_trace\n"
+        "_gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(0)\n"
+    )
+    command = [sys.executable, "-m", "asyncguard", "run", "--cross-check", "-q", "script.py"]
+    root = Path(__file__).parents[2]
+    subprocess.run(command, cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(root)})
+    found = store.load(tmp_path / "asyncguard-trace.json")
+    assert [(site.line, site.api) for site in found.sites] == [(3, "unattributed")]
 
 
 def test_torchs_own_registries_are_used_and_left_as_they_were() -> None:
