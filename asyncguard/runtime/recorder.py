@@ -291,8 +291,9 @@ class Recorder:
             while table.log:
                 self._add(table, *table.log.popleft())
         for counts in self._counts.values():
-            for step in sorted(counts)[:-STEP_WINDOW]:
-                del counts[step]
+            if len(counts) > 2 * STEP_WINDOW:
+                for step in sorted(counts)[:-STEP_WINDOW]:
+                    del counts[step]
 
     def _add(self, table: Table, site: Site, began: int, now: int, step: int) -> None:
         cell = table.cells.get(site) or self._new_cell(table, site, step)
