@@ -33,7 +33,7 @@ WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the o
 VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
-    "container", "device_or_host", "metric",
+    "container", "device_or_host", "metric", "environment",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
@@ -123,6 +123,7 @@ class Steps:
     functions: tuple[str, ...] = ()  # in source, calls of: "jax.grad"
     hot_functions: tuple[str, ...] = ()  # names of functions that run once a step: "forward"
     cold_functions: tuple[str, ...] = ()  # names of hooks that run once an epoch
+    states: tuple[str, ...] = ()  # variables that a training step gives back: "opt_state"
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
@@ -150,6 +151,7 @@ class Framework:
     attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
     methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
     usage: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that only such a value has
+    likely: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that tell it in a step only
     names: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> names that suggest it; patterns allowed
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
@@ -239,8 +241,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
-    "aliases", "attributes", "methods", "usage", "names", "model_methods", "steps", "sync",
-    "trigger", "blocking_internals", "unbounded_queue", "graph",
+    "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
+    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph",
 }  # fmt: skip
 
 
@@ -262,6 +264,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         attributes=_by_kind(where, "attributes", data),
         methods=_by_kind(where, "methods", data),
         usage=_by_kind(where, "usage", data),
+        likely=_by_kind(where, "likely", data),
         names=_by_kind(where, "names", data),
         model_methods=_by_kind(where, "model_methods", data),
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),

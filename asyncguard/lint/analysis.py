@@ -24,6 +24,7 @@ from asyncguard.lint.screen import Outline, Outlined
 from asyncguard.lint.tree import Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
+    DEVICE,
     FUNCTION,
     HOST,
     HOST_VALUE,
@@ -138,14 +139,17 @@ class FileAnalysis:
         """Turn the rules to these functions."""
         self.reported = functions
 
-    def summary(self, info: FunctionInfo) -> Summary:
-        """Return what is known of a function of this file, running it if need be."""
+    def summary(self, info: FunctionInfo, *, busy: bool = False) -> Summary:
+        """Return what is known of a function of this file, running it if need be.
+
+        `busy`: for a caller that may call it once a step.
+        """
         if info.summary is None:
             if self.depth >= MAX_SUMMARIES:
                 return EMPTY
             info.summary = EMPTY  # what a recursive call sees
             self.depth += 1
-            info.summary = self._run(info)
+            info.summary = self._run(info, busy=busy)
             if info.summary.trained:
                 info.hook = Loop.STEP  # one training step is its whole body
             self.depth -= 1
@@ -160,21 +164,23 @@ class FileAnalysis:
         if info.summary is not None:
             known: Summary = info.summary
             return known
+        busy = _is_busy(frame)
         if info.module is self or self.project is None:
-            summary: Summary = info.module.summary(info)
+            summary: Summary = info.module.summary(info, busy=busy)
             return summary
-        if not _is_busy(frame) or self.project.abroad >= MAX_ABROAD:
+        if not busy or self.project.abroad >= MAX_ABROAD:
             return EMPTY
         self.project.abroad += 1
-        summary = info.module.summary(info)
+        summary = info.module.summary(info, busy=True)
         self.project.abroad -= 1
         return summary
 
-    def _run(self, info: FunctionInfo, *, silent: bool = False) -> Summary:
+    def _run(self, info: FunctionInfo, *, silent: bool = False, busy: bool = False) -> Summary:
         if info.cls is not None:
             self.prepare(info.cls)
         self._grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=silent)
+        frame.busy = busy or info.hook == Loop.STEP
         self._bind_parameters(frame, info)
         if isinstance(info.node, cst.Lambda):
             frame.returns.append(evaluate(frame, info.node.body))
@@ -216,6 +222,8 @@ class FileAnalysis:
             return expressions.instance_of(info.cls)
         params = frozenset({index})
         value = self._declared(frame, parameter)
+        if info.compiled and value.kind == UNKNOWN:
+            value = Value(DEVICE, self.frameworks[0], name=expressions.STRUCTURE)
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
@@ -331,7 +339,7 @@ class FileAnalysis:
             return value
         if found := self.knowledge.compiled.find(name):
             info.compiled = True
-            return Value(MODEL, found[1])
+            return Value(MODEL, found[1], ref=info)
         if self.knowledge.hot_decorators.find(name):
             info.hook = Loop.STEP
         return value
@@ -411,7 +419,20 @@ class FileAnalysis:
         return ".".join([*parts, base] if base else parts)
 
     def _imported(self, name: str) -> Value:
-        return symbol(self.canonical(name))
+        return symbol(self._beside(self.canonical(name)))
+
+    def _beside(self, name: str) -> str:
+        """Return the full name of a module that a script finds in a folder that it is in."""
+        if self.project is None or self.project.is_packaged(self.path):
+            return name
+        modules = self.project.modules
+        prefix = "" if self.knowledge.framework_of(name) else self.package
+        while prefix and name not in modules and name.rpartition(".")[0] not in modules:
+            full = f"{prefix}.{name}"
+            if full in modules or full.rpartition(".")[0] in modules:
+                return full
+            prefix = prefix.rpartition(".")[0]
+        return name
 
     def canonical(self, name: str) -> str:
         """Replace an alias of a framework's module by its real name."""
@@ -496,7 +517,7 @@ class FileAnalysis:
         """Whether a method only raises: a subclass out of sight says what it does."""
         if info.outlined is not None and info.outlined.last - info.outlined.body > 8:
             return False
-        info.module.summary(info)
+        info.module._grow(info)
         body = info.node.body if isinstance(info.node, cst.FunctionDef) else None
         lines = [s for s in body.body if isinstance(s, cst.SimpleStatementLine)] if body else []
         return bool(lines) and any(isinstance(s, cst.Raise) for s in lines[-1].body)
@@ -530,8 +551,8 @@ class FileAnalysis:
 
 
 def _is_busy(frame: Frame) -> bool:
-    """Whether what is called from here may run once a step, by what the function itself shows."""
-    return bool(frame.loops) or frame.function.marks_step
+    """Whether what is called from here may run once a step, as far as is known by now."""
+    return frame.busy or bool(frame.loops) or frame.function.marks_step
 
 
 def _summary_of(frame: Frame) -> Summary:

@@ -53,8 +53,6 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         from asyncguard.lint.expressions import attribute_of
 
         return attribute_of(frame, first, values[1].literal)
-    if name == "map":
-        return container(UNKNOWN_VALUE)
     return None
 
 

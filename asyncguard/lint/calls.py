@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 import libcst as cst
 
 from asyncguard.catalogue import Condition, SyncPoint, Trigger
-from asyncguard.lint import builtin_calls
+from asyncguard.lint import builtin_calls, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
     STRUCTURE,
@@ -41,6 +41,7 @@ from asyncguard.lint.values import (
     LOW,
     MEDIUM,
     MODEL,
+    NAMED,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -70,6 +71,8 @@ Arguments = Sequence[Argument]
 def call(frame: Frame, node: cst.Call) -> Value:
     """A call: evaluate what is called, then the arguments, then decide."""
     func = node.func
+    if frame.loops and loops.names_epochs(node):
+        frame.loops[-1].inner = frame.loops[-1].trainings = True
     if isinstance(func, cst.Attribute):
         path = dotted(func)
         stored = frame.lookup(path) if path else None
@@ -141,8 +144,25 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
                 if result.kind not in (UNKNOWN, HOST):
                     return result
                 break
+    if isinstance(callee.ref, FunctionInfo):
+        return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
     return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
+
+
+def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
+    """Whatever a compiled function makes comes out as device values, in the same containers."""
+    return _on_device(frame.analysis.summary_for(frame, info).result, framework)
+
+
+def _on_device(result: Value, framework: str) -> Value:
+    if result.kind == CONTAINER:
+        element = _on_device(result.element, framework) if result.element else result.element
+        items = result.items and tuple(_on_device(item, framework) for item in result.items)
+        fields = tuple((key, _on_device(value, framework)) for key, value in result.fields)
+        return Value(CONTAINER, element=element, items=items, fields=fields)
+    plain = result.kind == DEVICE and result.name != STRUCTURE
+    return Value(DEVICE, framework, name="" if plain else STRUCTURE)
 
 
 # ---- functions of the checked code
@@ -294,6 +314,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, arguments)
+    if name == "map" and len(arguments) > 1:
+        return mapped(frame, node, arguments)
     if special := builtin_calls.result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
@@ -304,6 +326,12 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         opaque(frame, node, arguments)
     return result
+
+
+def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`map(f, xs, ys)` calls f with an element of each."""
+    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in arguments[1:]]
+    return container(call_value(frame, node, arguments[0].value, elements))
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -548,6 +576,8 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         if owner.kind not in (HOST, HOST_ARRAY):
             frame.evidence(strong=True)
             frame.event("work", node, owner.framework or active[0])
+    elif owner.kind == "environment" and method == "step":
+        frame.evidence()
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
@@ -632,6 +662,7 @@ def device_method_result(
             return moved if moved.kind != DEVICE else replace(owner, name="", literal=None)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
+    frame.operation(owner.framework)
     return replace(owner, name="", literal=None)
 
 
@@ -763,7 +794,7 @@ def unknown_upload(
     for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
-        value = device(point.framework, MEDIUM if frame.trains else LOW)
+        value = device(point.framework, MEDIUM if frame.trains else NAMED)
         if _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
         return device(point.framework, MEDIUM)
@@ -831,6 +862,8 @@ def unknown_method(
         return uploaded
     for framework in frame.analysis.frameworks:
         kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
+        if not kind and frame.trains:
+            kind = knowledge.likely[framework].get(method, "")
         if kind == DEVICE:
             unmistakable = knowledge.sync_methods.get((DEVICE, method), ())
             for point in unmistakable:

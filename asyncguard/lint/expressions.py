@@ -133,7 +133,9 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     current = frame.env.get(path, UNKNOWN_VALUE)
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
-        if known and len(known) == len(kinds) and current.kind != known[0].kind:
+        if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
+            frame.env[path] = replace(current, confidence=max(current.confidence, MEDIUM))
+        elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
                 value = join(value, other)
@@ -243,10 +245,7 @@ def name(frame: Frame, node: cst.Name) -> Value:
     """A variable, a builtin, or something that a star import may have brought."""
     found = frame.lookup(node.value)
     if found is not None:
-        if found.kind == UNKNOWN:
-            hinted = frame.hint(node.value)
-            return replace(hinted, params=found.params) if hinted.kind != UNKNOWN else found
-        return found
+        return hinted_at(frame, node.value, found)
     if node.value in ("True", "False"):
         return literal(node.value == "True")
     if node.value == "None":
@@ -258,6 +257,18 @@ def name(frame: Frame, node: cst.Name) -> Value:
     return hinted if hinted.kind != UNKNOWN else symbol(node.value)
 
 
+def hinted_at(frame: Frame, path: str, known: Value) -> Value:
+    """Return a variable's value; where little is known, what usage and its name say of it."""
+    if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
+        return known
+    hinted = frame.hint(path)
+    if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
+        return known
+    if known.kind == DEVICE:
+        return replace(known, confidence=max(known.confidence, hinted.confidence))
+    return replace(hinted, params=known.params)
+
+
 @handles(cst.Attribute)
 def attribute(frame: Frame, node: cst.Attribute) -> Value:
     """An attribute: what was stored at its path, else what its owner says."""
@@ -265,9 +276,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     if path:
         found = frame.lookup(path)
         if found is not None:
-            if found.kind == UNKNOWN and (hinted := frame.hint(path)).kind != UNKNOWN:
-                return hinted
-            return found
+            return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
     if value.kind == UNKNOWN and path:
@@ -284,6 +293,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return frame.analysis.resolve(f"{owner.name}.{attr}")
     if owner.kind in (DEVICE, HOST_ARRAY):
         kind = knowledge.attributes.get(owner.framework, {}).get(attr)
+        if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
+            return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
             return replace(owner, name="", literal=None)
         return HOST_VALUE if kind == HOST else replace(owner, kind=kind)

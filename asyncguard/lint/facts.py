@@ -22,6 +22,7 @@ from asyncguard.lint.project import Project
 from asyncguard.lint.reports import CONFIDENCES, Report, Source
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.suppress import suppressions
+from asyncguard.lint.values import NAMED
 from asyncguard.lint.worker import unreadable
 from asyncguard.model import Finding, Loop
 
@@ -231,7 +232,7 @@ def _candidate(
         source=source.lines[place[0] - 1].strip(),
         fix=report.fix(found, source) if report.fix is not None else None,
     )
-    return Candidate(finding, report.reads_parameter, via)
+    return Candidate(finding, report.reads_parameter, via, report.confidence == NAMED)
 
 
 def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:

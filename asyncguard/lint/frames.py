@@ -20,6 +20,7 @@ from asyncguard.lint.values import (
     HIGH,
     LOW,
     MEDIUM,
+    NAMED,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -40,6 +41,7 @@ class LoopRecord:
     node: cst.CSTNode
     targets: frozenset[str] = frozenset()
     epoch_name: bool = False
+    step_name: bool = False  # its variables or what it goes over are named after batches or steps
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
@@ -47,6 +49,7 @@ class LoopRecord:
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
     inner: bool = False  # contains a loop over steps
+    trainings: bool = False  # contains a loop of training steps
 
     @property
     def over_steps(self) -> bool:
@@ -56,11 +59,12 @@ class LoopRecord:
     @property
     def kind(self) -> Loop:
         """How often its body runs."""
-        if self.over_steps and not (self.epoch_name and self.inner):
+        rounds = self.trainings and not self.strong  # of training, whatever it goes over
+        if self.over_steps and not rounds and not (self.epoch_name and self.inner):
             return Loop.STEP
         if self.inner or self.epoch_name:
             return Loop.EPOCH
-        return Loop.STEP if self.weak else Loop.NONE
+        return Loop.STEP if self.weak or (self.ops and self.step_name) else Loop.NONE
 
 
 class Guard(NamedTuple):
@@ -126,6 +130,7 @@ class Frame:
     env: dict[str, Value] = field(default_factory=dict)
     parent: Frame | None = None
     silent: bool = False
+    busy: bool = False  # its framework enters it once a step, or a busy caller does
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     returns: list[Value] = field(default_factory=list)
@@ -170,7 +175,7 @@ class Frame:
         last = path.rpartition(".")[2]
         knowledge = self.analysis.knowledge
         if found := knowledge.by_name(last, self.analysis.frameworks):
-            return Value(found[0], found[1], MEDIUM if self.trains else LOW)
+            return Value(found[0], found[1], MEDIUM if self.trains else NAMED)
         return UNKNOWN_VALUE
 
     def _usage(self, path: str) -> tuple[str, str] | None:

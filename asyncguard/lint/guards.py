@@ -86,10 +86,12 @@ def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, boo
 
 
 def _has_modulo(test: cst.BaseExpression) -> bool:
+    """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
     return any(
         isinstance(n, cst.BinaryOperation)
         and isinstance(n.operator, cst.Modulo)
         and not isinstance(n.left, (cst.SimpleString, cst.FormattedString))
+        and "accum" not in dotted(n.right).lower()
         for n in walk(test)
     )
 
@@ -133,7 +135,7 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     if path and path in targets:
         return True
     if isinstance(node, cst.BinaryOperation):
-        return _counts(frame, node.left)
+        return not isinstance(node.operator, cst.Modulo) and _counts(frame, node.left)
     return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
 
 

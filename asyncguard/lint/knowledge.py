@@ -79,6 +79,7 @@ class Knowledge:
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
         self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
             for f in frameworks
@@ -125,6 +126,7 @@ class Knowledge:
         self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
         self.hot_names = frozenset(name.rpartition(".")[2] for name in self.hot_functions)
         self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
+        self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:

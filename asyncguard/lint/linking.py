@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
 from asyncguard.lint.suppress import Suppression
-from asyncguard.model import Finding, Loop
+from asyncguard.model import Confidence, Finding, Loop
 
 Key = tuple[str, str]  # path, qualified name of a function
 COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
@@ -24,12 +24,14 @@ class Candidate(NamedTuple):
     """A finding whose loop context is as seen within its function.
 
     `via` is the place of the read inside a helper that a call stands for; `reads_parameter` marks
-    such a read, which is left to the calls where these are known.
+    such a read, which is left to the calls where these are known. `named`: only its name says that
+    the value is on the device, which is likely where the function is entered in every step.
     """
 
     finding: Finding
     reads_parameter: bool = False
     via: tuple[str, int, int] | None = None
+    named: bool = False
 
 
 class Call(NamedTuple):
@@ -118,7 +120,10 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         levels = entered
         if candidate.reads_parameter and (finding.path, finding.line, finding.column) in told:
             levels = hooks
-        final = worded(in_context(finding, levels.get(function, COLD)))
+        level = levels.get(function, COLD)
+        if candidate.named and level >= GUARDED:
+            finding = replace(finding, confidence=Confidence.MEDIUM)
+        final = worded(in_context(finding, level))
         found.setdefault(finding.path, []).append(final)
     return found
 

@@ -12,19 +12,30 @@ import libcst as cst
 from asyncguard.lint.builtin_calls import source_of
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import MEDIUM, Value
+from asyncguard.lint.values import LOW, MEDIUM, UNKNOWN, Value
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
+_STEP = re.compile(
+    r"(^|_)(mini|micro)?(batch|batches|step|steps|iter|iters|iteration|iterations|itr|iterator"
+    r"|sample|samples|timestep|timesteps)(_|$)",
+    re.IGNORECASE,
+)
+_BATCH = re.compile(r"^((mini|micro)_?)?batch$", re.IGNORECASE)
 
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     """Open the record of a `for` loop."""
     targets = frozenset(n.value for n in walk(node.target) if isinstance(n, cst.Name))
-    names = targets | {last for n in _iterated_names(node.iter) if (last := n)}
+    names = targets | _iterated_names(node.iter)
     record = LoopRecord(
-        node, targets, epoch_name=any(_EPOCH.search(name) for name in names) and not _batchy(names)
+        node,
+        targets,
+        epoch_name=any(_EPOCH.search(name) for name in names) and not _batchy(names),
+        step_name=any(map(_is_step, names | _sources(node.iter))),
     )
     origin = source_of(iterable)
+    if origin.kind in (UNKNOWN, "progress") and any(map(_BATCH.search, targets)):
+        record.loader = LOW
     if origin.kind == "loader":
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
         if origin.confidence < MEDIUM and not frame.trains:
@@ -46,7 +57,45 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
     return {n.value for n in walk(node) if isinstance(n, cst.Name)} - {"range", "trange", "tqdm"}
 
 
+def _is_step(name: str) -> bool:
+    """Whether a name counts or holds steps or batches; `batch_size` counts what is in one."""
+    return _STEP.search(name) is not None and "size" not in name
+
+
+def _sources(node: cst.BaseExpression) -> set[str]:
+    """Return the last names of what is iterated over, through calls such as `enumerate`."""
+    if isinstance(node, cst.Call):
+        inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
+        return inner | {dotted(node.func).rpartition(".")[2]}
+    return {dotted(node).rpartition(".")[2]}
+
+
+def note_update(frame: Frame, node: cst.Assign) -> None:
+    """`params, opt_state = update(params, opt_state)` is a training step, by any name."""
+    call = node.value
+    if not isinstance(call, cst.Call) or names_epochs(call):
+        return
+    states = frame.analysis.knowledge.step_states
+    taken = {dotted(argument.value) for argument in call.args}
+    for target in node.targets:
+        given = target.target.elements if isinstance(target.target, cst.Tuple) else ()
+        for path in [dotted(target.target), *(dotted(element.value) for element in given)]:
+            owners = states.get(path.rpartition(".")[2], frozenset())
+            if path in taken and not owners.isdisjoint(frame.analysis.frameworks):
+                frame.evidence(strong=True)
+
+
+def names_epochs(call: cst.Call) -> bool:
+    """Whether a call runs an epoch, by the name of what is called."""
+    name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return isinstance(name, cst.Name) and _EPOCH.search(name.value) is not None
+
+
 def while_record(node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if isinstance(n, cst.Name)}
-    return LoopRecord(node, frozenset(), epoch_name=bool(names) and all(map(_EPOCH.search, names)))
+    return LoopRecord(
+        node,
+        epoch_name=bool(names) and all(map(_EPOCH.search, names)),
+        step_name=any(map(_is_step, names)),
+    )

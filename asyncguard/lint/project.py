@@ -8,6 +8,7 @@ noted, so that a cache entry can name it.
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -19,35 +20,42 @@ from asyncguard.lint.screen import outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.tree import TooDeepError
 
+INIT = "__init__.py"
 MAX_MODULES = 500  # kept at a time
 MAX_LOADS = 12  # modules read for one file to check
+MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
-def module_name(path: Path, packages: dict[Path, bool] | None = None) -> tuple[str, bool]:
-    """Return a file's dotted module name, and whether it is a package's `__init__`."""
-    known = packages if packages is not None else {}
-    is_package = path.name == "__init__.py"
-    parts = [] if is_package else [path.stem]
-    directory = path.parent
-    while directory.name:
-        if directory not in known:
-            known[directory] = (directory / "__init__.py").is_file()
-        if not known[directory]:
+def module_name(path: Path, packages: dict[Path, bool], root: Path | None = None) -> str:
+    """Return a file's dotted module name.
+
+    It starts at the outermost package that the file is in; folders without `__init__.py` may lie
+    between (namespace packages). A file in no package is named from `root`.
+    """
+    within = 0
+    for count, folder in enumerate(path.parents, 1):
+        if folder not in packages:
+            packages[folder] = (folder / "__init__.py").is_file()
+        if packages[folder]:
+            within = count
+        elif count - within > MAX_GAP:
             break
-        parts.append(directory.name)
-        directory = directory.parent
-    return ".".join(reversed(parts)), is_package
+    folders = [folder.name for folder in path.parents[:within]]
+    if not within and root is not None and path.is_relative_to(root):
+        folders = list(reversed(path.parent.relative_to(root).parts))
+    parts = folders if path.name == INIT else [path.stem, *folders]
+    return ".".join(reversed(parts))
 
 
 def index(paths: Iterable[Path]) -> dict[str, str]:
     """Return the paths of the Python files by module name."""
     packages: dict[Path, bool] = {}
-    return {
-        module_name(path.absolute(), packages)[0]: str(path)
-        for path in paths
-        if path.suffix == ".py"
-    }
+    files = {path.absolute(): str(path) for path in paths if path.suffix == ".py"}
+    if not files:
+        return {}
+    root = Path(os.path.commonpath([file.parent for file in files]))
+    return {module_name(file, packages, root): path for file, path in files.items()}
 
 
 class Project:
@@ -55,6 +63,8 @@ class Project:
 
     def __init__(self, modules: Mapping[str, str], knowledge: Knowledge) -> None:
         self.modules = modules
+        self.lasts = {name.rpartition(".")[2] for name in modules}
+        self.names = {path: name for name, path in modules.items()}
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
         self.loads = 0  # modules read for the present file
@@ -96,11 +106,26 @@ class Project:
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
     ) -> FileAnalysis:
         """Return the analysis of a text, nothing of it run yet."""
-        name, is_package = module_name(Path(path).absolute(), self.packages)
-        outlined = outline(text, parsed, self.knowledge, frameworks, self.modules)
+        outlined = outline(text, parsed, self.knowledge, frameworks, self._may_be_checked)
         return FileAnalysis(
-            path, name, text, outlined, self.knowledge, frameworks, self, is_package=is_package
-        )
+            path, self.name(path), text, outlined, self.knowledge, frameworks, self,
+            is_package=Path(path).name == INIT,
+        )  # fmt: skip
+
+    def is_packaged(self, path: str) -> bool:
+        """Whether a file is in a package, and so imports by full names alone."""
+        folder = Path(path).absolute().parent
+        if folder not in self.packages:
+            self.packages[folder] = (folder / INIT).is_file()
+        return self.packages[folder]
+
+    def _may_be_checked(self, name: str) -> bool:
+        """Whether an import may name a checked module, whichever folder it is looked up from."""
+        return name.rpartition(".")[2] in self.lasts
+
+    def name(self, path: str) -> str:
+        """Return the module name of a file, one of those to check or not."""
+        return self.names.get(path) or module_name(Path(path).absolute(), self.packages)
 
     def file(
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
@@ -108,7 +133,7 @@ class Project:
         """Return the analysis of a file to check, the one that importers have asked for if any."""
         self.loads = 0
         self.asked = set()
-        name, _ = module_name(Path(path).absolute(), self.packages)
+        name = self.name(path)
         if self.modules.get(name) != path:
             return self.analysis(path, text, parsed, frameworks)
         known = self.loaded.get(name)

@@ -20,7 +20,7 @@ from asyncguard.model import Confidence, Fix, Loop
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
 
-CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+CONFIDENCES = (Confidence.LOW, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 FixMaker = Callable[[dict[int, Place], "Source"], "Fix | None"]
 
 

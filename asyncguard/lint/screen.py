@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from asyncguard.lint.knowledge import Knowledge
@@ -87,9 +87,13 @@ class Outline:
 
 
 def outline(
-    text: str, tree: ast.Module, knowledge: Knowledge, frameworks: tuple[str, ...], modules: object
+    text: str,
+    tree: ast.Module,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    known: Callable[[str], bool],
 ) -> Outline:
-    """Outline a parsed text. `modules` contains the names of checked modules."""
+    """Outline a parsed text. `known` tells whether an import names a checked module."""
     words = _Words(knowledge, frameworks)
     lines = text.split("\n")
     functions: list[Outlined] = []
@@ -103,7 +107,7 @@ def outline(
         if not isinstance(statement, (*DEFINITIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
             suspicious = suspicious or isinstance(statement, (*LOOPS, ast.If, ast.With))
     skeleton, kept = _skeleton(lines, functions, tree)
-    return Outline(tuple(functions), skeleton, tuple(kept), suspicious, _imported(tree, modules))
+    return Outline(tuple(functions), skeleton, tuple(kept), suspicious, _imported(tree, known))
 
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -241,17 +245,13 @@ def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
     return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
 
 
-def _imported(tree: ast.Module, modules: object) -> frozenset[str]:
+def _imported(tree: ast.Module, known: Callable[[str], bool]) -> frozenset[str]:
     """Return the names that the file imports from other checked modules."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.level or _known(node.module or "", modules)):
+        if isinstance(node, ast.ImportFrom) and (node.level or known(node.module or "")):
             names.update(a.asname or a.name for a in node.names if not a.name[0].isupper())
     return frozenset(names)
-
-
-def _known(module: str, modules: object) -> bool:
-    return module in modules  # type: ignore[operator]
 
 
 class _Words:

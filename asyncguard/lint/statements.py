@@ -112,6 +112,8 @@ def expression(frame: Frame, node: cst.Expr) -> bool:
 def assign(frame: Frame, node: cst.Assign) -> bool:
     """`a = b = value`."""
     value = evaluate(frame, node.value)
+    if isinstance(node.value, cst.Call):
+        loops.note_update(frame, node)
     for target in node.targets:
         store(frame, target.target, value)
     return True
@@ -204,12 +206,18 @@ def _write_sites(
     """Note what writing into a device value costs: by mask, by index, from the host."""
     masked = any(i.kind == DEVICE and i.name == "bool" for i in indices)
     indexed = any(i.kind == DEVICE and i.name != "bool" for i in indices)
-    if masked and value.kind == DEVICE:
+    if not masked and any(i.kind == CONTAINER or _host_index(i) for i in indices):
+        operator_site(frame, "index-upload", target, owner)
+    elif masked and value.kind == DEVICE:
         operator_site(frame, "mask-write", target, owner)
     elif indexed and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY:
         operator_site(frame, "host-write", target, owner)
+
+
+def _host_index(index: Value) -> bool:
+    return index.kind == HOST_ARRAY and index.name != "bool"
 
 
 @executes(cst.Return)
@@ -371,10 +379,13 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.pop()
     frame.env = merge(before, frame.env)
     if record.kind == Loop.NONE:
+        if frame.loops:
+            frame.loops[-1].ops |= record.ops
         return
     if record.over_steps or record.inner:
         if frame.loops:
             frame.loops[-1].inner = True
+            frame.loops[-1].trainings |= record.strong or record.trainings
         frame.step_loops = True
     else:
         frame.evidence()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-LOW, MEDIUM, HIGH = 0, 1, 2
+LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: by its name alone, which is MEDIUM where it is hot
 
 # Beside the catalogue's kinds:
 UNKNOWN = "unknown"

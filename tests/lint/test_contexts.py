@@ -1,0 +1,208 @@
+"""What is a step, and what a name, a method or a caller tells of a value nobody declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.settings import Settings
+
+SETTINGS = Settings(cache=False)
+
+
+def found(source: str, settings: Settings = SETTINGS) -> list[tuple[int, str]]:
+    """The lines and codes of the findings in a source."""
+    return [(f.line, f.code) for f in check_source(dedent(source).lstrip(), "a.py", settings)]
+
+
+HOT = {
+    "a loop over batches by its variable's name": """
+        import torch
+        def evaluate(loss_fn, model, data):
+            for batch in data:
+                total = loss_fn(model, batch).item()
+        """,
+    "a loop whose variable counts iterations, with device work in it": """
+        import torch
+        def run(x: torch.Tensor, iterations):
+            for step in range(iterations):
+                x = x.cos() + 1
+                print(x)
+        """,
+    "a loop within a loop over samples": """
+        import torch
+        def run(samples, score):
+            for sample in samples:
+                for part in score(sample):
+                    value = part["score"].unsqueeze(0) * 2
+                    print(value)
+        """,
+    "a loop that steps an environment": """
+        import torch
+        def explore(env, policy, x):
+            for t in range(100):
+                action = torch.tanh(x.cuda())
+                env.step(action.cpu().numpy())
+        """,
+    "a functional training step": """
+        import jax
+        def fit(step, params, opt_state, keys):
+            for key in keys:
+                params, opt_state, loss = step(params, opt_state, key)
+                print(loss)
+        """,
+    "gradient accumulation is no guard: it ends in one optimizer step": """
+        import torch
+        def train(model, loader, opt, accumulation_steps):
+            for i, batch in enumerate(loader):
+                loss = model(batch)
+                loss.backward()
+                if (i + 1) % accumulation_steps == 0:
+                    opt.step()
+                    print(loss)
+        """,
+    "an unknown value whose item is taken in a training step": """
+        import torch
+        from elsewhere import score
+        def train(model, loader):
+            for batch in loader:
+                model(batch).backward()
+                best = score(batch).item()
+        """,
+    "a name is believed in a function that a training step calls": """
+        import torch
+        def compute(loss_function, out):
+            loss = loss_function(out)
+            return loss.item()
+        def train(model, loader):
+            for batch in loader:
+                model(batch).backward()
+                compute(print, 1)
+        """,
+    "map reads what the function that it is given reads": """
+        import torch
+        def train(model, loader):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                a, b = map(lambda t: t.item(), (loss, loss))
+        """,
+    "a list writes into a device value by being copied there": """
+        import torch
+        def train(model, loader):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                rows = [1, 2]
+                loss[rows] = 0
+        """,
+    "what a compiled function returns keeps its shape": """
+        import jax
+        @jax.jit
+        def all_done(mask):
+            return mask.sum() == 0
+        def run(env, mask):
+            for step in range(100):
+                env.step(mask)
+                if all_done(mask):
+                    break
+        """,
+    "isinstance confirms what is doubtful": """
+        import torch
+        def train(model, loader, flag):
+            for batch in loader:
+                losses = model(batch)
+                sum(losses.values()).backward()
+                losses["time"] = 0.5
+                print({k: v.cpu() if isinstance(v, torch.Tensor) else v for k, v in losses.items()})
+        """,
+}
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_a_hot_read_is_found(name: str) -> None:
+    assert found(HOT[name])
+
+
+COLD = {
+    "the samples of a batch are no steps": """
+        import torch
+        def targets(boxes: torch.Tensor, batch_size):
+            for i in range(batch_size):
+                boxes = boxes + 1
+                print(boxes)
+        """,
+    "a loop whose calls are epochs": """
+        import jax
+        def fit(run_epoch, train_state, evaluations):
+            for it in range(evaluations):
+                train_state, loss = run_epoch(train_state)
+                print(loss)
+        """,
+    "rounds of training, whatever they go over": """
+        import torch
+        from torch.utils.data import DataLoader
+        def fit(model, splits, optimizer):
+            for split in DataLoader(splits):
+                for batch in DataLoader(split):
+                    optimizer.zero_grad()
+                    loss = model(batch)
+                    loss.backward()
+                    optimizer.step()
+                print(loss)
+        """,
+    "a method that is not called reads nothing": """
+        import torch
+        def train(model, loader, images):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                if loss.size != images[0].size:
+                    continue
+        """,
+}
+
+
+@pytest.mark.parametrize("name", COLD)
+def test_a_cold_read_is_not(name: str) -> None:
+    assert not found(COLD[name])
+
+
+HELPER = """\
+import torch
+def detect(x: torch.Tensor):
+    return x.cpu().numpy()
+"""
+CALLER = """\
+import torch
+from {module} import detect
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return self.find(x)
+    def find(self, x):
+        return detect(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "module"),
+    [
+        ({"pkg/__init__.py", "pkg/net.py", "pkg/parts/ops.py"}, ".parts.ops"),
+        ({"experiments/net.py", "experiments/ops.py"}, "ops"),
+        ({"experiments/net.py", "common/ops.py"}, "common.ops"),
+    ],
+    ids=["a folder without __init__ in a package", "beside a script", "from the folder checked"],
+)
+def test_calls_are_followed_from_hooks_into_other_files(
+    files: set[str], module: str, tmp_path: Path
+) -> None:
+    for name in files:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = {"net.py": CALLER.format(module=module), "ops.py": HELPER}.get(path.name, "")
+        path.write_text(text, encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert any(f.code == "ASG103" for f in findings)
