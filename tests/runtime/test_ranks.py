@@ -165,6 +165,36 @@ def test_a_collective_of_cpu_tensors_waits_also_where_reads_of_them_do_not_count
     ]
 
 
+@pytest.mark.parametrize(
+    ("config", "cuda", "blocking", "device"),
+    [
+        ("cpu:gloo,cuda:gloo", True, "", "cpu"),
+        ("cuda:nccl", True, "", None),
+        ("cpu:gloo,cuda:nccl", True, "", None),
+        ("cpu:gloo,cuda:nccl", False, "", "cpu"),
+        ("cuda:nccl", True, "1", "cpu"),
+        ("cuda:nccl", True, "0", None),
+    ],
+)
+def test_work_holds_the_host_but_on_nccl_where_it_holds_the_stream(
+    config: str, cuda: bool, blocking: str, device: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = require("torch")
+    dist = torch.distributed
+    monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", blocking)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        monkeypatch.setattr(dist, "get_backend_config", lambda: config)
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: cuda)
+        monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+        with asyncguard.trace(frameworks=["torch"]) as trace:
+            dist.all_reduce(torch.ones(1), async_op=True).wait()
+    finally:
+        monkeypatch.undo()
+        dist.destroy_process_group()
+    assert [site.device for site in trace.sites] == ([device] if device else [])
+
+
 def test_a_collective_of_cuda_tensors_holds_the_stream_and_not_the_host() -> None:
     torch = require("torch")
     catalogued = catalogue.load()

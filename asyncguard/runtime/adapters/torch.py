@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing
-from asyncguard.runtime.adapter import STAND_IN, Clock, Undo
+from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
@@ -34,6 +34,8 @@ _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _MASKS = (torch.bool, torch.uint8)
+_WORK = getattr(torch.distributed, "Work", ())  # a torch may be built without
+_BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 
 class Adapter(Base):
@@ -61,6 +63,8 @@ class Adapter(Base):
                 return STAND_IN if value.is_cpu else self._label(value.device)
         if isinstance(value, torch.amp.GradScaler):
             return self.default_device() if value.is_enabled() else None
+        if isinstance(value, _WORK):
+            return None if _only_streams_wait() else HOST
         if isinstance(value, torch.distributions.Distribution):
             parts = (self.device_of(v) for v in vars(value).values() if torch.is_tensor(v))
             return next((device for device in parts if device), None)
@@ -227,6 +231,20 @@ def _waits(args: tuple[Any, ...]) -> bool:
 
 def _is_mask(value: torch.Tensor) -> bool:
     return value.dtype in _MASKS
+
+
+def _only_streams_wait() -> bool:
+    """Whether the work of a collective holds the stream and not the host, as NCCL's does.
+
+    A work does not tell whose it is: what the default group does with CUDA tensors is believed.
+    """
+    if not (torch.cuda.is_initialized() and torch.distributed.is_initialized()):
+        return False
+    blocking = any(
+        os.environ.get(name, "0").lower() not in ("", "0", "n", "no", "f", "false")
+        for name in _BLOCKING_WAIT
+    )
+    return not blocking and "cuda:nccl" in torch.distributed.get_backend_config()
 
 
 def _has_no_data(value: torch.Tensor) -> bool:
