@@ -5,9 +5,10 @@
 
 DIR holds one folder a package, named NAME-VERSION, with the unpacked wheel or source archive.
 A site counts when its label says that it runs once a step, unguarded; optional ones count neither
-way. A finding on one of a site's lines, with one of its codes, is a hit; any other finding in a
-file that is labelled completely, or on a negative, is false. Each package is checked as a whole,
-so that calls between its files are seen.
+way. A finding on one of a site's lines, with one of its codes, is a hit, or `cold` where the site
+does not count: true, though not asked for. On a negative it is false, and so it is anywhere else in
+a file that is labelled completely, but for advice, which is not. Each package is checked as a
+whole, so that calls between its files are seen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from asyncguard.lint.check import check_paths
 from asyncguard.lint.settings import Settings
 
 HERE = Path(__file__).resolve().parent
+ADVICE = {"ASG3xx", "ASG4xx"}  # labelled only where obvious
 Spot = tuple[int, int, str, str]  # first line, last line, code ("" for any), text to show
 
 
@@ -49,6 +51,7 @@ class Score:
     hits: int = 0
     missed: int = 0
     false: int = 0
+    cold: int = 0
     mistakes: list[str] = field(default_factory=list)
 
     def row(self) -> str:
@@ -56,7 +59,7 @@ class Score:
         precision = self.hits / found if found else float("nan")
         recall = self.hits / wanted if wanted else float("nan")
         f1 = 2 * self.hits / (found + wanted) if found + wanted else float("nan")
-        return f"{wanted:6} {found:6} {precision:10.3f} {recall:8.3f} {f1:8.3f}"
+        return f"{wanted:6} {found:6} {precision:10.3f} {recall:8.3f} {f1:8.3f} {self.cold:6}"
 
 
 def read_labels(directory: Path) -> Iterator[Labels]:
@@ -97,11 +100,16 @@ def score(labels: Labels, spots: Iterable[Spot], groups: dict[str, Score]) -> No
         if any(s in wanted for s in hot):
             remaining = [s for s in remaining if s not in hot]
             continue
-        if any(s.get("optional") for s in matching) or (hot and not code):
+        if any(s.get("optional") for s in matching):
             continue
-        if not labels.complete and not matching and not _negative(labels, first, last, code):
+        if matching:
+            kind = "cold"
+        elif _negative(labels, first, last, code) or (labels.complete and family not in ADVICE):
+            kind = "false"
+        else:
             continue
-        _count(groups, labels, family, code, "false", f"FALSE {labels.path}:{first} {text}")
+        text = f"{kind.upper():5} {labels.path}:{first} {text}"
+        _count(groups, labels, family, code, kind, text)
     for site in wanted:
         code = str(site["code"])
         kind = "missed" if site in remaining else "hits"
@@ -157,40 +165,21 @@ def naive_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
     return found
 
 
-def hotpath_spots(executable: str) -> Callable[[Path, list[Labels]], dict[Path, list[Spot]]]:
-    """What hotpath-ai finds: any JSON objects with a line, whatever they are nested in."""
-
-    def run(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
-        found: dict[Path, list[Spot]] = defaultdict(list)
-        for labels in wanted:
-            path = sources / labels.package / labels.path
-            command = [executable, "analyze", str(path), "--format", "json"]
-            output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-            for line in _lines_in(output):
-                found[path].append((line, line, "", f"line {line}"))
-        return found
-
-    return run
+# .item(), device transfers (without non_blocking), .numpy(): the others are not about waiting.
+HOTPATH_RULES = {"KP003", "KP004", "KP015", "KP017"}
 
 
-def _lines_in(output: str) -> set[int]:
-    start = min((i for i in (output.find("{"), output.find("[")) if i >= 0), default=-1)
-    try:
-        data = json.loads(output[start:]) if start >= 0 else []
-    except json.JSONDecodeError:
-        return set()
-    lines: set[int] = set()
-    stack = [data]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, dict):
-            for key in ("line", "lineno", "line_number"):
-                if isinstance(item.get(key), int):
-                    lines.add(item[key])
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
-    return lines
+def hotpath_spots(executable: str, sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
+    """What those rules of hotpath-ai find that are about waiting, a line once."""
+    found: dict[Path, list[Spot]] = {}
+    for labels in wanted:
+        path = sources / labels.package / labels.path
+        command = [executable, "analyze", str(path), "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        findings = [f for file in json.loads(done.stdout)["files"] for f in file["findings"]]
+        lines = {f["line"] for f in findings if f["rule_id"] in HOTPATH_RULES}
+        found[path] = [(line, line, "", f"line {line}") for line in sorted(lines)]
+    return found
 
 
 def measure(
@@ -200,7 +189,7 @@ def measure(
     groups: dict[str, Score] = defaultdict(Score)
     for labels in wanted:
         score(labels, spots.get(sources / labels.package / labels.path, []), groups)
-    print(f"\n{name:14} labels  found  precision   recall       F1")
+    print(f"\n{name:14} labels  found  precision   recall       F1   cold")
     for group in sorted(groups, key=lambda g: (g != "all", g)):
         print(f"{group:14} {groups[group].row()}")
     if detail:
@@ -228,7 +217,7 @@ def main() -> int:
     spots = naive_spots(options.sources, wanted)
     measure("naive regex", spots, options.sources, wanted, False)
     if options.hotpath:
-        spots = hotpath_spots(options.hotpath)(options.sources, wanted)
+        spots = hotpath_spots(options.hotpath, options.sources, wanted)
         measure("hotpath-ai", spots, options.sources, wanted, False)
     return 0
 
