@@ -10,20 +10,12 @@ never what is found.
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from asyncguard.lint.knowledge import Knowledge
-
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
-# Methods that are as common on other objects as on arrays: no sign by themselves.
-COMMON = frozenset({"get", "update", "step", "wait", "type", "save", "append", "extend", "write"})
-HARMLESS = frozenset(
-    {"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type", "id", "range"}
-)
-HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "config"})
+from asyncguard.lint.suspicion import BLOCKS, DEFINITIONS, HARMLESS, Names, Words, statements
 
 
 @dataclass(eq=False)
@@ -31,10 +23,10 @@ class Outlined:
     """One function, as its `ast` shows it; lines count from 1."""
 
     name: str
-    first: int  # line of the first decorator, or of `def`
-    body: int  # line of the first statement
-    last: int
-    indent: int
+    first: int = 0  # line of the first decorator, or of `def`
+    body: int = 0  # line of the first statement
+    last: int = 0
+    indent: int = 0
     class_name: str = ""
     suspicious: bool = False  # something in it may be a sync point
     loops: bool = False
@@ -44,35 +36,65 @@ class Outlined:
     calls: set[str] = field(default_factory=set)  # names it calls, without their owners
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
 
+    def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
+        """Whether a sync point in it may be hot, by its loops or because its framework enters it.
+
+        Or whether it measures a time: what it measures is asked wherever it runs.
+        """
+        if self.clocks > 1:
+            return True
+        hot = self.loops or self.steps or hook
+        return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
+
 
 @dataclass(frozen=True)
+class Skeleton:
+    """A file's text without the bodies of its functions."""
+
+    text: str
+    lines: tuple[int, ...]  # of the file, one for each line of the text
+
+
+@dataclass(eq=False)
 class Outline:
-    """A file's functions in order, and its text without their bodies."""
+    """A file's functions in order, and what stands outside them, `module`."""
 
     functions: tuple[Outlined, ...]
-    skeleton: str
-    lines: tuple[int, ...]  # of the file, one for each line of the skeleton
-    module_suspicious: bool
-    imported: frozenset[str] = frozenset()
+    module: Outlined
+    imported: frozenset[str]
+    draw: Callable[[], Skeleton]
+
+    @cached_property
+    def drawn(self) -> Skeleton:
+        """The skeleton, made when it is needed first: most files never need it."""
+        return self.draw()
+
+    @property
+    def skeleton(self) -> str:
+        """The file's text without the bodies of its functions."""
+        return self.drawn.text
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The lines of the file that the skeleton's lines are."""
+        return self.drawn.lines
+
+    @property
+    def module_suspicious(self) -> bool:
+        """Whether what stands outside functions may lead to a hot sync point."""
+        return self.module.may_be_hot(self._reaching, hook=False)
 
     def roots(self, hot_names: frozenset[str]) -> set[int]:
-        """Return the functions from which a sync point in a hot context may be reached.
-
-        And those that measure a time: what they measure is asked wherever they run.
-        """
-        reaching = self._reaching()
+        """Return the functions from which a sync point in a hot context may be reached."""
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.clocks > 1
-            or (
-                (f.loops or f.steps or f.name in hot_names)
-                and (f.suspicious or not reaching.isdisjoint(f.calls))
-            )
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names)
         }
 
+    @cached_property
     def _reaching(self) -> set[str]:
-        """Return the names of functions that lead to something suspicious, or out of the file."""
+        """The names of functions that lead to something suspicious, or out of the file."""
         names = {f.name for f in self.functions if f.suspicious} | self.imported
         grown = True
         while grown:
@@ -91,26 +113,21 @@ def outline(
     tree: ast.Module,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
-    known: Callable[[str], bool],
+    modules: Container[str],
 ) -> Outline:
-    """Outline a parsed text. `known` tells whether an import names a checked module."""
-    words = _Words(knowledge, frameworks)
+    """Outline a parsed text. `modules` contains the names of checked modules."""
+    words = Words(knowledge, frameworks, Names(statements(tree), modules.__contains__))
     lines = text.split("\n")
     functions: list[Outlined] = []
-    suspicious = False
     for node, class_name in _outer_functions(tree):
         found = _outlined(node, class_name, lines)
         if found is not None:
-            words.look_into(node, found)
+            words.look_into(node.body, found)
             functions.append(found)
-    for statement in tree.body:
-        if not isinstance(statement, (*DEFINITIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
-            suspicious = suspicious or isinstance(statement, (*LOOPS, ast.If, ast.With))
-    skeleton, kept = _skeleton(lines, functions, tree)
-    return Outline(tuple(functions), skeleton, tuple(kept), suspicious, _imported(tree, known))
-
-
-_BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    module = Outlined("")
+    words.look_into(_outside_functions(tree), module)
+    known = tuple(functions)
+    return Outline(known, module, _imported(tree, modules), lambda: _skeleton(lines, known, tree))
 
 
 def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -122,8 +139,21 @@ def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
             yield node, class_name  # type: ignore[misc]
             continue
         inner = node.name if isinstance(node, ast.ClassDef) else class_name
-        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, _BLOCKS)]
+        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS)]
         stack.extend((child, inner) for child in reversed(children))
+
+
+def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
+    """Return the statements that run when the file is imported, those in class bodies too."""
+    found: list[ast.stmt] = []
+    stack: list[ast.stmt] = list(tree.body)
+    while stack:
+        statement = stack.pop()
+        if isinstance(statement, ast.ClassDef):
+            stack.extend(statement.body)
+        elif not isinstance(statement, (*DEFINITIONS, ast.Import, ast.ImportFrom)):
+            found.append(statement)
+    return found
 
 
 def _outlined(node: ast.FunctionDef, class_name: str, lines: Sequence[str]) -> Outlined | None:
@@ -161,10 +191,8 @@ def _header_end(node: ast.FunctionDef) -> int:
     return max([node.lineno, *ends])
 
 
-def _skeleton(
-    lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
-) -> tuple[str, list[int]]:
-    """Replace each body by the function's number; return the text and its lines' real numbers.
+def _skeleton(lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module) -> Skeleton:
+    """Replace each body by the function's number.
 
     Comments, blank lines, docstrings and long literals outside functions are left out as well.
     """
@@ -190,7 +218,7 @@ def _skeleton(
         kept.append(function.body)
         position = function.last + 1
     keep(position, len(lines) + 1)
-    return "\n".join(text) + "\n", kept or [1]
+    return Skeleton("\n".join(text) + "\n", tuple(kept) or (1,))
 
 
 LONG = 4  # lines of a literal that is not worth a tree
@@ -210,7 +238,7 @@ def _lines_of_statements(lines: Sequence[str], tree: ast.Module) -> tuple[set[in
             for statement in block:
                 first, last = _header_or_whole(statement)
                 (dropped if statement in dull else covered).update(range(first, last + 1))
-        inner = (c for c in ast.iter_child_nodes(node) if isinstance(c, _BLOCKS))
+        inner = (c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
         stack.extend(c for c in inner if not isinstance(c, DEFINITIONS))
     return covered, dropped - covered
 
@@ -245,198 +273,13 @@ def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
     return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
 
 
-def _imported(tree: ast.Module, known: Callable[[str], bool]) -> frozenset[str]:
+def _imported(tree: ast.Module, modules: Container[str]) -> frozenset[str]:
     """Return the names that the file imports from other checked modules."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.level or known(node.module or "")):
+        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "") in modules):
             names.update(a.asname or a.name for a in node.names if not a.name[0].isupper())
     return frozenset(names)
 
 
-class _Words:
-    """What to look for, for the frameworks of one file."""
-
-    def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
-        active = set(frameworks)
-        self.knowledge = knowledge
-        self.frameworks = frameworks
-        self.methods = {
-            method
-            for (_, method), points in knowledge.sync_methods.items()
-            if any(p.framework in active for p in points)
-        } - COMMON
-        self.methods |= {m for m in knowledge.trigger_methods if m not in COMMON}
-        self.functions = {
-            name.rpartition(".")[2]
-            for name, points in knowledge.sync_functions.items()
-            if any(p.framework in active for p in points)
-        }
-        self.triggers = {name.rpartition(".")[2] for name in knowledge.trigger_functions} - {"log"}
-        self.clocks = {name.rpartition(".")[2] for name in knowledge.clocks}
-        self.steps = {m for m, owners in knowledge.step_methods.items() if owners & active}
-
-    def look_into(self, node: ast.FunctionDef, found: Outlined) -> None:
-        """Walk a function's body once, noting what it may hold."""
-        computed: set[str] = set()  # names that hold results of calls or comparisons
-        stack: list[ast.AST] = list(node.body)
-        tests: list[ast.expr] = []
-        while stack:
-            item = stack.pop()
-            kind = type(item)
-            if kind is ast.Raise:
-                continue
-            if kind is ast.Call:
-                self._call(item, found)  # type: ignore[arg-type]
-            elif kind in (ast.If, ast.While, ast.IfExp):
-                tests.append(item.test)  # type: ignore[attr-defined]
-                found.loops |= kind is ast.While
-            elif kind is ast.Assert:
-                tests.append(item.test)  # type: ignore[attr-defined]
-                stack.append(item.test)  # type: ignore[attr-defined]
-                continue
-            elif kind in (ast.For, ast.AsyncFor):
-                found.loops = True
-            elif kind in (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr):
-                self._assignment(item, found, computed)
-            elif kind is ast.FormattedValue and not found.suspicious:
-                found.suspicious = _interesting(item.value)  # type: ignore[attr-defined]
-            elif kind is ast.Subscript and not found.suspicious:
-                found.suspicious = _mask_like(item.slice, computed)  # type: ignore[attr-defined]
-            stack.extend(ast.iter_child_nodes(item))
-        if not found.suspicious:
-            training = found.steps  # it may keep graphs, or never wait at all
-            found.suspicious = training or any(_tests_data(test, computed) for test in tests)
-
-    def _call(self, node: ast.Call, found: Outlined) -> None:
-        func = node.func
-        if isinstance(func, ast.Attribute):
-            name = func.attr
-            found.calls.add(name)
-            found.clocks += name in self.clocks
-            if name in self.methods and (name != "to" or _moves(node)):
-                found.suspicious = True
-            elif name in self.functions and node.args:
-                lone = len(node.args) + len(node.keywords) == 1
-                found.suspicious |= lone or any(k.arg == "device" for k in node.keywords)
-            elif name in self.functions or (
-                name in self.triggers and any(map(_interesting, node.args))
-            ):
-                found.suspicious = True
-            found.steps |= name in self.steps
-            if hint := self.knowledge.by_usage(name, self.frameworks):
-                path = _self_path(func.value)
-                if path:
-                    found.hints[path] = hint
-        elif isinstance(func, ast.Name):
-            found.calls.add(func.id)
-            found.clocks += func.id in self.clocks
-            if func.id in self.triggers or func.id in self.functions:
-                found.suspicious = found.suspicious or any(map(_interesting, node.args))
-
-    def _assignment(self, node: ast.AST, found: Outlined, computed: set[str]) -> None:
-        targets = getattr(node, "targets", None) or [node.target]  # type: ignore[attr-defined]
-        value = getattr(node, "value", None)
-        for target in targets:
-            for part in ast.walk(target):
-                if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
-                    found.sets_attributes |= part.value.id == "self"
-                elif isinstance(part, ast.Name) and _computes(value):
-                    computed.add(part.id)
-
-
-def _self_path(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Name) and node.id == "self" and parts:
-        return ".".join(["self", *reversed(parts)])
-    return ""
-
-
-_DEVICE_NAME = re.compile(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
-
-
-def _moves(node: ast.Call) -> bool:
-    """Whether `.to(...)` seems to move to another device."""
-    for argument in (*node.args, *(k.value for k in node.keywords if k.arg == "device")):
-        for part in ast.walk(argument):
-            name = getattr(part, "id", None) or getattr(part, "attr", None)
-            text = part.value if isinstance(part, ast.Constant) else name
-            if isinstance(text, str) and _DEVICE_NAME.search(text):
-                return True
-    return False
-
-
-def _interesting(node: ast.expr) -> bool:
-    """Whether an expression may hold a device value: not a constant, a length or a shape."""
-    if isinstance(node, ast.Constant):
-        return False
-    if isinstance(node, ast.Attribute):
-        return node.attr not in HOST_ATTRIBUTES
-    if isinstance(node, ast.Subscript):
-        return _interesting(node.value)
-    if isinstance(node, ast.Call):
-        name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
-        return name not in HARMLESS and name not in ("size", "dim", "format", "join")
-    if isinstance(node, ast.JoinedStr):
-        return any(isinstance(v, ast.FormattedValue) and _interesting(v.value) for v in node.values)
-    return True
-
-
-def _computes(value: ast.expr | None) -> bool:
-    """Whether an assigned expression may be a device value."""
-    if isinstance(value, (ast.Compare, ast.BoolOp)):
-        return any(isinstance(n, ast.Call) for n in ast.walk(value)) or isinstance(
-            value, ast.Compare
-        )
-    if isinstance(value, (ast.BinOp, ast.UnaryOp)):
-        return True
-    return isinstance(value, ast.Call) and _interesting(value)
-
-
-def _tests_data(test: ast.expr, computed: set[str]) -> bool:
-    """Whether a condition may test a device value."""
-    if isinstance(test, ast.BoolOp):
-        return any(_tests_data(value, computed) for value in test.values)
-    if isinstance(test, ast.UnaryOp):
-        return _tests_data(test.operand, computed)
-    if isinstance(test, ast.Name):
-        return test.id in computed
-    if isinstance(test, ast.Call):
-        return _interesting(test)
-    if isinstance(test, ast.Compare):
-        return _compares_data(test, computed)
-    return isinstance(test, ast.NamedExpr) and _computes(test.value)
-
-
-_NO_NUMBER = (str, bytes, type(None))
-
-
-def _compares_data(test: ast.Compare, computed: set[str]) -> bool:
-    sides = [test.left, *test.comparators]
-    if any(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
-        return False
-    if any(isinstance(side, ast.Constant) and isinstance(side.value, _NO_NUMBER) for side in sides):
-        return False
-    return any(_holds_data(side, computed) for side in sides)
-
-
-def _holds_data(side: ast.expr, computed: set[str]) -> bool:
-    if isinstance(side, ast.Name):
-        return side.id in computed
-    if isinstance(side, (ast.BinOp, ast.UnaryOp)):
-        return any(isinstance(n, ast.Name) and n.id in computed for n in ast.walk(side))
-    called = isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute)
-    return called and _interesting(side)
-
-
-def _mask_like(index: ast.expr, computed: set[str]) -> bool:
-    if isinstance(index, (ast.Compare, ast.List)):
-        return True
-    if isinstance(index, ast.UnaryOp):
-        return isinstance(index.op, ast.Invert)
-    if isinstance(index, ast.Tuple):
-        return any(_mask_like(part, computed) for part in index.elts)
-    return isinstance(index, ast.Name) and (index.id in computed or "mask" in index.id)
+__all__ = ["HARMLESS", "Outline", "Outlined", "outline"]

@@ -1,0 +1,97 @@
+"""The screen: which functions are worth a tree. It may ask for too many, and never for too few."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from asyncguard.lint import knowledge
+from asyncguard.lint.project import Project
+from asyncguard.lint.screen import Outline
+
+HEADER = "import math\nimport numpy as np\nimport torch\n\n"
+
+
+def outlined(code: str) -> Outline:
+    """Outline a file that imports torch."""
+    text = HEADER + textwrap.dedent(code)
+    project = Project({}, knowledge.load())
+    return project.analysis("file.py", text, ast.parse(text), ("torch",)).outline
+
+
+def roots(code: str) -> list[str]:
+    """Return the names of the functions that are worth a look."""
+    found = outlined(code)
+    wanted = found.roots(knowledge.load().hot_names)
+    return [found.functions[index].name for index in sorted(wanted)]
+
+
+def function(body: str, name: str = "f") -> str:
+    """Return a function with a body."""
+    return f"def {name}(self, x, items, depth):\n" + textwrap.indent(textwrap.dedent(body), "    ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for x in items:\n    print(x.item())",
+        "while x > 0:\n    x = step(x)\n    print(x)",
+        "while bool(x):\n    pass",
+        "for y in items:\n    z = y * 2\n    if z > 1:\n        pass",
+        "for y in items:\n    np.linalg.norm(y)",
+        "norm = np.linalg.norm\nfor y in items:\n    norm(y)",
+        "def inner(y):\n    return y.item()\nfor y in items:\n    inner(y)",
+        "for y in items:\n    print(f'{y}')",
+        "for y in items:\n    if 'id' in y:\n        pass",
+        "for i in range(depth):\n    i = x[i]\n    print(i)",
+    ],
+)
+def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
+    assert roots(function(body)) == ["f"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "print(x.item())",
+        "for y in range(4):\n    self.use(y)",
+        "for y in items:\n    y.norm(2)",
+        "for y in items:\n    self.mean(y)",
+        "for i in range(len(items)):\n    self.add(f'block{i}', str(i + 1))",
+        "for i, y in enumerate(items):\n    self.add(str(i), math.sqrt(2 * i))",
+        "for y in items:\n    if y.shape[0] > 1:\n        raise ValueError(f'{y}')",
+        "for y in items:\n    self.logger.info('next')",
+    ],
+)
+def test_what_can_be_no_device_value_is_not(body: str) -> None:
+    assert roots(function(body)) == []
+
+
+def test_a_hook_of_the_framework_needs_no_loop() -> None:
+    assert roots(function("return x.item()", "forward")) == ["forward"]
+    assert roots(function("return x", "forward")) == []
+
+
+def test_a_loop_that_calls_a_function_with_a_read_is_looked_at() -> None:
+    helper = function("print(x.item())", "helper")
+    assert roots(helper + "\n" + function("for y in items:\n    helper(y)")) == ["f"]
+    assert roots(helper + "\n" + function("helper(x)")) == []
+
+
+def test_a_function_that_reads_the_clock_twice_is_looked_at() -> None:
+    code = "import time\ndef f(model):\n    start = time.time()\n    model()\n"
+    assert roots(code + "    return time.time() - start\n") == ["f"]
+    assert roots(code) == []
+
+
+def test_a_name_that_two_imports_bind_may_be_either() -> None:
+    code = "if x:\n    from torch import norm\nelse:\n    from numpy.linalg import norm\n"
+    assert roots(code + function("for y in items:\n    norm(y)")) == ["f"]
+
+
+def test_a_module_with_no_loop_of_its_own_is_not_looked_at() -> None:
+    assert not outlined("if torch.cuda.is_available():\n    print(torch.ones(1))").module_suspicious
+    assert outlined("for x in batches:\n    print(model(x))").module_suspicious
+    assert outlined("class A:\n    for x in batches:\n        print(model(x))").module_suspicious
