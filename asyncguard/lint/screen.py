@@ -10,7 +10,7 @@ never what is found.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -113,10 +113,10 @@ def outline(
     tree: ast.Module,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
-    modules: Container[str],
+    known: Callable[[str], bool],
 ) -> Outline:
-    """Outline a parsed text. `modules` contains the names of checked modules."""
-    words = Words(knowledge, frameworks, Names(statements(tree), modules.__contains__))
+    """Outline a parsed text. `known` tells whether an import names a checked module."""
+    words = Words(knowledge, frameworks, Names(statements(tree), known))
     lines = text.split("\n")
     functions: list[Outlined] = []
     for node, class_name in _outer_functions(tree):
@@ -126,8 +126,9 @@ def outline(
             functions.append(found)
     module = Outlined("")
     words.look_into(_outside_functions(tree), module)
-    known = tuple(functions)
-    return Outline(known, module, _imported(tree, modules), lambda: _skeleton(lines, known, tree))
+    found_all = tuple(functions)
+    imported = _imported(tree, known)
+    return Outline(found_all, module, imported, lambda: _skeleton(lines, found_all, tree))
 
 
 def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -273,11 +274,11 @@ def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
     return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
 
 
-def _imported(tree: ast.Module, modules: Container[str]) -> frozenset[str]:
+def _imported(tree: ast.Module, known: Callable[[str], bool]) -> frozenset[str]:
     """Return the names that the file imports from other checked modules."""
     names: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.level or (node.module or "") in modules):
+        if isinstance(node, ast.ImportFrom) and (node.level or known(node.module or "")):
             names.update(a.asname or a.name for a in node.names if not a.name[0].isupper())
     return frozenset(names)
 
