@@ -25,6 +25,7 @@ from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
 
+__warningregistry__ = None  # see `warned`
 _getframe = sys._getframe
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)

@@ -21,7 +21,7 @@ from typing import Any
 
 from asyncguard import catalogue
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime import adapters, hooks, patch, versions, watch
+from asyncguard.runtime import adapters, hooks, patch, versions, warned, watch
 from asyncguard.runtime.adapter import Adapter, Clock, Undo
 from asyncguard.runtime.frames import Rank
 from asyncguard.runtime.hub import hub, log
@@ -220,12 +220,15 @@ class Registry:
         self._installed: dict[str, Installation] = {}
         self._failed: set[str] = set()
         self._watcher = watch.Watcher(self._imported)
+        self._warnings = patch.Patcher()
 
     def acquire(
         self, frameworks: frozenset[str] | None, clock: Clock = time.perf_counter_ns
     ) -> None:
         """Hook these frameworks (None: all) until `release`, also those imported later."""
         with hub.lock:
+            if not self._wants:
+                warned.redirect(self._warnings)
             self._wants.append((frameworks, clock))
             self._update()
 
@@ -236,6 +239,8 @@ class Registry:
         with hub.lock:
             self._wants.remove((frameworks, clock))
             self._update()
+            if not self._wants:
+                self._warnings.restore()
 
     def adapters(self) -> tuple[Adapter, ...]:
         """The adapters in place now; another thread may be changing them."""

@@ -30,6 +30,7 @@ from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Blocker, Site
 
+__warningregistry__ = None  # see `warned`
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
