@@ -19,7 +19,7 @@ from torch.overrides import (
     has_torch_function_unary,
 )
 from torch.utils._device import _device_constructors as device_constructors
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
@@ -125,7 +125,7 @@ class Adapter(Base):
         """Enter a dispatch mode, which sees every operator that runs in this thread."""
         mode = _Operators(self)
         mode.__enter__()
-        return lambda: mode.__exit__(None, None, None)
+        return mode.leave
 
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
@@ -157,6 +157,13 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
         self._blockers: dict[tuple[str, str], Blocker] = {}
         self._broken_in = 0  # the generation of listeners in which it failed
+
+    def leave(self) -> None:
+        """Leave this thread's stack; in another thread, or below another mode, only go quiet."""
+        if _get_current_dispatch_mode() is self:
+            self.__exit__(None, None, None)
+        self._points.clear()
+        self._known.clear()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
