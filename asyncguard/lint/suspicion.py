@@ -172,7 +172,8 @@ class _Look:
         self.stored: set[str] = set()  # names that are assigned to
         self.elements: set[str] = set()  # names that loops bind to what they go over
         self.counters: set[str] = set()  # names that count a loop's iterations
-        self.unjudged: list[ast.expr] = []  # calls, tests, indices, values in f-strings
+        self.tests: list[ast.expr] = []
+        self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
 
     def at(self, body: Sequence[ast.stmt]) -> None:
         """Note what the body holds."""
@@ -183,22 +184,24 @@ class _Look:
                 visit(self, node)
             stack += _below(node)
         self.counters -= self.stored
-        self.found.suspicious = self.found.steps or any(map(self._is_suspicious, self.unjudged))
+        self.found.suspicious = (
+            self.found.steps  # it may keep graphs, or never wait at all
+            or any(map(self._tests_data, self.tests))
+            or any(map(self._may_wait, self.expressions))
+        )
 
-    def _is_suspicious(self, node: ast.expr) -> bool:
+    def _may_wait(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call):
             return self._blocks(node)
         if isinstance(node, ast.Subscript):
             return self._mask_like(node.slice)
-        if isinstance(node, ast.FormattedValue):
-            return self._interesting(node.value)
-        return self._tests_data(node)
+        return isinstance(node, ast.FormattedValue) and self._interesting(node.value)
 
     def loop(self, node: Any) -> None:
         """Note a loop."""
         self.found.loops = True
         if isinstance(node, ast.While):
-            self.unjudged.append(node.test)
+            self.tests.append(node.test)
         else:
             self.clause(node)
 
@@ -215,7 +218,7 @@ class _Look:
         found, name = self.found, last_name(node.func)
         found.calls.add(name)
         found.clocks += name in self.words.clocks
-        self.unjudged.append(node)
+        self.expressions.append(node)
         if isinstance(node.func, ast.Attribute):
             found.steps |= name in self.words.steps
             if (hint := self.words.hint(name)) and (path := _self_path(node.func.value)):
@@ -223,11 +226,11 @@ class _Look:
 
     def test(self, node: Any) -> None:
         """Note a condition."""
-        self.unjudged.append(node.test)
+        self.tests.append(node.test)
 
     def expression(self, node: ast.expr) -> None:
         """Note an index, or a value in an f-string."""
-        self.unjudged.append(node)
+        self.expressions.append(node)
 
     def store(self, node: Any) -> None:
         """Note which names hold something computed."""
@@ -371,7 +374,7 @@ _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
 # Fields that hold words or operators, never code.
 _DULL = frozenset(
     {"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level",
-     "module", "op", "ops", "rest", "simple", "type_comment"}
+     "module", "msg", "op", "ops", "rest", "simple", "type_comment"}
 )  # fmt: skip
 _LEAVES = (ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Raise, ast.Global, ast.Nonlocal)
 _FIELDS: dict[type[Any], tuple[str, ...]] = {

@@ -44,6 +44,7 @@ def function(body: str, name: str = "f") -> str:
         "norm = np.linalg.norm\nfor y in items:\n    norm(y)",
         "def inner(y):\n    return y.item()\nfor y in items:\n    inner(y)",
         "for y in items:\n    print(f'{y}')",
+        "for y in items:\n    if check(y):\n        pass",
         "for y in items:\n    if 'id' in y:\n        pass",
         "for i in range(depth):\n    i = x[i]\n    print(i)",
     ],
@@ -57,6 +58,7 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
     [
         "print(x.item())",
         "for y in range(4):\n    self.use(y)",
+        "for y in items:\n    assert y, f'{y}'",
         "for y in items:\n    y.norm(2)",
         "for y in items:\n    self.mean(y)",
         "for i in range(len(items)):\n    self.add(f'block{i}', str(i + 1))",
