@@ -222,7 +222,7 @@ def _check(arguments: argparse.Namespace) -> int:
         found = list(compare.new_findings(found, accepted))
     from asyncguard.render import FindingsReport
 
-    names = {rule.code: rule.name for rule in registry.rules()}
+    names = {label.code: label.name for label in registry.labels()}
     report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
     sys.stdout.write(render(report, _screen(sys.stdout)))
     return 1 if found and not arguments.exit_zero else 0

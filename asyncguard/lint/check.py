@@ -18,7 +18,7 @@ from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
 from asyncguard.lint.linking import FileFacts
 from asyncguard.lint.refine import refine
-from asyncguard.lint.registry import rules
+from asyncguard.lint.registry import labels
 from asyncguard.lint.settings import Settings, chosen_rules
 from asyncguard.lint.suppress import Suppression, apply
 from asyncguard.model import Finding, Loop
@@ -63,7 +63,7 @@ def _options(settings: Settings) -> worker.Options:
 
 def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:
     """Link the facts and keep what the settings want, sorted by place."""
-    known = rules()
+    known = labels()
     enabled = chosen_rules(settings, (r.code for r in known), (r.code for r in known if r.default))
     findings: list[Finding] = []
     for path, linked in linking.link(facts).items():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asyncguard.lint.registry import rules
+from asyncguard.lint.registry import labels
 from asyncguard.model import Finding
 
 Place = tuple[int, int]
@@ -19,7 +19,7 @@ Place = tuple[int, int]
 
 def refine(findings: Iterable[Finding], enabled: frozenset[str]) -> list[Finding]:
     """Return the findings of the rules that run, with the advice of those that do not."""
-    refines = {rule.code: rule.refines for rule in rules() if rule.refines}
+    refines = {rule.code: rule.refines for rule in labels() if rule.refines}
     kept: list[Finding] = []
     better: dict[Place, Finding] = {}
     for finding in sorted(findings, key=lambda f: f.code):

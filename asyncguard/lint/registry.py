@@ -2,16 +2,21 @@
 
 A check module holds CODE, NAME, its docstring (the explanation; the first line is the summary),
 VALID and INVALID examples and `check(analysis)`. Whether a rule can fix is told by its examples.
+`labels` reads the modules' first constants without importing them: what is left of a check whose
+files are all in the cache needs no more, and no libcst.
 """
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asyncguard.lint import checks
@@ -50,6 +55,31 @@ class Rule:
     def fixable(self) -> bool:
         """Whether some of what it finds can be repaired automatically."""
         return any(example.fixed for example in self.invalid)
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a rule is called, whether it runs when nothing is selected, and what it betters."""
+
+    code: str
+    name: str
+    default: bool = True
+    refines: tuple[str, ...] = ()
+
+
+_CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
+
+
+@lru_cache(maxsize=1)
+def labels() -> list[Label]:
+    """Return the labels of all rules, by code."""
+    found = [_label(path) for folder in checks.__path__ for path in Path(folder).glob("asg*.py")]
+    return sorted(found, key=lambda label: label.code)
+
+
+def _label(path: Path) -> Label:
+    constants = _CONSTANT.findall(path.read_text(encoding="utf-8"))
+    return Label(**{name.lower(): ast.literal_eval(value) for name, value in constants})
 
 
 @lru_cache(maxsize=1)
