@@ -58,6 +58,7 @@ class Summary:
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
+    named: tuple[tuple[str, Loop, bool], ...] = ()
     works: bool = False
     trained: bool = False
     step_loops: bool = False
@@ -565,6 +566,7 @@ def _summary_of(frame: Frame) -> Summary:
         _once(frame.sites),
         tuple(frame.edges),
         tuple(frame.events),
+        tuple(frame.named),
         frame.works,
         frame.trained,
         frame.step_loops,

@@ -324,6 +324,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     elif result.kind == UNKNOWN and name not in HARMLESS:
+        frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
     return result
 
@@ -546,6 +547,8 @@ def call_method(
             return call_value(frame, node, resolved, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
+    if owner.kind == UNKNOWN:
+        frame.call_by_name(method)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     if is_parameter and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
@@ -736,6 +739,7 @@ def instance_method(
     frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
 ) -> Value:
     """Call a method of a checked class's instance, else one of what it inherits from."""
+    frame.call_by_name(method)  # a subclass out of sight may have its own
     cls: ClassInfo | None = owner.ref
     if cls is None:
         return UNKNOWN_VALUE

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 from asyncguard.lint import linking, pool, worker
@@ -25,6 +26,7 @@ from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
+ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
 
@@ -41,8 +43,10 @@ class LintResult:
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
-    facts = worker.Worker({}, _options(settings)).check(path, data)
-    return select({path: facts}, settings)
+    checker = worker.Worker({}, _options(settings))
+    facts = {path: checker.check(path, data)}
+    _wake(facts, lambda tasks: ([checker.check(path, data, names)] for path, names in tasks))
+    return select(facts, settings)
 
 
 def check_paths(
@@ -117,39 +121,66 @@ def _check_files(
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    jobs = settings.jobs if len(fresh) > FEW else 1
-    for results in _checked(fresh, (worker.index(files) if fresh else {}, options), jobs):
+    check = partial(_checked, partial(_setup, files, options), settings.jobs)
+    for results in check([(path, frozenset()) for path in fresh]):
         known.update({result.path: result for result in results})
         done += len(results)
         progress(done, len(files))
-    cache.store(known, fresh)
+    cache.store(known, {*fresh, *_wake(known, check)})
     return {path: known[path] for path in files}
 
 
+def _wake(
+    known: dict[str, FileFacts],
+    check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
+) -> set[str]:
+    """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
+
+    Changes the facts of their files, and returns the paths of these.
+    """
+    changed: set[str] = set()
+    for _ in range(ROUNDS):
+        tasks = linking.to_wake(known)
+        for results in check(list(tasks.items())):
+            for more in results:
+                known[more.path] = known[more.path].with_woken(tasks[more.path], more)
+        changed |= tasks.keys()
+    return changed
+
+
+def _setup(files: Sequence[str], options: worker.Options) -> tuple[dict[str, str], worker.Options]:
+    return worker.index(files), options
+
+
 def _checked(
-    files: Sequence[str], setup: tuple[dict[str, str], worker.Options], jobs: int | None
+    setup: Callable[[], tuple[dict[str, str], worker.Options]],
+    jobs: int | None,
+    tasks: Sequence[worker.Task],
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
-    lost: list[str] = []
-    for chunk, results in pool.run(worker.check_many, _chunks(files), jobs, worker.start, setup):
+    if not tasks:
+        return
+    start, lost = (worker.start, setup()), list[worker.Task]()
+    jobs = jobs if len(tasks) > FEW else 1
+    for chunk, results in pool.run(worker.check_many, _chunks(tasks), jobs, *start):
         if results is None:
             lost += chunk
         else:
             yield results
-    for path in lost:
-        results = pool.alone(worker.check_many, (path,), worker.start, setup)
-        yield results or [worker.unreadable(path, DIED)]
+    for task in lost:
+        results = pool.alone(worker.check_many, (task,), *start)
+        yield results or [worker.unreadable(task[0], DIED)]
 
 
-def _chunks(files: Sequence[str]) -> list[tuple[str, ...]]:
+def _chunks(tasks: Sequence[worker.Task]) -> list[tuple[worker.Task, ...]]:
     """Deal the files out, the largest first, so that every chunk has its share of work."""
-    ordered = sorted(files, key=_size, reverse=True)
-    count = max(1, len(files) // CHUNK) if files else 0
+    ordered = sorted(tasks, key=_size, reverse=True)
+    count = max(1, len(tasks) // CHUNK)
     return [tuple(ordered[start::count]) for start in range(count)]
 
 
-def _size(path: str) -> int:
+def _size(task: worker.Task) -> int:
     try:
-        return os.stat(path).st_size
+        return os.stat(task[0]).st_size
     except OSError:
         return 0

@@ -8,6 +8,7 @@ f-strings, `in`) is a site when the catalogue says that the protocol blocks.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 import libcst as cst
@@ -309,7 +310,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             if key == attr:
                 return value
     if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
-        return device(proof[1], MEDIUM) if proof[0] == DEVICE else UNKNOWN_VALUE
+        method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
+        return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE
     return UNKNOWN_VALUE
 
 
@@ -782,11 +784,23 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
 
 def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> None:
     """Note what indexing a device value with such indices costs."""
-    for index in indices:
-        if index.kind == DEVICE and index.name == "bool":
+    for element, index in zip(node.slice, indices, strict=True):
+        if index.kind == UNKNOWN and samples(frame, element.slice):
+            operator_site(frame, "index-upload", node, weaken(owner, MEDIUM))
+        elif index.kind == DEVICE and index.name == "bool":
             operator_site(frame, "mask-read", node, replace(index, framework=owner.framework))
         elif index.kind == CONTAINER or (index.kind == HOST_ARRAY and index.name != "bool"):
             operator_site(frame, "index-upload", node, weaken(owner, index.confidence))
+
+
+_SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)
+
+
+def samples(frame: Frame, node: cst.BaseSlice) -> bool:
+    """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
+    name = dotted(node.value) if isinstance(node, cst.Index) else ""
+    drawn = any(name in loop.targets for loop in frame.loops if loop.strong)
+    return drawn and _SAMPLED.search(name) is not None
 
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:

@@ -15,7 +15,7 @@ import libcst as cst
 from asyncguard.lint import registry, tree
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.frames import Site
-from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook
+from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook, NamedCall, is_telling
 from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
@@ -27,15 +27,23 @@ from asyncguard.lint.worker import unreadable
 from asyncguard.model import Finding, Loop
 
 
-def of_source(data: bytes, path: str, project: Project, *, everything: bool) -> FileFacts:
+def of_source(
+    data: bytes,
+    path: str,
+    project: Project,
+    *,
+    everything: bool,
+    woken: frozenset[str] = frozenset(),
+) -> FileFacts:
     """Check one file's bytes; never raises for what the file holds.
 
-    Only functions from which a hot sync point may be reached are looked at, unless `everything`.
+    Only functions from which a hot sync point may be reached are looked at, unless `everything`;
+    or only those whose names are in `woken`, if any are.
     """
     try:
         if path.endswith(".ipynb"):
-            return _of_notebook(data, path, project, everything)
-        return _of_text(decode(data), path, project, everything)
+            return _of_notebook(data, path, project, everything, woken)
+        return _of_text(decode(data), path, project, everything, woken)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
     except cst.ParserSyntaxError as error:
@@ -47,7 +55,9 @@ def of_source(data: bytes, path: str, project: Project, *, everything: bool) -> 
         return unreadable(path, f"could not be analysed: {type(error).__name__}: {error}")
 
 
-def _of_notebook(data: bytes, path: str, project: Project, everything: bool) -> FileFacts:
+def _of_notebook(
+    data: bytes, path: str, project: Project, everything: bool, woken: frozenset[str]
+) -> FileFacts:
     try:
         notebook = read_notebook(data)
     except ValueError as error:
@@ -55,13 +65,15 @@ def _of_notebook(data: bytes, path: str, project: Project, everything: bool) -> 
     if notebook is None:
         return FileFacts(path)
     try:
-        facts = _of_text(notebook.source, path, project, everything)
+        facts = _of_text(notebook.source, path, project, everything, woken)
     except SourceError as error:
         facts = unreadable(path, error.reason, error.line, error.column)
     return replace(facts, notebook=notebook)
 
 
-def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFacts:
+def _of_text(
+    text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
+) -> FileFacts:
     knowledge = project.knowledge
     frameworks = frameworks_in(text, knowledge.module_framework)
     parsed = check_syntax(text)
@@ -70,18 +82,27 @@ def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFa
         return FileFacts(path, suppressions=comments)
     analysis = project.file(path, text, parsed, frameworks)
     outline = analysis.outline
-    roots = None if everything else outline.roots(knowledge.hot_names)
+    dormant: frozenset[str] = frozenset()
+    innocent: dict[str, frozenset[str]] = {}
+    roots: set[int] | None = None
+    if woken:
+        roots = outline.called(woken)
+    elif not everything:
+        roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
+        innocent = outline.innocent(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
-        return FileFacts(path, suppressions=comments)
+        return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
     analysis.run_from(roots)
     analysis.report([info for info in analysis.infos() if info.summary is not None])
     candidates = list(_candidates(analysis))
-    calls, hooks = list(_calls(analysis)), list(_hooks(analysis))
+    calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
+    defined = tuple((info.name, info.qualname) for info in analysis.reported if info.name)
     for info in _reached(analysis):
         told = _told(info)
         candidates += told.candidates
         calls += told.calls
         hooks += told.hooks
+        named += told.named
     return FileFacts(
         path,
         tuple(candidates),
@@ -89,6 +110,10 @@ def _of_text(text: str, path: str, project: Project, everything: bool) -> FileFa
         tuple(hooks),
         comments,
         depends=tuple(sorted(project.asked - {path})),
+        named=tuple(named),
+        defined=defined,
+        dormant=dormant,
+        innocent=innocent,
     )
 
 
@@ -118,6 +143,7 @@ def _told(info: FunctionInfo) -> FileFacts:
             tuple(_candidates(analysis)),
             tuple(_calls(analysis)),
             tuple(_hooks(analysis)),
+            named=tuple(_named(analysis)),
         )
     return known
 
@@ -140,6 +166,14 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
             if call not in seen:
                 seen.add(call)
                 yield call
+
+
+def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
+    for info in analysis.reported:
+        if not info.compiled and info.summary is not None:
+            for name, loop, guarded in info.summary.named:
+                if is_telling(name):
+                    yield NamedCall(analysis.path, info.qualname, name, loop, guarded)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:

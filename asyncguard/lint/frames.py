@@ -139,6 +139,7 @@ class Frame:
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
     step_loops: bool = False  # contains a step loop
@@ -288,6 +289,11 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is not None and not self.silent:
             self.edges.append(Edge(callee, *self.context()))
+
+    def call_by_name(self, name: str) -> None:
+        """Note a call of a method or function that may be any of that name."""
+        if not self.silent:
+            self.named.add((name, *self.context()))
 
     @contextmanager
     def guarded(self, guard: Guard | None) -> Iterator[None]:

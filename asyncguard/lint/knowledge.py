@@ -165,7 +165,8 @@ class Knowledge:
         return None
 
     def by_name(self, name: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
-        """Return (kind, framework) that a variable's name suggests."""
+        """Return (kind, framework) that a variable's name suggests, a private one's too."""
+        name = name.lstrip("_")
         for framework in frameworks:
             if found := self.names[framework].find(name):
                 return found

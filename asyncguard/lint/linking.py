@@ -7,8 +7,8 @@ reported at the calls that pass a device value, if there are such; else where it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -45,6 +45,16 @@ class Call(NamedTuple):
     guarded: bool
 
 
+class NamedCall(NamedTuple):
+    """A call of which only the callee's simple name is known."""
+
+    caller_path: str
+    caller: str
+    name: str
+    loop: Loop
+    guarded: bool
+
+
 class Hook(NamedTuple):
     """A function that its framework enters this often."""
 
@@ -67,10 +77,76 @@ class FileFacts:
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
     depends: tuple[str, ...] = ()  # other files that were read for it
+    named: tuple[NamedCall, ...] = ()
+    defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
+    dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
+    innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
+    # where all calls seemed to lead to no sync point, call
+
+    def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
+        """Add what the analysis of the dormant functions of these names told."""
+        return replace(
+            self,
+            candidates=self.candidates + more.candidates,
+            calls=self.calls + more.calls,
+            hooks=self.hooks + more.hooks,
+            depends=tuple(sorted({*self.depends, *more.depends})),
+            named=self.named + more.named,
+            defined=self.defined + more.defined,
+            dormant=self.dormant - names,
+            innocent={name: calls for name, calls in self.innocent.items() if name not in names},
+        )
 
 
-def entries(files: Iterable[FileFacts]) -> dict[Key, int]:
+# Names that say nothing of whose method is called: those of Python's own types.
+_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
+MANY, FEW = 12, 3  # definitions of a name of several words, and of one
+
+
+def is_telling(name: str, definitions: int = 1) -> bool:
+    """Whether a name, of so many functions, is rare enough to say what is called by it."""
+    limit = MANY if "_" in name.strip("_") else FEW
+    return definitions <= limit and name not in _COMMON and not name.startswith("__")
+
+
+def definitions(files: Iterable[FileFacts]) -> dict[str, set[Key]]:
+    """Return the functions that calls by name may mean, by their telling names."""
+    found: dict[str, set[Key]] = {}
+    for facts in files:
+        for name, qualname in facts.defined:
+            found.setdefault(name, set()).add((facts.path, qualname))
+        for name in facts.dormant:
+            found.setdefault(name, set()).add((facts.path, name))
+    return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}
+
+
+def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
+    """Return the functions left alone, by path, that concern a sync point in a step after all.
+
+    Dormant ones that are called by name in every step somewhere; and innocent ones that call a
+    dormant one by name, in which loop is to be seen.
+    """
+    entered = entries(files.values())
+    telling = definitions(files.values()).keys()
+    hot = {
+        call.name
+        for facts in files.values()
+        for call in facts.named
+        if call.name in telling
+        and _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
+    }
+    asleep = frozenset[str]().union(*(facts.dormant for facts in files.values())) & telling
+    found = {}
+    for path, facts in files.items():
+        asking = {name for name, calls in facts.innocent.items() if not asleep.isdisjoint(calls)}
+        if names := (facts.dormant & hot) | asking:
+            found[path] = frozenset(names)
+    return found
+
+
+def entries(files: Collection[FileFacts]) -> dict[Key, int]:
     """Return how often each function is entered, as far as hooks and callers tell."""
+    meant = definitions(files)
     entered: dict[Key, int] = {}
     outgoing: dict[Key, list[Call]] = {}
     pending: list[Key] = []
@@ -78,7 +154,7 @@ def entries(files: Iterable[FileFacts]) -> dict[Key, int]:
         for hook in facts.hooks:
             entered[hook.path, hook.function] = _OWN[hook.loop]
             pending.append((hook.path, hook.function))
-        for call in facts.calls:
+        for call in (*facts.calls, *_by_name(facts, meant)):
             caller = (call.caller_path, call.caller)
             if caller not in outgoing:
                 outgoing[caller] = []
@@ -95,7 +171,13 @@ def entries(files: Iterable[FileFacts]) -> dict[Key, int]:
     return entered
 
 
-def _level(call: Call, caller: int) -> int:
+def _by_name(facts: FileFacts, meant: Mapping[str, set[Key]]) -> Iterator[Call]:
+    for named in facts.named:
+        for path, qualname in meant.get(named.name, ()):
+            yield Call(named.caller_path, named.caller, path, qualname, named.loop, named.guarded)
+
+
+def _level(call: Call | NamedCall, caller: int) -> int:
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded else STEP
     if caller >= GUARDED:

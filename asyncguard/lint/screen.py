@@ -66,8 +66,10 @@ class Outline:
 
     @cached_property
     def drawn(self) -> Skeleton:
-        """The skeleton, made when it is needed first: most files never need it."""
-        return self.draw()
+        """The skeleton, made when it is needed first; what it is made from is then let go."""
+        skeleton = self.draw()
+        del self.draw
+        return skeleton
 
     @property
     def skeleton(self) -> str:
@@ -91,6 +93,29 @@ class Outline:
             for index, f in enumerate(self.functions)
             if f.may_be_hot(self._reaching, hook=f.name in hot_names)
         }
+
+    def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
+        """Return the names of functions with sync points that only a hot caller elsewhere heats."""
+        awake = self.roots(hot_names)
+        return frozenset(
+            f.name for i, f in enumerate(self.functions) if i not in awake and self._leads(f)
+        )
+
+    def innocent(self, hot_names: frozenset[str]) -> dict[str, frozenset[str]]:
+        """Return what functions call that may be hot, but lead to nothing in sight, by name."""
+        awake = self.roots(hot_names)
+        return {
+            f.name: frozenset(f.calls)
+            for i, f in enumerate(self.functions)
+            if i not in awake and f.calls and (f.loops or f.steps or f.name in hot_names)
+        }
+
+    def called(self, names: frozenset[str]) -> set[int]:
+        """Return the functions of these names."""
+        return {i for i, f in enumerate(self.functions) if f.name in names}
+
+    def _leads(self, function: Outlined) -> bool:
+        return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
     @cached_property
     def _reaching(self) -> set[str]:

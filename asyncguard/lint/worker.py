@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 UNREADABLE = "ASG000"
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
 T = TypeVar("T")
+Task = tuple[str, frozenset[str]]  # a file, and the names of functions to wake, if any
 
 
 class Options(NamedTuple):
@@ -61,20 +62,24 @@ class Worker:
             self._project = Project(self.modules, knowledge.load())
         return self._project
 
-    def check(self, path: str, data: bytes | None = None) -> FileFacts:
-        """Return the facts of one file."""
+    def check(
+        self, path: str, data: bytes | None = None, woken: frozenset[str] = frozenset()
+    ) -> FileFacts:
+        """Return the facts of one file; with `woken`, of its functions of these names alone."""
         if data is None:
             try:
                 data = Path(path).read_bytes()
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
         contents = data
-        return with_deep_stack(lambda: self._check(path, contents))
+        return with_deep_stack(lambda: self._check(path, contents, woken))
 
-    def _check(self, path: str, data: bytes) -> FileFacts:
+    def _check(self, path: str, data: bytes, woken: frozenset[str]) -> FileFacts:
         from asyncguard.lint import facts
 
-        return facts.of_source(data, path, self.project, everything=self.options.everything)
+        return facts.of_source(
+            data, path, self.project, everything=self.options.everything, woken=woken
+        )
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
@@ -106,7 +111,7 @@ def start(modules: dict[str, str], options: Options) -> None:
     _worker = Worker(modules, options)
 
 
-def check_many(paths: Sequence[str]) -> list[FileFacts]:
+def check_many(tasks: Sequence[Task]) -> list[FileFacts]:
     """Check a chunk of files in a worker process."""
     assert _worker is not None
-    return [_worker.check(path) for path in paths]
+    return [_worker.check(path, None, woken) for path, woken in tasks]

@@ -206,3 +206,40 @@ def test_calls_are_followed_from_hooks_into_other_files(
         path.write_text(text, encoding="utf-8")
     findings = check_paths([tmp_path], SETTINGS).findings
     assert any(f.code == "ASG103" for f in findings)
+
+
+EVALUATOR = """\
+import torch
+class Evaluator:
+    def process_scores(self, scores: torch.Tensor):
+        self.kept = scores.cpu()
+"""
+EVALUATION = """\
+import torch
+def evaluate(model, loader, evaluator):
+    for batch in loader:
+        evaluator.process_scores(model(batch))
+"""
+
+
+def calling_by_name(folder: Path, evaluation: str, evaluators: int = 1) -> list[tuple[str, str]]:
+    (folder / "evaluation.py").write_text(evaluation, encoding="utf-8")
+    for number in range(evaluators):
+        (folder / f"evaluator{number}.py").write_text(EVALUATOR, encoding="utf-8")
+    settings = Settings(cache_dir=folder / "cache", root=folder)
+    first, again = (check_paths([folder], settings).findings for _ in range(2))
+    assert first == again  # the second time from the cache
+    return [(Path(f.path).name, f.code) for f in first]
+
+
+def test_a_method_called_by_name_in_a_step_elsewhere_is_hot(tmp_path: Path) -> None:
+    assert calling_by_name(tmp_path, EVALUATION) == [("evaluator0.py", "ASG103")]
+
+
+def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
+    once = EVALUATION.replace("for batch in loader:", "if model(batch := loader[0]) is not None:")
+    assert calling_by_name(tmp_path, once) == []
+
+
+def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
+    assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
