@@ -21,7 +21,7 @@ from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks
 from asyncguard.lint.tree import TooDeepError
 
 INIT = "__init__.py"
-MAX_MODULES = 500  # kept at a time
+MAX_MODULES = 300  # kept at a time: those that were asked for last
 MAX_LOADS = 12  # modules read for one file to check
 MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
@@ -67,7 +67,8 @@ class Project:
         self.names = {path: name for name, path in modules.items()}
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
-        self.loads = 0  # modules read for the present file
+        self.seen: set[str] = set()  # names of modules that are or were loaded
+        self.loads = 0  # of them, those read first for the present file
         self.abroad = 0  # calls into other files that are being followed
         self.packages: dict[Path, bool] = {}
         self.asked: set[str] = set()  # paths that the current file depends on
@@ -79,17 +80,25 @@ class Project:
             return None
         self.asked.add(path)
         if name not in self.loaded:
-            if self.loads >= MAX_LOADS:
+            if name not in self.seen and self.loads >= MAX_LOADS:
                 return None
-            self.loads += 1
-            while len(self.loaded) >= MAX_MODULES:
-                del self.loaded[next(iter(self.loaded))]
-            self.loaded[name] = None  # while it loads: import cycles end here
-            self.loaded[name] = analysis = self._load(path, frameworks)
+            self.loads += name not in self.seen
+            self.seen.add(name)
+            self._keep(name, None)  # while it loads: import cycles end here
+            self._keep(name, analysis := self._load(path, frameworks))
             if analysis is not None:
                 analysis.imported = True
                 analysis.run_module()
-        return self.loaded[name]
+            return analysis
+        self._keep(name, known := self.loaded[name])
+        return known
+
+    def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
+        """Keep a module as the one asked for last, and let go of those not asked for longest."""
+        self.loaded.pop(name, None)
+        self.loaded[name] = analysis
+        while len(self.loaded) > MAX_MODULES:
+            del self.loaded[next(iter(self.loaded))]
 
     def _load(self, path: str, frameworks: tuple[str, ...]) -> FileAnalysis | None:
         try:
@@ -138,5 +147,7 @@ class Project:
             return self.analysis(path, text, parsed, frameworks)
         known = self.loaded.get(name)
         if known is None:
-            known = self.loaded[name] = self.analysis(path, text, parsed, frameworks)
+            known = self.analysis(path, text, parsed, frameworks)
+        self.seen.add(name)
+        self._keep(name, known)
         return known
