@@ -1,39 +1,97 @@
 #!/usr/bin/env python3
 """How fast the linter is, beside ruff and TorchFix, on the same files.
 
-    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE]
+    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE] [--runs N] [--write]
 
-DIRs hold unpacked wheels. Each tool runs once, cold; asyncguard also with the cache that its cold
-run wrote, and on one file of 300 lines. Peak memory is the largest of any one process.
+DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so that a neighbour on
+the machine disturbs all. asyncguard runs cold (without a cache), then with the cache of a run
+before, then on one file of 300 lines. TorchFix, which takes minutes, runs once. "of ruff" compares
+walls with ruff's over all its rules. Memory is the most that the processes of a tool held
+together, pages that they share counted once (Linux; elsewhere the largest process's).
+
+`--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
+import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 LINE = "{:34} {:>9} {:>9} {:>9} {:>8}"
+RESULTS = Path(__file__).parent / "results" / "lint_speed.json"
+EVERY = 0.1  # seconds between two looks at the memory
+PSS = re.compile(r"^Pss:\s+(\d+)", re.MULTILINE)
 
 
-def measure(name: str, command: list[str], cwd: Path, cold: float | None) -> float:
-    """Run a command and print its line; returns its seconds."""
+@dataclass
+class Figures:
+    """One run of a tool; `wall` and `cpu` in seconds, `memory` in MB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def run(command: list[str], cwd: Path) -> Figures:
+    """Run a command once, in a session of its own so that its processes can be told."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    _, _, usage = os.wait4(process.pid, 0)
+    ended = threading.Event()
+    peaks = [0.0]
+    watch = threading.Thread(target=watch_memory, args=(process.pid, ended, peaks))
+    watch.start()
+    _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
-    cpu = usage.ru_utime + usage.ru_stime
-    ratio = f"{wall / cold:.2f}" if cold else ""
-    memory = f"{usage.ru_maxrss / 1024:.0f} MB"
-    print(LINE.format(name, f"{wall:.2f} s", f"{cpu:.2f} s", memory, ratio), flush=True)
-    return wall
+    ended.set()
+    watch.join()
+    if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1: findings, where a tool says so
+        raise SystemExit(f"failed with {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
+    return Figures(wall, usage.ru_utime + usage.ru_stime, max(*peaks, usage.ru_maxrss / 1024))
+
+
+def watch_memory(session: int, ended: threading.Event, peaks: list[float]) -> None:
+    """Note how much the processes of a session hold, until they end."""
+    while not ended.wait(EVERY):
+        peaks.append(sum(map(held, processes(session))))
+
+
+def processes(session: int) -> list[Path]:
+    """Return the processes of a session, as folders of /proc."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            found.append(folder)
+    return found
+
+
+def held(process: Path) -> float:
+    """Return the memory of a process in MB, its share of what it shares."""
+    try:
+        return sum(map(int, PSS.findall((process / "smaps_rollup").read_text()))) / 1024
+    except OSError:
+        return 0.0
 
 
 def small_file(directories: list[Path]) -> Path:
@@ -46,33 +104,89 @@ def small_file(directories: list[Path]) -> Path:
     raise SystemExit("no file of 300 lines that imports torch")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directories", type=Path, nargs="+")
-    parser.add_argument("--ruff", default=shutil.which("ruff"))
-    parser.add_argument("--torchfix", default=shutil.which("torchfix"))
-    options = parser.parse_args()
-    directories = [path.resolve() for path in options.directories]
-    files = [file for path in directories for file in path.rglob("*.py")]
-    lines = sum(file.read_bytes().count(b"\n") for file in files)
-    print(f"{len(files)} files, {lines} lines, {os.cpu_count()} processors")
-    print(LINE.format("", "wall", "cpu", "memory", "of cold"))
+def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, list[str]]:
+    """Return what to run, by name; the cold run of asyncguard leaves the cache alone."""
+    check = [sys.executable, "-m", "asyncguard", "check", "--exit-zero"]
+    if found := shutil.which("asyncguard", path=str(Path(sys.executable).parent)):
+        check = [found, "check", "--exit-zero"]
     paths = [str(path) for path in directories]
-    check = [sys.executable, "-m", "asyncguard.cli", "check", "--exit-zero"]
-    if shutil.which("asyncguard"):
-        check = ["asyncguard", "check", "--exit-zero"]
+    ruff = [options.ruff, "check", "--select", "ALL", "--no-cache", "--exit-zero", "-q"]
+    return {
+        "ruff, all rules, no cache": [*ruff, *paths],
+        "asyncguard, cold": [*check, "--no-cache", *paths],
+        "asyncguard, warm cache": [*check, *paths],
+        "asyncguard, one file of 300 lines": [*check, "--no-cache", str(small_file(directories))],
+    }
+
+
+def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, Figures]:
+    """Run everything as often as asked, and return the fastest runs."""
+    best: dict[str, Figures] = {}
+    wanted = commands(options, directories)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        cold = measure("asyncguard, cold", [*check, *paths], here, None)
-        measure("asyncguard, warm cache", [*check, *paths], here, cold)
-        measure(
-            "asyncguard, one file of 300 lines", [*check, str(small_file(directories))], here, cold
-        )
-        if options.ruff:
-            ruff = [options.ruff, "check", "--select", "ALL", "--no-cache", "--exit-zero", "-q"]
-            measure("ruff, all rules, no cache", [*ruff, *paths], here, cold)
+        run(wanted["asyncguard, warm cache"], here)  # fills the cache
+        for _ in range(options.runs):
+            for name, command in wanted.items():
+                figures = run(command, here)
+                if name not in best or figures.wall < best[name].wall:
+                    best[name] = figures
         if options.torchfix:
-            measure("TorchFix, all rules", [options.torchfix, "--select=ALL", *paths], here, cold)
+            paths = map(str, directories)
+            best["TorchFix, all rules"] = run([options.torchfix, "--select=ALL", *paths], here)
+    return best
+
+
+def version(*command: str) -> str:
+    """Return what a tool says of its version."""
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def about(options: argparse.Namespace, directories: list[Path]) -> dict[str, object]:
+    """Return what the figures depend on: the files, the machine, the versions."""
+    files = [file for path in directories for file in path.rglob("*.py")]
+    return {
+        "wheels": [path.name for path in directories],
+        "files": len(files),
+        "lines": sum(file.read_bytes().count(b"\n") for file in files),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}",
+        "load": round(os.getloadavg()[0], 1),
+        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "python": platform.python_version(),
+        "versions": [
+            version(sys.executable, "-m", "asyncguard"),
+            version(options.ruff),
+            *([f"torchfix {version(options.torchfix)}"] if options.torchfix else []),
+        ],
+    }
+
+
+def main() -> int:
+    """Measure, print the table, and keep it if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directories", type=Path, nargs="+")
+    beside = str(Path(sys.executable).parent)
+    parser.add_argument("--ruff", default=shutil.which("ruff", path=beside) or shutil.which("ruff"))
+    parser.add_argument("--torchfix", default=None, help="its executable; left out otherwise")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
+    options = parser.parse_args()
+    directories = [path.resolve() for path in options.directories]
+    facts = about(options, directories)
+    print(f"{facts['files']} files, {facts['lines']} lines, {facts['machine']}")
+    print(LINE.format("", "wall", "cpu", "memory", "of ruff"))
+    best = measure(options, directories)
+    ruff = best["ruff, all rules, no cache"].wall
+    for name, figures in best.items():
+        wall, cpu, memory = f"{figures.wall:.2f} s", f"{figures.cpu:.2f} s", figures.memory
+        print(LINE.format(name, wall, cpu, f"{memory:.0f} MB", f"{figures.wall / ruff:.2f}"))
+    if options.write:
+        kept = {
+            name: {**{k: round(v, 2) for k, v in asdict(f).items()}, "of ruff": f.wall / ruff}
+            for name, f in best.items()
+        }
+        RESULTS.write_text(json.dumps({**facts, "figures": kept}, indent=2) + "\n")
     return 0
 
 
