@@ -26,9 +26,11 @@ ALONE = {
 # Rank 1 begins its work only when rank 0 stands at the collective, so it is late whatever the
 # machine does meanwhile.
 LATE = """
-import sys
+import os
 import torch, torch.distributed as dist
-dist.init_process_group("gloo")
+dist.init_process_group(
+    "gloo", init_method=f"file://{__file__}.store", rank=int(os.environ["RANK"]), world_size=2
+)
 rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
 torch.set_num_threads(1)
 weight = torch.full((300, 300), 1 / 300)
@@ -53,15 +55,8 @@ dist.destroy_process_group()
 """
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 def launch(script: Path, ranks: int, output: Path, *arguments: str) -> list[str]:
     """Run a script under `asyncguard run` on several ranks as a launcher would; their stderrs."""
-    common = {**ALONE, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     command = [
         sys.executable,
         "-m",
@@ -75,7 +70,7 @@ def launch(script: Path, ranks: int, output: Path, *arguments: str) -> list[str]
     processes = [
         subprocess.Popen(
             command,
-            env={**common, "RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank)},
+            env={**ALONE, "RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
