@@ -552,6 +552,9 @@ def call_method(
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     if is_parameter and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
+    proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
+    if is_parameter and proof is not None and proof[0] == DEVICE:
+        owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
