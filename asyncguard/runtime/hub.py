@@ -154,12 +154,12 @@ class Hub:
 
     def mark(self, source: object | None, *_: Any) -> None:
         """A step ended. Serves as torch's optimizer hook, which is given more than we ask for."""
-        try:
-            for listener in self.marked:
+        for listener in self.marked:
+            try:
                 listener.mark(source)
-        except Exception as error:  # noqa: BLE001  the user's training must go on
-            self.marked = ()
-            self.fail("steps", error)
+            except Exception as error:  # noqa: BLE001, PERF203  the user's training must go on
+                self.remove_marked(listener)
+                self.fail("steps", error)
 
     def fail(self, what: str, error: Exception) -> None:
         """Note a fault of asyncguard's own: logged once for each hook, never raised."""

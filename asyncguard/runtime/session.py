@@ -56,6 +56,10 @@ class Session:
     ) -> None:
         if depth not in DEPTHS:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
+        _check_number("warmup", warmup)
+        _check_number("timeline", timeline or 0)
+        if not callable(clock):
+            raise AsyncguardError(f"clock must be a function, not {clock!r}")
         self._frameworks = _known(frameworks)
         self._recorder = Recorder(
             clock,
@@ -82,6 +86,14 @@ class Session:
         if self._state != "new":
             raise RuntimeError("a session can be started only once; make another one")
         self._state = "running"
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _start(self) -> None:
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         if self._device is not None:
@@ -95,7 +107,6 @@ class Session:
         if self._depth == "full":
             deep = [adapter.deepen() for adapter in registry.adapters()]
             self._surface = [undo for undo in deep if undo is not None]
-        return self
 
     def stop(self) -> None:
         """Stop recording and put back what was hooked, unless another session needs it."""
@@ -106,8 +117,13 @@ class Session:
             self._surface.pop()()
         if self._cross_check is not None:
             self._cross_check.stop()
-        self._recorder.stop()
-        self._note_versions()
+        try:
+            self._recorder.stop()
+            self._note_versions()
+        finally:
+            self._unhook()
+
+    def _unhook(self) -> None:
         registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
         hub.remove(self._recorder)
         hub.remove_marked(self._recorder)
@@ -186,6 +202,11 @@ def steps(loader: Iterable[T]) -> Steps[T]:
     As with `step()`, these marks replace those of optimizers.
     """
     return Steps(loader, step)
+
+
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise AsyncguardError(f"{name} must be a whole number from 0 up, not {value!r}")
 
 
 def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:

@@ -11,7 +11,8 @@ import pytest
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime import adapters
-from asyncguard.runtime.registry import homes
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.registry import homes, registry
 from asyncguard.runtime.session import Session
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -86,3 +87,26 @@ def test_an_unknown_framework_is_a_wrong_call() -> None:
         Session(frameworks=["pytorch"])
     with pytest.raises(AsyncguardError, match="unknown depth"):
         Session(depth="abyssal")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("warmup", -1), ("warmup", None), ("timeline", -1), ("timeline", "many"), ("clock", 5)],
+)
+def test_an_option_that_cannot_be_is_a_wrong_call(option: str, value: object) -> None:
+    with pytest.raises(AsyncguardError, match=f"{option} must be"):
+        Session(**{option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("good", [0, 1], ids=["when it starts", "when it stops"])
+def test_a_clock_that_fails_leaves_no_hook_behind(good: int) -> None:
+    looks = iter([0] * good)
+
+    def clock() -> int:
+        return next(looks)
+
+    before = hub.generation, hub.marked
+    with pytest.raises(StopIteration), Session(clock=clock):
+        pass
+    assert (hub.generation, hub.marked) == before
+    assert not registry.adapters()

@@ -415,12 +415,13 @@ def test_a_step_mark_that_fails_is_logged_once_and_training_goes_on(
     weight = torch.nn.Parameter(torch.ones(1))
     optimizer = torch.optim.SGD([weight], lr=1.0)
     monkeypatch.setattr(hub, "_failed", set())
-    with Session() as session:
+    with Session() as session, Session() as other:
         monkeypatch.setattr(session._recorder, "mark", broken)
         for _ in range(3):
             weight.grad = torch.ones(1)
             optimizer.step()
         monkeypatch.undo()
+    assert other.record().step_count == 3
     assert weight.detach().numpy() == -2.0
     assert len(caplog.records) == 1
 
