@@ -742,11 +742,12 @@ def instance_method(
     frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
 ) -> Value:
     """Call a method of a checked class's instance, else one of what it inherits from."""
-    frame.call_by_name(method)  # a subclass out of sight may have its own
     cls: ClassInfo | None = owner.ref
     if cls is None:
         return UNKNOWN_VALUE
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
+    if attribute.kind == FUNCTION and attribute.element is owner:
+        frame.call_by_name(method)  # a subclass out of sight may have its own
     if owner.kind == SUPER:
         for base in cls.bases:
             if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):

@@ -130,7 +130,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         return
     nodes = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
     with frame.quiet():
-        kinds = [type_value(frame, node) for node in nodes]
+        kinds = [_checked_type(frame, node) for node in nodes]
     current = frame.env.get(path, UNKNOWN_VALUE)
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
@@ -146,6 +146,11 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             frame.env[path] = replace(weaken(value, MEDIUM), params=keep)
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         frame.env[path] = HOST_VALUE
+
+
+def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
+    is_dict = isinstance(node, cst.Name) and node.value == "dict"
+    return container(None) if is_dict else type_value(frame, node)
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:

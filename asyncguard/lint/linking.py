@@ -100,7 +100,7 @@ class FileFacts:
 
 # Names that say nothing of whose method is called: those of Python's own types.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
-MANY, FEW = 12, 3  # definitions of a name of several words, and of one
+MANY, FEW = 12, 1  # definitions of a name of several words, and of one
 
 
 def is_telling(name: str, definitions: int = 1) -> bool:
