@@ -126,7 +126,8 @@ def _check_files(
         known.update({result.path: result for result in results})
         done += len(results)
         progress(done, len(files))
-    cache.store(known, {*fresh, *_wake(known, check)})
+    woken = _wake(known, check) if fresh else ()  # what the cache holds was woken before
+    cache.store(known, {*fresh, *woken})
     return {path: known[path] for path in files}
 
 
@@ -141,6 +142,8 @@ def _wake(
     changed: set[str] = set()
     for _ in range(ROUNDS):
         tasks = linking.to_wake(known)
+        if not tasks:
+            break
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
