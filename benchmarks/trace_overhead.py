@@ -8,7 +8,7 @@
 
 Blocks of steps take turns, so that what else the machine does meets all of them; each is compared
 with the bare one of the same round. Printed are the median of these ratios and the interval that
-holds the true one with 95 % confidence; rounds go on until that is narrow enough. "bare again"
+holds the true one with 95 % confidence; rounds end once it is narrow, or are many. "bare again"
 shows what the method itself adds. Where the thread that asks for the work also does it (torch on
 one CPU thread), its CPU time is taken, of which other programs take none. With --keep the figures
 go to `results/trace_overhead.json`, beside those of frameworks that are not installed here.
@@ -139,7 +139,7 @@ def on_torch(quick: bool) -> None:
     torch.set_num_threads(1)
     loop = torch_mlp(torch)
     contexts: dict[str, Context] = {"bare": nullcontext, "traced": Session}
-    times = compare(loop, BATCH, 10 if quick else 400, contexts)
+    times = compare(loop, BATCH, 10 if quick else 1000, contexts)
     show("torch, MLP step with one .item()", times)
     judge("torch, times bare", ratio(times, "traced"), 1.02)
     beside_the_profiler(loop, 2 if quick else 10)
