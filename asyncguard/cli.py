@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncguard
-from asyncguard.model import AsyncguardError, Finding, TraceRecord
+from asyncguard.model import AsyncguardError, Device, Finding, TraceRecord
 
 if TYPE_CHECKING:
     from asyncguard.lint.settings import Settings
@@ -199,12 +199,20 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         ("--extend-select", "these rules as well"),
     ):
         parser.add_argument(option, metavar="CODES", help=text)
+    parser.add_argument(
+        "--assume-device",
+        choices=[device.value for device in Device],
+        help="where values are: as-written (default; models on an accelerator, tensors where "
+        "their factories say), accelerator (tensors made without a device too) or cpu (where "
+        "PyTorch, Chainer and CuPy wait for nothing)",
+    )
 
 
 def _check(arguments: argparse.Namespace) -> int:
     from asyncguard.gate import baseline, compare
-    from asyncguard.lint import registry
+    from asyncguard.lint import registry, worker
 
+    worker.tune_collector()
     render = _renderer(arguments.output_format, "findings")
     settings = _settings(arguments)
     found, files_checked = _find(arguments, settings)
@@ -378,6 +386,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
         select=_codes(arguments.select),
         ignore=_codes(arguments.ignore),
         extend_select=_codes(arguments.extend_select),
+        assume_device=arguments.assume_device and Device(arguments.assume_device),
         jobs=getattr(arguments, "jobs", None),
         cache=False if getattr(arguments, "no_cache", False) else None,
     )

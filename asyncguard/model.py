@@ -42,6 +42,14 @@ class Loop(str, enum.Enum):
     NONE = "none"
 
 
+class Device(str, enum.Enum):
+    """Where the linter takes the values of the checked program to be."""
+
+    WRITTEN = "as-written"  # models and what they get on an accelerator, factories where they say
+    ACCELERATOR = "accelerator"  # what is made without a device too
+    CPU = "cpu"  # nothing waits but where the CPU backend itself is asynchronous
+
+
 class Confidence(str, enum.Enum):
     """How sure the linter is that the value lives on the device and the site is hot."""
 

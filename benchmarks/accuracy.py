@@ -25,8 +25,10 @@ from pathlib import Path
 
 from asyncguard.catalogue import tomllib
 from asyncguard.lint.check import check_paths
+from asyncguard.lint.registry import rules
 from asyncguard.lint.settings import Settings
 
+BY_DEFAULT = frozenset(rule.code for rule in rules() if rule.default)
 HERE = Path(__file__).resolve().parent
 ADVICE = {"ASG3xx", "ASG4xx"}  # labelled only where obvious
 Spot = tuple[int, int, str, str]  # first line, last line, code ("" for any), text to show
@@ -90,7 +92,11 @@ def lines_of(site: dict[str, object]) -> set[int]:
 
 def score(labels: Labels, spots: Iterable[Spot], groups: dict[str, Score]) -> None:
     """Match what a tool found with what the labels say."""
-    remaining = [site for site in labels.sites if is_hot(site) and not site.get("optional")]
+    remaining = [
+        site
+        for site in labels.sites
+        if is_hot(site) and not site.get("optional") and site["code"] in BY_DEFAULT
+    ]
     wanted = list(remaining)
     for first, last, code, text in spots:
         family = code[:4] + "xx" if code else ""

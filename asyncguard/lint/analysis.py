@@ -8,6 +8,7 @@ How often a function is entered is not known here; `linking` decides that for al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,7 +40,7 @@ from asyncguard.lint.values import (
     join,
     symbol,
 )
-from asyncguard.model import Loop
+from asyncguard.model import Device, Loop
 
 if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
@@ -114,6 +115,16 @@ class FileAnalysis:
     def frame(self) -> Frame:
         """The module's scope."""
         return Frame(self, self.body)
+
+    @property
+    def device(self) -> Device:
+        """Where values are taken to be."""
+        return self.project.device if self.project is not None else Device.WRITTEN
+
+    def waits(self, framework: str) -> bool:
+        """Whether reading a value of a framework may wait at all, where values are."""
+        known = self.knowledge.frameworks.get(framework)
+        return self.device != Device.CPU or known is None or known.asynchronous_cpu
 
     # ---- running
 
@@ -317,8 +328,10 @@ class FileAnalysis:
         names = [info.name]
         if info.cls is not None and info.name in self.knowledge.kind_hooks:
             # "metric.update": the hook of a kind of class
-            bases = {base.kind for cls in info.cls.family() for base in cls.bases}
-            names += [f"{kind}.{info.name}" for kind in bases]
+            family = list(info.cls.family())
+            kinds = {base.kind for cls in family for base in cls.bases}
+            kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
+            names += [f"{kind}.{info.name}" for kind in kinds]
         if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
@@ -549,6 +562,20 @@ class FileAnalysis:
         for info in self.reported:
             if info.summary is not None and not info.compiled:
                 yield from info.summary.sites
+
+
+_CLASS_NAMES = {
+    "metric": ("Metric", "Metrics", "Meter"),
+    "criterion": ("Loss", "Criterion"),
+    "optimizer": ("Optimizer",),
+}
+
+
+def _kinds_by_name(name: str) -> list[str]:
+    """Return what a class is by the last word of its name, or the first: `LossComputer`."""
+    words = re.findall(r"[A-Z][a-z0-9]*", name)
+    ends = {words[0], words[-1]} if words else set()
+    return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
 
 
 def _is_busy(frame: Frame) -> bool:

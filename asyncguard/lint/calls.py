@@ -51,7 +51,7 @@ from asyncguard.lint.values import (
     device,
     join,
 )
-from asyncguard.model import Loop, SyncKind
+from asyncguard.model import Device, Loop, SyncKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +408,8 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
             return device(framework, HIGH if where.kind != UNKNOWN else MEDIUM)
     if any(a.stars == 2 for a in arguments):
         return device(framework, LOW)
+    if frame.analysis.device == Device.ACCELERATOR:
+        return device(framework, MEDIUM)
     return Value(HOST_ARRAY, framework, MEDIUM)
 
 

@@ -62,7 +62,7 @@ def check_paths(
 
 def _options(settings: Settings) -> worker.Options:
     hot = set(settings.contexts) <= {Loop.STEP} and not settings.audit
-    return worker.Options(everything=not hot)
+    return worker.Options(not hot, settings.assume_device)
 
 
 def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:

@@ -144,13 +144,27 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
             frame.env[path] = replace(weaken(value, MEDIUM), params=keep)
+        elif not known and hinted_at(frame, path, current).kind == DEVICE:
+            for same in (path, *_aliases(frame, path)):
+                frame.env[same] = Value(INSTANCE)  # of a class of its own, whatever usage suggests
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         frame.env[path] = HOST_VALUE
 
 
+def _aliases(frame: Frame, path: str) -> list[str]:
+    """Return the other names of a parameter that `path` holds: after `original = x`, `x`."""
+    params = frame.env[path].params if path in frame.env else frozenset()
+    if len(params) != 1:
+        return []
+    return [other for other, value in frame.env.items() if value.params == params]
+
+
+_COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
+
+
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
-    is_dict = isinstance(node, cst.Name) and node.value == "dict"
-    return container(None) if is_dict else type_value(frame, node)
+    known = dotted(node).rpartition(".")[2] in _COLLECTIONS
+    return container(None) if known else type_value(frame, node)
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:

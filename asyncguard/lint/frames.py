@@ -247,7 +247,7 @@ class Frame:
         subject: cst.CSTNode | None = None,
     ) -> None:
         """Note that `node` waits, because `value` is on the device."""
-        if self.silent:
+        if self.silent or not self.analysis.waits(point.framework):
             return
         loop, guarded = self.context()
         if loop == Loop.NONE and point.kind == SyncKind.BARRIER and any(r.ops for r in self.loops):

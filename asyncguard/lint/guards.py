@@ -57,8 +57,20 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if _has_modulo(test):
         return _modulo_truth(test, negated=False)
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        if isinstance(test.comparisons[0].operator, _MORE) and _reads_clock(frame, test):
+            return True, False  # so long after the last time
         return _counter_comparison(frame, test)
     return False, False
+
+
+_MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+
+
+def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
+    """Whether a test asks the time: `time.time() - last > interval`."""
+    clocks = {name.rpartition(".")[2] for name in frame.analysis.knowledge.clocks}
+    calls = (n.func for n in walk(test.left) if isinstance(n, cst.Call))
+    return any(dotted(func).rpartition(".")[2] in clocks for func in calls)
 
 
 _ABNORMAL = re.compile(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)

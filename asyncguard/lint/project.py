@@ -19,6 +19,7 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.screen import outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
 from asyncguard.lint.tree import TooDeepError
+from asyncguard.model import Device
 
 INIT = "__init__.py"
 MAX_MODULES = 300  # kept at a time: those that were asked for last
@@ -61,7 +62,10 @@ def index(paths: Iterable[Path]) -> dict[str, str]:
 class Project:
     """The modules that one worker has read."""
 
-    def __init__(self, modules: Mapping[str, str], knowledge: Knowledge) -> None:
+    def __init__(
+        self, modules: Mapping[str, str], knowledge: Knowledge, device: Device = Device.WRITTEN
+    ) -> None:
+        self.device = device
         self.modules = modules
         self.lasts = {name.rpartition(".")[2] for name in modules}
         self.names = {path: name for name, path in modules.items()}

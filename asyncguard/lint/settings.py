@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncguard.catalogue import tomllib
-from asyncguard.model import AsyncguardError, Confidence, Finding, Loop
+from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
 ALL = "ALL"
 _SELECTOR = re.compile(r"ASG\d{0,3}|ALL")
@@ -43,6 +43,7 @@ class Settings:
     contexts: tuple[Loop, ...] = (Loop.STEP,)
     guarded: bool = False  # report guarded sites as well
     min_confidence: Confidence = Confidence.MEDIUM
+    assume_device: Device = Device.WRITTEN
     jobs: int | None = None  # processes; None: one a core
     cache: bool = True
     cache_dir: Path = Path(".asyncguard_cache")
@@ -174,6 +175,11 @@ def _confidence(value: Any) -> Confidence:
     return confidence
 
 
+def _device(value: Any) -> Device:
+    device: Device = _one_of(Device, value)
+    return device
+
+
 def _one_of(kind: Any, value: Any) -> Any:
     words = [member.value for member in kind]
     if value not in words:
@@ -208,6 +214,7 @@ _READERS = {
     "contexts": _contexts,
     "guarded": _bool,
     "min-confidence": _confidence,
+    "assume-device": _device,
     "jobs": _jobs,
     "cache": _bool,
     "cache-dir": _path,

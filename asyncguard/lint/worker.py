@@ -10,12 +10,13 @@ import gc
 import multiprocessing
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard.lint import knowledge
 from asyncguard.lint.linking import Candidate, FileFacts
-from asyncguard.model import Finding
+from asyncguard.model import Device, Finding
 
 if TYPE_CHECKING:
     from asyncguard.lint.project import Project
@@ -30,6 +31,7 @@ class Options(NamedTuple):
     """What the settings mean for a worker."""
 
     everything: bool  # look at cold code too
+    device: Device = Device.WRITTEN  # where values are
 
 
 def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFacts:
@@ -59,7 +61,7 @@ class Worker:
         if self._project is None:
             from asyncguard.lint.project import Project
 
-            self._project = Project(self.modules, knowledge.load())
+            self._project = Project(self.modules, knowledge.load(), self.options.device)
         return self._project
 
     def check(
@@ -83,16 +85,23 @@ class Worker:
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
-    """Run `work` in a thread with a large stack, and return what it returns."""
-    results: list[T] = []
+    """Run `work` in a thread with a large stack, and return what it returns, or raise it."""
+    result: Future[T] = Future()
     before = threading.stack_size(STACK)
     try:
-        thread = threading.Thread(target=lambda: results.append(work()))
+        thread = threading.Thread(target=_fulfil, args=(result, work))
         thread.start()
     finally:
         threading.stack_size(before)
     thread.join()
-    return results[0]
+    return result.result()
+
+
+def _fulfil(result: Future[T], work: Callable[[], T]) -> None:
+    try:
+        result.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised where it is asked for
+        result.set_exception(error)
 
 
 def tune_collector() -> None:

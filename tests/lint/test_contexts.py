@@ -9,6 +9,7 @@ import pytest
 
 from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.settings import Settings
+from asyncguard.model import Device
 
 SETTINGS = Settings(cache=False)
 
@@ -243,3 +244,71 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+def test_a_checkpoint_is_no_device_value() -> None:
+    assert not found("""
+        import torch
+        def train(model, loader, path):
+            start = torch.load(path, map_location="cuda")["step"]
+            for batch in loader:
+                model(batch).backward()
+                if start > 5:
+                    start += 1
+        """)
+
+
+def test_a_time_that_is_over_comes_seldom() -> None:
+    assert not found("""
+        import time
+        import torch
+        def train(model, loader, interval):
+            last = time.time()
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                if time.time() - last > interval:
+                    print(loss)
+        """)
+
+
+def test_an_instance_of_a_class_of_its_own_is_no_device_value() -> None:
+    assert not found("""
+        import torch
+        from torch.nn.utils.rnn import PackedSequence
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                original = x
+                if isinstance(original, PackedSequence):
+                    x, batch_sizes, first, second = x
+                    size = int(batch_sizes[0])
+                else:
+                    x = x.unsqueeze(0)
+                return x
+        """)
+
+
+MADE_WITHOUT_A_DEVICE = """
+    import torch
+    def train(model, loader):
+        for batch in loader:
+            loss = model(batch)
+            loss.backward()
+            weight = torch.ones(3).sum().item()
+            print(loss)
+    """
+
+
+@pytest.mark.parametrize(
+    ("device", "lines"),
+    [(Device.WRITTEN, [7]), (Device.ACCELERATOR, [6, 7]), (Device.CPU, [])],
+)
+def test_an_option_says_where_values_are(device: Device, lines: list[int]) -> None:
+    settings = Settings(cache=False, assume_device=device)
+    assert [line for line, _ in found(MADE_WITHOUT_A_DEVICE, settings)] == lines
+
+
+def test_on_the_cpu_too_what_computes_asynchronously_waits() -> None:
+    source = MADE_WITHOUT_A_DEVICE.replace("torch", "mxnet").replace("mxnet.ones", "mxnet.nd.ones")
+    source = source.replace(".item()", ".asscalar()")
+    assert found(source, Settings(cache=False, assume_device=Device.CPU))
