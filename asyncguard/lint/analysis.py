@@ -458,6 +458,12 @@ class FileAnalysis:
             prefix = prefix.rpartition(".")[0]
         return name
 
+    def named(self, kind: str, framework: str, confidence: int) -> Value:
+        """Return a value of a kind that a catalogue table tells."""
+        if kind == "module":  # of arrays, NumPy's or one like it: `xp`
+            return symbol(self.canonical(f"{framework}.xp"))
+        return Value(kind, framework, confidence)
+
     def resolve(self, name: str, depth: int = 0) -> Value:
         """Return what a dotted name stands for, looking into checked modules."""
         name = self.canonical(name)
@@ -568,6 +574,7 @@ _CLASS_NAMES = {
     "metric": ("Metric", "Metrics", "Meter"),
     "criterion": ("Loss", "Criterion"),
     "optimizer": ("Optimizer",),
+    "converter": ("Converter",),
 }
 
 

@@ -365,7 +365,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
             )
-    return Value(kind, framework)
+    return frame.analysis.named(kind, framework, HIGH)
 
 
 def _device_result(framework: str, arguments: Arguments) -> Value:

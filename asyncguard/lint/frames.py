@@ -176,7 +176,7 @@ class Frame:
         last = path.rpartition(".")[2]
         knowledge = self.analysis.knowledge
         if found := knowledge.by_name(last, self.analysis.frameworks):
-            return Value(found[0], found[1], MEDIUM if self.trains else NAMED)
+            return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
         return UNKNOWN_VALUE
 
     def _usage(self, path: str) -> tuple[str, str] | None:

@@ -312,3 +312,25 @@ def test_on_the_cpu_too_what_computes_asynchronously_waits() -> None:
     source = MADE_WITHOUT_A_DEVICE.replace("torch", "mxnet").replace("mxnet.ones", "mxnet.nd.ones")
     source = source.replace(".item()", ".asscalar()")
     assert found(source, Settings(cache=False, assume_device=Device.CPU))
+
+
+@pytest.mark.parametrize("module", ["cupy", "chainer"])
+def test_the_module_named_xp_is_that_of_the_device(module: str) -> None:
+    source = f"""
+        import {module}
+        def train(loader, xp):
+            for batch in loader:
+                print(xp.sqrt(batch[0]))
+        """
+    assert [code for _, code in found(source)] == ["ASG101"]
+
+
+def test_get_array_module_gives_the_module_of_the_device() -> None:
+    assert found("""
+        import cupy
+        def train(x):
+            module = cupy.get_array_module(x)
+            for step in range(100):
+                x = module.sqrt(x)
+                print(float(x))
+        """)
