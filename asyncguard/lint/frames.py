@@ -21,6 +21,7 @@ from asyncguard.lint.values import (
     LOW,
     MEDIUM,
     NAMED,
+    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -155,9 +156,14 @@ class Frame:
         frame: Frame | None = self
         while frame is not None:
             if name in frame.env:
-                return frame.env[name]
+                return frame.env[name] if frame is self else self._from_outside(frame.env[name])
             frame = frame.parent
         return None
+
+    def _from_outside(self, value: Value) -> Value:
+        """Return an outer function's variable: its parameters are not those of this function."""
+        inline = isinstance(self.function.node, cst.Lambda)
+        return value if inline or not value.params else replace(value, params=NO_PARAMS)
 
     def bind(self, path: str, value: Value) -> None:
         """Assign to a variable or an attribute path; what was known below the path is gone."""

@@ -334,3 +334,21 @@ def test_get_array_module_gives_the_module_of_the_device() -> None:
                 x = module.sqrt(x)
                 print(float(x))
         """)
+
+
+def test_parameters_of_an_outer_function_are_not_those_of_an_inner_one() -> None:
+    assert not found("""
+        import torch
+        def run_between(start, end, functions):
+            def run(x):
+                for i in range(start, end):
+                    x = functions[i](x)
+                return x
+            return run
+        def train(model, loader):
+            run = run_between(0, 3, model.blocks)
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                run(loss)
+        """)
