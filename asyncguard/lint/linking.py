@@ -7,6 +7,7 @@ reported at the calls that pass a device value, if there are such; else where it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -177,11 +178,23 @@ def _by_name(facts: FileFacts, meant: Mapping[str, set[Key]]) -> Iterator[Call]:
             yield Call(named.caller_path, named.caller, path, qualname, named.loop, named.guarded)
 
 
+# What a program does now and then, though a function that runs in every step may call it.
+_RARE = re.compile(
+    r"^_*(save|load|export|plot|visuali[sz]e|set_?up|teardown|finalize)(_|$)"
+    r"|state_dict|(save|load)_checkpoint"
+)
+
+
+def _is_rare(call: Call | NamedCall) -> bool:
+    name = call.name if isinstance(call, NamedCall) else call.callee.rpartition(".")[2]
+    return _RARE.search(name) is not None
+
+
 def _level(call: Call | NamedCall, caller: int) -> int:
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded else STEP
     if caller >= GUARDED:
-        return GUARDED if call.guarded else caller
+        return GUARDED if call.guarded or _is_rare(call) else caller
     return max(caller, _OWN[call.loop])
 
 

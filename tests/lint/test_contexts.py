@@ -352,3 +352,17 @@ def test_parameters_of_an_outer_function_are_not_those_of_an_inner_one() -> None
                 loss.backward()
                 run(loss)
         """)
+
+
+def test_what_a_step_saves_or_plots_it_does_seldom() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def training_step(self, batch):
+                self.{name}()
+            def {name}(self):
+                return self.weight.mean().cpu()
+        """
+    assert found(source.format(name="record"))
+    for name in ("save_image", "plot", "_save_checkpoint", "load_state_dict"):
+        assert not found(source.format(name=name))
