@@ -192,7 +192,7 @@ class FileAnalysis:
             self.prepare(info.cls)
         self._grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=silent)
-        frame.busy = busy
+        frame.busy = busy or info.hook == Loop.STEP
         self._bind_parameters(frame, info)
         if isinstance(info.node, cst.Lambda):
             frame.returns.append(evaluate(frame, info.node.body))
