@@ -36,9 +36,7 @@ def module_name(path: Path, packages: dict[Path, bool], root: Path | None = None
     """
     within = 0
     for count, folder in enumerate(path.parents, 1):
-        if folder not in packages:
-            packages[folder] = (folder / "__init__.py").is_file()
-        if packages[folder]:
+        if _is_package(folder, packages):
             within = count
         elif count - within > MAX_GAP:
             break
@@ -47,6 +45,13 @@ def module_name(path: Path, packages: dict[Path, bool], root: Path | None = None
         folders = list(reversed(path.parent.relative_to(root).parts))
     parts = folders if path.name == INIT else [path.stem, *folders]
     return ".".join(reversed(parts))
+
+
+def _is_package(folder: Path, packages: dict[Path, bool]) -> bool:
+    """Whether a folder is a regular package, asked of the file system once."""
+    if folder not in packages:
+        packages[folder] = (folder / INIT).is_file()
+    return packages[folder]
 
 
 def index(paths: Iterable[Path]) -> dict[str, str]:
@@ -127,10 +132,7 @@ class Project:
 
     def is_packaged(self, path: str) -> bool:
         """Whether a file is in a package, and so imports by full names alone."""
-        folder = Path(path).absolute().parent
-        if folder not in self.packages:
-            self.packages[folder] = (folder / INIT).is_file()
-        return self.packages[folder]
+        return _is_package(Path(path).absolute().parent, self.packages)
 
     def _may_be_checked(self, name: str) -> bool:
         """Whether an import may name a checked module, whichever folder it is looked up from."""
