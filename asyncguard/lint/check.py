@@ -26,6 +26,7 @@ from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
+Workers = pool.Pool[tuple[worker.Task, ...], list[FileFacts]]
 ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
@@ -121,12 +122,17 @@ def _check_files(
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    check = partial(_checked, partial(_setup, files, options), settings.jobs)
-    for results in check([(path, frozenset()) for path in fresh]):
-        known.update({result.path: result for result in results})
-        done += len(results)
-        progress(done, len(files))
-    woken = _wake(known, check) if fresh else ()  # what the cache holds was woken before
+    if not fresh:  # what the cache holds was woken before
+        cache.store(known, ())
+        return {path: known[path] for path in files}
+    jobs = settings.jobs if len(fresh) > FEW else 1
+    start = worker.start, (worker.index(files), options)
+    with pool.Pool(worker.check_many, jobs, *start) as workers:
+        for results in _checked(workers, [(path, frozenset()) for path in fresh]):
+            known.update({result.path: result for result in results})
+            done += len(results)
+            progress(done, len(files))
+        woken = _wake(known, partial(_checked, workers))
     cache.store(known, {*fresh, *woken})
     return {path: known[path] for path in files}
 
@@ -151,39 +157,19 @@ def _wake(
     return changed
 
 
-def _setup(files: Sequence[str], options: worker.Options) -> tuple[dict[str, str], worker.Options]:
-    return worker.index(files), options
-
-
-def _checked(
-    setup: Callable[[], tuple[dict[str, str], worker.Options]],
-    jobs: int | None,
-    tasks: Sequence[worker.Task],
-) -> Iterator[Sequence[FileFacts]]:
+def _checked(workers: Workers, tasks: Sequence[worker.Task]) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
-    if not tasks:
-        return
-    start, lost = (worker.start, setup()), list[worker.Task]()
-    jobs = jobs if len(tasks) > FEW else 1
-    for chunk, results in pool.run(worker.check_many, _chunks(tasks), jobs, *start):
+    lost: list[worker.Task] = []
+    for chunk, results in workers.run(_chunks(tasks)):
         if results is None:
             lost += chunk
         else:
             yield results
-    for task in lost:
-        results = pool.alone(worker.check_many, (task,), *start)
-        yield results or [worker.unreadable(task[0], DIED)]
+    for chunk, results in workers.run([(task,) for task in lost]):
+        yield results or [worker.unreadable(chunk[0][0], DIED)]
 
 
 def _chunks(tasks: Sequence[worker.Task]) -> list[tuple[worker.Task, ...]]:
-    """Deal the files out, the largest first, so that every chunk has its share of work."""
-    ordered = sorted(tasks, key=_size, reverse=True)
-    count = max(1, len(tasks) // CHUNK)
-    return [tuple(ordered[start::count]) for start in range(count)]
-
-
-def _size(task: worker.Task) -> int:
-    try:
-        return os.stat(task[0]).st_size
-    except OSError:
-        return 0
+    """Keep the files of a folder together: what one imports, the next one likely does as well."""
+    ordered = sorted(tasks)
+    return [tuple(ordered[i : i + CHUNK]) for i in range(0, len(ordered), CHUNK)]
