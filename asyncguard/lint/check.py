@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from asyncguard.lint import linking, pool, worker
-from asyncguard.lint.cache import Cache
+from asyncguard.lint.cache import Asked, Cache
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
 from asyncguard.lint.linking import FileFacts
@@ -26,7 +26,7 @@ from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
-Workers = pool.Pool[tuple[worker.Task, ...], list[FileFacts]]
+Workers = pool.Pool[Sequence[worker.Task], worker.Checked]
 ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
@@ -122,30 +122,27 @@ def _check_files(
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    if not fresh:  # what the cache holds was woken before
-        cache.store(known, ())
-        return {path: known[path] for path in files}
-    jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index(files), options)
-    with pool.Pool(worker.check_many, jobs, *start) as workers:
-        for results in _checked(workers, [(path, frozenset()) for path in fresh]):
-            known.update({result.path: result for result in results})
-            done += len(results)
-            progress(done, len(files))
-        woken = _wake(known, partial(_checked, workers))
-    cache.store(known, {*fresh, *woken})
+    if fresh:  # what the cache holds was woken before
+        jobs = settings.jobs if len(fresh) > FEW else 1
+        with pool.Pool(worker.check_many, jobs, worker.start, (worker.index(files), options)) as p:
+            check = partial(_checked, p, cache.note)
+            for results in check([(path, frozenset()) for path in fresh]):
+                known.update({result.path: result for result in results})
+                done += len(results)
+                progress(done, len(files))
+            _wake(known, check)
+    cache.store(known)
     return {path: known[path] for path in files}
 
 
 def _wake(
     known: dict[str, FileFacts],
     check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
-) -> set[str]:
+) -> None:
     """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
 
-    Changes the facts of their files, and returns the paths of these.
+    Changes the facts of their files.
     """
-    changed: set[str] = set()
     for _ in range(ROUNDS):
         tasks = linking.to_wake(known)
         if not tasks:
@@ -153,23 +150,26 @@ def _wake(
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
-        changed |= tasks.keys()
-    return changed
 
 
-def _checked(workers: Workers, tasks: Sequence[worker.Task]) -> Iterator[Sequence[FileFacts]]:
+def _checked(
+    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[worker.Task]
+) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
     lost: list[worker.Task] = []
-    for chunk, results in workers.run(_chunks(tasks)):
-        if results is None:
+    for chunk, checked in workers.run(_chunks(tasks)):
+        if checked is None:
             lost += chunk
         else:
-            yield results
-    for chunk, results in workers.run([(task,) for task in lost]):
-        yield results or [worker.unreadable(chunk[0][0], DIED)]
+            note(checked.asked)
+            yield checked.facts
+    for (task,), checked in workers.run([[task] for task in lost]):
+        if checked is not None:
+            note(checked.asked)
+        yield checked.facts if checked is not None else [worker.unreadable(task[0], DIED)]
 
 
-def _chunks(tasks: Sequence[worker.Task]) -> list[tuple[worker.Task, ...]]:
+def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:
     """Keep the files of a folder together: what one imports, the next one likely does as well."""
     ordered = sorted(tasks)
-    return [tuple(ordered[i : i + CHUNK]) for i in range(0, len(ordered), CHUNK)]
+    return [ordered[i : i + CHUNK] for i in range(0, len(ordered), CHUNK)]

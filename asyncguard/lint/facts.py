@@ -109,7 +109,6 @@ def _of_text(
         tuple(calls),
         tuple(hooks),
         comments,
-        depends=tuple(sorted(project.asked - {path})),
         named=tuple(named),
         defined=defined,
         dormant=dormant,
@@ -178,8 +177,8 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
-        if info.hook != Loop.NONE:
-            yield Hook(analysis.path, info.qualname, info.hook)
+        if info.entered != Loop.NONE:
+            yield Hook(analysis.path, info.qualname, info.entered)
 
 
 # ---- reports to findings

@@ -98,7 +98,7 @@ class Pool(Generic[Item, Result]):
         ours, theirs = context.Pipe()
         # A forked process has our ends of all connections too, and would never see them close.
         inherited = [w.connection for w in self._workers] + [ours] if safe else []
-        process = context.Process(
+        process = context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(theirs, inherited, self.function, *self.setup), daemon=True
         )
         process.start()
