@@ -9,6 +9,7 @@ How often a function is entered is not known here; `linking` decides that for al
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
+_BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 12  # nested calls that are followed
 MAX_ABROAD = 2  # of them into other files
 
@@ -491,13 +493,17 @@ class FileAnalysis:
 
     def from_star_imports(self, name: str) -> Value | None:
         """Return what a star import brings under `name`."""
+        if name in _BUILTINS:
+            return None
         for module in self.star_modules:
-            analysis = self._module(module)
-            if analysis is not None and analysis is not self:
-                value = analysis.frame.env.get(name)
+            if self.project is not None and self.project.binds(module, name, self.path):
+                analysis = self._module(module)
+                value = analysis.frame.env.get(name) if analysis not in (None, self) else None
+                if value is None and analysis is not None and analysis is not self:
+                    value = analysis.from_star_imports(name)
                 if value is not None:
                     return value
-            elif analysis is None and self.knowledge.framework_of(module):
+            elif self.knowledge.framework_of(module):
                 full = self.canonical(f"{module}.{name}")
                 if full in self.knowledge.returns.exact or full in self.knowledge.sync_functions:
                     return symbol(full)

@@ -137,6 +137,20 @@ class Project:
             self.outlines[path] = self.outline(path, *read) if read is not None else None
         return self.outlines[path]
 
+    def binds(self, module: str, name: str, asker: str) -> bool:
+        """Whether a star import of a checked module may bring a name, by however many hops."""
+        seen: set[str] = set()
+        pending = [(module, asker)]
+        while pending:
+            module, asker = pending.pop()
+            outlined = self._outlined(module, asker) if module not in seen else None
+            seen.add(module)
+            if outlined is not None:
+                if name in outlined.binds:
+                    return True
+                pending += [(star, outlined.path) for star in outlined.stars]
+        return False
+
     def outline(
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
     ) -> Outline:

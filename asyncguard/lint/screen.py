@@ -40,6 +40,7 @@ class Outlined:
     clocks: int = 0  # how often it reads a clock
     calls: frozenset[str] = frozenset()  # names it calls, without owners but checked modules
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
+    binds: frozenset[str] = frozenset()  # variables
 
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
         """Whether a sync point in it may be hot, by its loops or because its framework enters it.
@@ -60,7 +61,8 @@ class Outline:
     """A file's functions in order, and what stands outside them, `module`.
 
     `imports` gives the full names of what is imported from checked modules, by local name; `stars`
-    are the modules of which all is imported. `modules` are those that are checked.
+    are the modules of which all is imported. `binds` are the names that others may import from
+    here, and more. `modules` are those that are checked.
     """
 
     path: str
@@ -68,6 +70,7 @@ class Outline:
     module: Outlined
     imports: Mapping[str, str]
     stars: tuple[str, ...]
+    binds: frozenset[str]
     modules: Container[str]
     abroad: Abroad
 
@@ -164,7 +167,21 @@ def outline(
     words.look_into([*bodies, (_outside_functions(tree), None, module)])
     imports, stars = _imported(tree, package, words.names.known)
     functions = tuple(found for _, _, found in bodies)
-    return Outline(path, functions, module, imports, stars, modules, abroad)
+    binds = frozenset({*_bound(tree), *module.binds})
+    return Outline(path, functions, module, imports, stars, binds, modules, abroad)
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that definitions and imports bind, outside functions."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (*DEFINITIONS, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        else:
+            stack.extend(c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
 
 
 def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:

@@ -170,12 +170,13 @@ class Words:
         self.tables = tables(knowledge, frameworks)
 
     def look_into(self, functions: Iterable[Function]) -> None:
-        """Walk the bodies once, noting what they may hold."""
+        """Walk the bodies once, noting what they may hold; the module's own comes last."""
         attributes: dict[str, list[Stored]] = {}
         flow = Flow()
         looks = [_Look(self, flow, attributes, *function) for function in functions]
         for look in looks:
             look.judge()
+        looks[-1].found.binds = frozenset(looks[-1].values)
 
     def hint(self, method: str) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
