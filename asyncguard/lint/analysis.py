@@ -20,11 +20,11 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
-from asyncguard.lint.frames import Edge, Event, Frame, Site, evaluate
+from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
-from asyncguard.lint.tree import Unit, dotted, parse, parse_function
+from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
     DEVICE,
@@ -68,6 +68,12 @@ class Summary:
     step_loops: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
+    def without_trees(self) -> Summary:
+        """Return it for callers; the rules have done with it."""
+        drop_trees({id(site): site for site in (*self.sites, *self.reads)}.values())
+        bare = (e._replace(node=NO_TREE, loops=(), blocks=()) for e in self.events)
+        return replace(self, events=tuple(bare))
+
 
 EMPTY = Summary()
 
@@ -91,8 +97,8 @@ class FileAnalysis:
         self.path = path
         self.module_name = module_name
         self.package = module_name if is_package else module_name.rpartition(".")[0]
-        self.lines = text.split("\n")
-        self._parsed: ast.Module | None = parsed
+        self.text = text
+        self.parsed: ast.Module | None = parsed  # until a tree is made of it, or none is needed
         self.outline = outline
         self.knowledge = knowledge
         self.frameworks = frameworks
@@ -104,12 +110,18 @@ class FileAnalysis:
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.running = False
+        self.used = False  # its trees were let go: the rules have nothing to look at any more
+        self.leafless = True  # it has no trees
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.text.split("\n")
 
     @cached_property
     def unit(self) -> Unit:
         """The tree of what stands outside functions, made when it is needed first."""
-        parsed, self._parsed = self._parsed, None
-        assert parsed is not None  # it is asked for once
+        parsed, self.parsed = self.parsed or ast.parse(self.text), None
         text, lines = skeleton(self.lines, self.outline.functions, parsed)
         return Unit(parse(text), 0, lines)
 
@@ -141,7 +153,7 @@ class FileAnalysis:
         """Execute the module's own statements (once)."""
         if self.running:
             return
-        self.running = True
+        self.running, self.leafless = True, False
         statements.run(self.frame, self.unit.tree.body)
         self.body.summaries = dict.fromkeys((False, True), _summary_of(self.frame))
 
@@ -185,6 +197,7 @@ class FileAnalysis:
         """
         if info.module is not self and not _is_busy(frame):
             return EMPTY
+        info.abroad |= info.module is not self
         busy = frame.busy or _is_busy_here(frame)
         known: Summary = info.module.summary(info, busy=busy)
         frame.by_caller |= known.by_caller and not _is_busy_here(frame)
@@ -206,9 +219,45 @@ class FileAnalysis:
     def _grow(self, info: FunctionInfo) -> None:
         """Give a function its own tree, if the skeleton holds only its number."""
         outlined = info.outlined
-        if outlined is not None and info.unit is self.unit:
+        if outlined is not None and not info.grown:
+            info.grown, self.leafless = True, False
             info.unit, info.node = parse_function(self.lines, outlined.first, outlined.last)
             scan(info, self.knowledge, self.frameworks)
+
+    def shed(self) -> None:
+        """Let go of all trees, which take most of the memory; what is run again grows its own.
+
+        What other files hold of this one stays good: its names, its classes, the summaries that
+        they asked for.
+        """
+        self.used = self.leafless = True
+        kept = set(self.asked_abroad())
+        for info in (self.body, *self.functions):
+            for busy, summary in info.summaries.items():
+                info.summaries[busy] = summary.without_trees()
+            if info not in kept:
+                info.summaries.clear()
+        for info in (self.body, *self.functions):
+            if info is self.body or info.outlined is not None:
+                info.grown, info.unit, info.node = False, None, NO_TREE
+        self.functions = [info for info in self.functions if info.outlined is not None]
+        self.frame.let_go()
+        self.by_node.clear()
+        self.reported = []
+        for name in ("lines", "unit"):
+            vars(self).pop(name, None)
+
+    def asked_abroad(self) -> list[FunctionInfo]:
+        """Return the functions that other files called, and what these call in this file."""
+        found = [info for info in self.functions if info.abroad and info.summary is not None]
+        seen = set(map(id, found))
+        for info in found:
+            for edge in info.summary.edges:
+                callee = edge.callee
+                if callee.module is self and id(callee) not in seen and callee.summary is not None:
+                    seen.add(id(callee))
+                    found.append(callee)
+        return found
 
     def prepare(self, cls: ClassInfo) -> None:
         """Learn the attributes that methods assign, before any method is run for its sites."""

@@ -80,6 +80,7 @@ def _of_text(
     comments = suppressions(text)
     if not frameworks:
         return FileFacts(path, suppressions=comments)
+    _make_room(project)
     analysis = project.file(path, text, parsed, frameworks)
     outline = analysis.outline
     dormant: frozenset[str] = frozenset()
@@ -91,6 +92,7 @@ def _of_text(
         roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
         innocent = outline.innocent(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
+        analysis.parsed = None
         return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
     analysis.run_from(roots)
     analysis.report([info for info in analysis.infos() if info.summary is not None])
@@ -129,6 +131,14 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
                 pending.append(callee)
                 if callee.module is not analysis:
                     yield callee
+
+
+def _make_room(project: Project) -> None:
+    """Let go of trees that seem done with; the rules first look at what others may ask about."""
+    for analysis in project.overgrown():
+        for info in analysis.asked_abroad():
+            _told(info)
+        analysis.shed()
 
 
 def _told(info: FunctionInfo) -> FileFacts:
@@ -223,11 +233,11 @@ def _via_places(reports: Iterable[Report]) -> dict[int, tuple[str, int, int]]:
         while site is not None:
             sites.append(site)
             site = site.via
-    found = _places((site.function, (site.node,)) for site in sites)
+    found = _places((s.function, (s.node,)) for s in sites if s.place is None)
     return {
-        id(site.node): (site.function.module.path, place[0], place[1] + 1)
+        id(site): (site.function.module.path, place[0], place[1] + 1)
         for site in sites
-        if (place := found.get(id(site.node)))
+        if (place := site.place or found.get(id(site.node)))
     }
 
 
@@ -245,7 +255,7 @@ def _candidate(
         message = message.replace("{lines}", ", ".join(map(str, sorted(lines))))
     via = None
     if report.via is not None:
-        via = inside.get(id(report.via.node))
+        via = inside.get(id(report.via))
         message += _reading(report.via, inside)
     finding = Finding(
         code=report.code,
@@ -273,7 +283,7 @@ def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:
     name = site.function.name
     while site.via is not None:
         site = site.via
-    where = inside.get(id(site.node))
+    where = inside.get(id(site))
     return f" ({name} reads it at {Path(where[0]).name}:{where[1]})" if where else ""
 
 

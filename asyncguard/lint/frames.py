@@ -7,7 +7,7 @@ frame is silent (a first pass over a loop, or a summary).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +16,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
+from asyncguard.lint.tree import NO_TREE, Place, Unit, places
 from asyncguard.lint.values import (
     HIGH,
     LOW,
@@ -96,6 +97,21 @@ class Site:
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    place: Place | None = None  # where it stands, once its tree is gone
+
+
+def drop_trees(sites: Iterable[Site]) -> None:
+    """Note where sites stand, and let go of their trees."""
+    by_unit: dict[int, tuple[Unit, list[Site]]] = {}
+    for site in sites:
+        if site.function.unit is not None:
+            by_unit.setdefault(id(site.function.unit), (site.function.unit, []))[1].append(site)
+    for unit, held in by_unit.values():
+        found = places(unit, [site.node for site in held])
+        for site in held:
+            site.place = found.get(id(site.node))
+            site.node, site.subject, site.statement = NO_TREE, None, None
+            site.loops, site.blocks = (), ()
 
 
 class Event(NamedTuple):
@@ -150,6 +166,11 @@ class Frame:
     statement: cst.CSTNode | None = None
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
+
+    def let_go(self) -> None:
+        """Keep the variables alone."""
+        for noted in (self.sites, self.reads, self.edges, self.events, self.returns, self.yields):
+            noted.clear()
 
     # ---- variables
 

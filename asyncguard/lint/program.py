@@ -99,9 +99,11 @@ class FunctionInfo:
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
     unit: Unit | None = None  # the tree that `node` is part of
-    outlined: Outlined | None = None  # where its body stands, while it has no tree
+    outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
+    grown: bool = False  # whether it has
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
+    abroad: bool = False  # called from another file
     summaries: dict[bool, Any] = field(default_factory=dict)  # by whether its caller is busy
 
     @property

@@ -25,7 +25,7 @@ from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
 
 INIT = "__init__.py"
-MAX_MODULES = 300  # kept at a time: those that were asked for last
+MAX_TREES = 48  # modules that keep their trees: those that were asked for last
 MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
@@ -104,11 +104,14 @@ class Project:
         return analysis
 
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
-        """Keep a module as the one asked for last, and let go of those not asked for longest."""
+        """Keep a module, as the one asked for last."""
         self.loaded.pop(name, None)
         self.loaded[name] = analysis
-        while len(self.loaded) > MAX_MODULES:
-            del self.loaded[next(iter(self.loaded))]
+
+    def overgrown(self) -> list[FileAnalysis]:
+        """Return the modules whose trees should go: all but those that were asked for last."""
+        standing = [m for m in self.loaded.values() if m is not None and not m.leafless]
+        return standing[:-MAX_TREES]
 
     def _load(self, path: str) -> FileAnalysis | None:
         read = self._read(path)
@@ -192,7 +195,7 @@ class Project:
         """Return the analysis of a file to check, the one that importers have asked for if any."""
         name = self.name(path)
         known = self.loaded.get(name)
-        if known is None or self.modules.get(name) != path:
+        if known is None or known.used or self.modules.get(name) != path:
             known = self.analysis(path, text, parsed, frameworks)
         if self.modules.get(name) == path:
             self._keep(name, known)

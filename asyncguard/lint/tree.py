@@ -22,6 +22,9 @@ Place = tuple[
 ]  # line, column, end line, end column; lines from 1, columns from 0
 
 
+NO_TREE = cst.Pass()  # stands for a tree that was let go
+
+
 class TooDeepError(Exception):
     """The source nests deeper than the parser or the analyzer can follow."""
 
