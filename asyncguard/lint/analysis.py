@@ -203,11 +203,13 @@ class FileAnalysis:
         frame.by_caller |= known.by_caller and not _is_busy_here(frame)
         return known
 
-    def _run(self, info: FunctionInfo, *, silent: bool = False, busy: bool = False) -> Summary:
-        if info.cls is not None:
-            self.prepare(info.cls)
+    def _run(
+        self, info: FunctionInfo, *, busy: bool = False, given: dict[str, Value] | None = None
+    ) -> Summary:
+        """Execute a function; for its sites, or silently for what it gives attributes."""
         self._grow(info)
-        frame = Frame(self, info, parent=info.closure or self.frame, silent=silent)
+        frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
+        frame.given = given
         frame.busy = busy or info.hook == Loop.STEP
         self._bind_parameters(frame, info)
         if isinstance(info.node, cst.Lambda):
@@ -232,12 +234,12 @@ class FileAnalysis:
         """
         self.used = self.leafless = True
         kept = set(self.asked_abroad())
-        for info in (self.body, *self.functions):
+        for info in kept:
             for busy, summary in info.summaries.items():
                 info.summaries[busy] = summary.without_trees()
+        for info in (self.body, *self.functions):
             if info not in kept:
                 info.summaries.clear()
-        for info in (self.body, *self.functions):
             if info is self.body or info.outlined is not None:
                 info.grown, info.unit, info.node = False, None, NO_TREE
         self.functions = [info for info in self.functions if info.outlined is not None]
@@ -259,21 +261,30 @@ class FileAnalysis:
                     found.append(callee)
         return found
 
-    def prepare(self, cls: ClassInfo) -> None:
-        """Learn the attributes that methods assign, before any method is run for its sites."""
-        if cls.prepared:
-            return
-        cls.prepared = True
-        for base in cls.bases:
-            if isinstance(base.ref, ClassInfo):
-                base.ref.module.prepare(base.ref)
-        setters = [m for m in cls.methods.values() if m.attributes_set]
-        setters.sort(key=lambda m: m.name != "__init__")
-        for method in setters:
-            if self.depth < MAX_SUMMARIES:
-                self.depth += 1
-                self._run(method, silent=True)
-                self.depth -= 1
+    def attribute(self, cls: ClassInfo, name: str) -> Value | None:
+        """Return what an attribute of a class's instances is, by all that its methods assign."""
+        if name not in cls.attributes:
+            setters = [method for method in cls.methods.values() if method.sets(name)]
+            setters.sort(key=lambda method: method.name != "__init__")
+            found = cls.attributes[name] = cls.own.get(name)  # what it sees itself as
+            if self.depth >= MAX_SUMMARIES and setters:
+                del cls.attributes[name]
+                return found
+            self.depth += 1
+            for method in setters:
+                value = self._given(method, name)
+                if value is not None:
+                    found = value if found is None else join(found, value)
+            self.depth -= 1
+            cls.attributes[name] = found
+        return cls.attributes[name]
+
+    def _given(self, method: FunctionInfo, name: str) -> Value | None:
+        """Return what a method assigns to an attribute; it is run for that once."""
+        if method.given is None:
+            method.given = {}
+            self._run(method, given=method.given)
+        return method.given.get(name)
 
     def _bind_parameters(self, frame: Frame, info: FunctionInfo) -> None:
         for index, parameter in enumerate(info.parameters):
@@ -346,7 +357,6 @@ class FileAnalysis:
         info.outlined = self._outlined(node)
         info.unit = frame.function.unit
         if info.outlined is not None:
-            info.attributes_set = info.outlined.sets_attributes
             if cls is not None:
                 cls.hints.update(info.outlined.hints)
         else:
@@ -425,7 +435,7 @@ class FileAnalysis:
             self._dataclass_field(cls, statement)
         for key, value in inner.env.items():
             if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
-                cls.attributes.setdefault(key, value)
+                cls.own.setdefault(key, value)
         frame.sites.extend(inner.sites)
         frame.bind(name, Value(CLASS, ref=cls))
 

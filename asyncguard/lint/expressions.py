@@ -337,8 +337,9 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
 def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     cls: ClassInfo = owner.ref
     for base in cls.family():
-        if attr in base.attributes:
-            return base.attributes[attr]
+        known: Value | None = base.module.attribute(base, attr)
+        if known is not None:
+            return known
         if attr in base.annotations:
             with frame.quiet():
                 declared = type_value(base.module.frame, base.annotations[attr])

@@ -148,6 +148,7 @@ class Frame:
     owners: set[str] = field(default_factory=set)  # paths below which something is known
     parent: Frame | None = None
     silent: bool = False
+    given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
     busy: bool = False  # its framework enters it once a step, or a busy caller does
     by_caller: bool = False  # whether that made a difference
     loops: list[LoopRecord] = field(default_factory=list)

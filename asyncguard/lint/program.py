@@ -49,10 +49,10 @@ class ClassInfo:
     module: Any
     find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
-    attributes: dict[str, Value] = field(default_factory=dict)
+    own: dict[str, Value] = field(default_factory=dict)  # that its body binds
+    attributes: dict[str, Value | None] = field(default_factory=dict)  # as far as asked for
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
     annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)
-    prepared: bool = False
     _bases: tuple[Value, ...] = ()
 
     @property
@@ -96,6 +96,7 @@ class FunctionInfo:
     hints: Hints = field(default_factory=dict)
     marks_step: bool = False  # runs a backward pass or an optimizer's step
     attributes_set: bool = False  # assigns attributes of `self`
+    given: dict[str, Value] | None = None  # what it assigns to them, if it was run for that
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
     unit: Unit | None = None  # the tree that `node` is part of
@@ -110,6 +111,12 @@ class FunctionInfo:
     def summary(self) -> Any:
         """What is known of it: the most, if it was run; else None."""
         return self.summaries.get(True) or self.summaries.get(False)
+
+    def sets(self, attribute: str) -> bool:
+        """Whether it may assign an attribute of `self`."""
+        if self.outlined is not None:
+            return attribute in self.outlined.attributes
+        return self.attributes_set
 
     @property
     def entered(self) -> Loop:

@@ -36,7 +36,7 @@ class Outlined:
     suspicious: bool = False  # something in it may be a sync point
     loops: bool = False
     steps: bool = False  # runs a backward pass or the like
-    sets_attributes: bool = False
+    attributes: frozenset[str] = frozenset()  # of `self` that it gives values
     clocks: int = 0  # how often it reads a clock
     calls: frozenset[str] = frozenset()  # names it calls, without owners but checked modules
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths

@@ -168,12 +168,10 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
         evaluate(frame, target.value)
         return
     frame.bind(path, value)
-    cls = frame.function.cls
-    if path.startswith("self.") and path.count(".") == 1 and cls is not None:
-        known = cls.attributes.get(target.attr.value)
-        if value.params:
-            value = replace(value, params=frozenset())
-        cls.attributes[target.attr.value] = value if known is None else join(known, value)
+    if frame.given is not None and path.startswith("self.") and path.count(".") == 1:
+        name = target.attr.value
+        value = replace(value, params=frozenset()) if value.params else value
+        frame.given[name] = join(frame.given[name], value) if name in frame.given else value
 
 
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:

@@ -295,6 +295,7 @@ class _Look:
         self.tests: list[ast.expr] = []
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
         self.calls: set[str] = set()
+        self.given: set[str] = set()  # attributes of `self`
         for parameter in _parameters(given):
             if not _is_plain(parameter.annotation):
                 self.values[parameter.arg] = [Stored(self, None)]
@@ -310,6 +311,7 @@ class _Look:
             stack += _below(node)
         self.counters -= self.values.keys()
         self.found.calls = frozenset(self.calls)
+        self.found.attributes = frozenset(self.given)
 
     def judge(self) -> None:
         """Say whether anything in it may be a sync point."""
@@ -340,7 +342,7 @@ class _Look:
         counter = _counter(node)
         self.counters |= names & {counter}
         for name in names - {counter}:
-            self.values.setdefault(name, []).append(Stored(self, None))
+            self._put(name, Stored(self, None))
         self.elements |= names - {counter}
 
     def call(self, node: ast.Call) -> None:
@@ -370,20 +372,23 @@ class _Look:
         for target in getattr(node, "targets", None) or [node.target]:
             for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
                 if isinstance(part, ast.Attribute):
-                    own = isinstance(part.value, ast.Name) and part.value.id == "self"
-                    self.found.sets_attributes |= own
+                    if last_name(part.value) == "self":
+                        self.given.add(part.attr)
                     if isinstance(part.ctx, ast.Store):
                         self.attributes.setdefault(part.attr, []).append(stored)
                 elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    self.values.setdefault(part.id, []).append(stored)
+                    self._put(part.id, stored)
                     if computed:
                         self.results.add(part.id)
+
+    def _put(self, name: str, stored: Stored) -> None:
+        self.values.setdefault(name, []).append(stored)
 
     def bind(self, node: Any) -> None:
         """Note a name that is bound to anything: by `with`, say."""
         for part in ast.walk(node.optional_vars) if node.optional_vars is not None else ():
             if isinstance(part, ast.Name):
-                self.values.setdefault(part.id, []).append(Stored(self, None))
+                self._put(part.id, Stored(self, None))
 
     # ---- what may be a device value
 
