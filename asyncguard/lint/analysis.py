@@ -32,6 +32,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_VALUE,
     LOW,
+    MEDIUM,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -41,6 +42,7 @@ from asyncguard.lint.values import (
     device,
     join,
     symbol,
+    weaken,
 )
 from asyncguard.model import Device, Loop
 
@@ -214,7 +216,22 @@ class FileAnalysis:
             frame.returns.append(evaluate(frame, info.node.body))
         elif isinstance(info.node, cst.FunctionDef):
             statements.suite(frame, info.node.body)
-        return _summary_of(frame)
+        summary = _summary_of(frame)
+        return replace(summary, result=self._returned(frame, info, summary.result))
+
+    def _returned(self, frame: Frame, info: FunctionInfo, result: Value) -> Value:
+        """Return a function's result, with what its signature declares of it."""
+        annotation = info.node.returns if isinstance(info.node, cst.FunctionDef) else None
+        if annotation is None or result.kind not in (UNKNOWN, DEVICE):
+            return result
+        outer = frame.parent or self.frame
+        with outer.quiet():
+            declared = expressions.type_value(outer, annotation.annotation)
+        if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
+            return declared
+        if declared.kind == DEVICE and result.kind == UNKNOWN:
+            return replace(weaken(declared, MEDIUM), params=result.params)
+        return result
 
     def _grow(self, info: FunctionInfo) -> None:
         """Give a function its own tree, if the skeleton holds only its number."""

@@ -40,6 +40,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return _wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":
         return container(None, None) if len(values) > 12 else _zip(frame, values)
+    if name == "slice":
+        return Value(HOST, name="slice")
     if name == "next":
         return loop_element(frame, first)
     if name in ("abs", "round", "pow", "divmod"):

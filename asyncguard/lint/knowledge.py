@@ -79,6 +79,10 @@ class Knowledge:
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
         self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.passes = {f.name: frozenset(f.passes) for f in frameworks}
+        self.registers = {f.name: frozenset(f.registers) for f in frameworks}
+        self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}
+        self.keeps_masks = {f.name: frozenset(f.masks.keeps) for f in frameworks if f.masks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)

@@ -15,17 +15,21 @@ import libcst as cst
 
 from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
-    _index as index_value,
-)
-from asyncguard.lint.expressions import (
+    DEVICE_INDEX,
+    MASK_INDEX,
+    UPLOADED_INDEX,
     bind_target,
     combine,
     element_of,
+    index_cost,
     narrow,
     operator_site,
     protocol_site,
     truth,
     type_value,
+)
+from asyncguard.lint.expressions import (
+    _index as index_value,
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import dotted
@@ -40,6 +44,7 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     Value,
     join,
+    without_params,
 )
 from asyncguard.model import Loop
 
@@ -171,8 +176,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
     cls = frame.function.cls
     if path.startswith("self.") and path.count(".") == 1 and cls is not None:
         known = cls.attributes.get(target.attr.value)
-        if value.params:
-            value = replace(value, params=frozenset())
+        value = without_params(value)
         cls.attributes[target.attr.value] = value if known is None else join(known, value)
 
 
@@ -204,20 +208,15 @@ def _write_sites(
     frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
 ) -> None:
     """Note what writing into a device value costs: by mask, by index, from the host."""
-    masked = any(i.kind == DEVICE and i.name == "bool" for i in indices)
-    indexed = any(i.kind == DEVICE and i.name != "bool" for i in indices)
-    if not masked and any(i.kind == CONTAINER or _host_index(i) for i in indices):
+    costs = {index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)}
+    if UPLOADED_INDEX in costs and MASK_INDEX not in costs:
         operator_site(frame, "index-upload", target, owner)
-    elif masked and value.kind == DEVICE:
+    elif MASK_INDEX in costs and value.kind == DEVICE:
         operator_site(frame, "mask-write", target, owner)
-    elif indexed and value.kind == HOST:
+    elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY:
         operator_site(frame, "host-write", target, owner)
-
-
-def _host_index(index: Value) -> bool:
-    return index.kind == HOST_ARRAY and index.name != "bool"
 
 
 @executes(cst.Return)

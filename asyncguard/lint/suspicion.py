@@ -505,6 +505,8 @@ class _Look:
             return True
         if isinstance(index, ast.UnaryOp):
             return isinstance(index.op, ast.Invert)
+        if isinstance(index, ast.Call):
+            return isinstance(index.func, ast.Attribute) and self._interesting(index)
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
         return isinstance(index, ast.Name) and (self._computed(index.id) or "mask" in index.id)
@@ -627,10 +629,13 @@ def _may_hold(condition: Condition, call: ast.Call) -> bool:
 
 
 _DEVICE_NAME = re.compile(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
+_TYPE_NAME = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
 
 
 def _moves(node: ast.Call) -> bool:
     """Whether `.to(...)` seems to move to another device."""
+    if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
+        return not _TYPE_NAME.search(node.args[0].id)  # a device, or a tensor that is on it
     for argument in (*node.args, *(k.value for k in node.keywords if k.arg == "device")):
         for part in ast.walk(argument):
             name = getattr(part, "id", None) or getattr(part, "attr", None)

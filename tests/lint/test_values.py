@@ -1,0 +1,214 @@
+"""What a value is: on the device or not, a mask or an index, a part of a model, either of two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.settings import Settings
+
+SETTINGS = Settings(cache=False)
+STEP = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+{body}
+"""
+
+
+def found(source: str) -> list[tuple[int, str]]:
+    """The lines and codes of the findings in a source."""
+    return [(f.line, f.code) for f in check_source(dedent(source).lstrip(), "a.py", SETTINGS)]
+
+
+def codes(body: str) -> set[str]:
+    """The codes of the findings in the body of a model's `forward`."""
+    text = STEP.format(body=indent(dedent(body).strip(), " " * 8))
+    return {finding.code for finding in check_source(text, "a.py", SETTINGS)}
+
+
+MASK_READS = [
+    "return x[~y]",
+    "return x[y.eq(0)]",
+    "return x[torch.isnan(x)]",
+    "return x[(x > 0).unsqueeze(-1).expand_as(x)]",
+    "return x[:, y.bool()]",
+    "return x[torch.stack([x > 0, y > 0]).any(0)]",
+    "return x[torch.ones(3, device=x.device, dtype=torch.bool)]",
+    "return x[(x > 0).to(x.device)]",
+    "padding_mask = y + 0\nreturn x[padding_mask]",
+    "return unknown.scores[x > 0]",
+]
+
+
+@pytest.mark.parametrize("body", MASK_READS)
+def test_a_mask_is_known_as_one(body: str) -> None:
+    assert codes(body) == {"ASG105"}
+
+
+NO_WAITS = [
+    "x[~y] = 0.0",
+    "mask = torch.zeros(3, device=x.device, dtype=torch.bool)\nx[mask[:, None]] = 0",
+    "return x[(x > 0).to(torch.long)]",
+    "return x[[slice(None)] * k + [slice(0, 2)]]",
+    "index = (slice(None), 0)\nreturn x[index]",
+    "index = (1, 2)\nreturn x[index]",
+    "index = (x.argmax(0), y.argmax(0))\nreturn x[index]",
+    # what goes to where another value is most likely is there already
+    "return self.embed(x).out.to(x.device)",
+    "features = unknown.features\nreturn features.to(x.device)",
+    "return self.layers[0](x).to(self.device)",
+    # options are no values
+    "if self.config.aux_loss:\n    return x\nreturn y",
+    # lists are added to lists, and names are looked up in dicts
+    'return [n for n in ("a", "b") if n not in unknown + ["c"]]',
+    'table = {"a": x, "b": y}\nfor loss in unknown:\n    x = table[loss]\nreturn x',
+    'return "a" in self.collect(x)',
+    # a buffer and a parameter move with their model
+    'self.register_buffer("scale", torch.ones(3))\nreturn x * self.scale.to(x)',
+    "self.bias = nn.Parameter(torch.zeros(3))\nreturn self.bias.type_as(x)",
+]
+
+
+@pytest.mark.parametrize("body", NO_WAITS)
+def test_what_only_looks_like_a_wait_is_none(body: str) -> None:
+    assert codes(body) == set()
+
+
+UPLOADS = [
+    "return torch.ones(3).to(x)",
+    "return torch.arange(3).type_as(x)",
+    "return torch.ones(3).to(x.device)",
+    "return x[[0, 2]]",
+    "ids = torch.randint(9, (3,))\nreturn x[torch.fmod(ids, unknown), torch.div(ids, unknown)]",
+]
+
+
+@pytest.mark.parametrize("body", UPLOADS)
+def test_what_is_made_on_the_host_is_uploaded(body: str) -> None:
+    assert codes(body) == {"ASG106"}
+
+
+READS = {
+    "what a function of the framework works on is a tensor": (
+        "counts = torch.bincount(unknown)",
+        "ASG105",
+    ),
+    "what only tensors are asked, in a step": ("self.count = unknown.sum().item()", "ASG102"),
+    "a condition on a switch is no exceptional one": (
+        "if self.skip_nonfinite_grads:\n    self.bad = x.isfinite().all().item()",
+        "ASG102",
+    ),
+    "a string is no counter": (
+        'for key in unknown:\n    if key == "logits":\n        self.kept = x.cpu()',
+        "ASG103",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_of_what_must_be_a_tensor_is_found(name: str) -> None:
+    body, code = READS[name]
+    assert codes(body) == {code}
+
+
+def test_what_an_attribute_holds_comes_from_no_argument_of_another_method() -> None:
+    assert not found("""
+        import torch
+        class Patches(torch.nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.size = (config.size, config.size)
+            def pad(self, x, width):
+                if width % self.size[1] != 0:
+                    x = x[:, :1]
+                return x
+            def forward(self, x: torch.Tensor):
+                return self.pad(x, x.shape[1])
+        """)
+
+
+def test_a_declared_result_is_believed() -> None:
+    source = """
+        import torch
+        class Cache:
+            def length(self) -> {result}:
+                return self.lengths.clamp(0)
+        class Net(torch.nn.Module):
+            def __init__(self):
+                self.cache = Cache()
+            def forward(self, x: torch.Tensor):
+                if self.cache.length() > 0:
+                    return x
+        """
+    assert not found(source.format(result="int"))
+    assert found(source.format(result="torch.Tensor")) == [(9, "ASG104")]
+
+
+def test_either_of_two_functions_may_be_called() -> None:
+    assert found("""
+        import torch
+        class Agent:
+            def __init__(self, prioritized):
+                self.objective = self.plain if prioritized else self.weighted
+            def plain(self, loss):
+                return loss.item()
+            def weighted(self, loss):
+                return loss.cpu()
+            def update(self, model, loader, optimizer):
+                for batch in loader:
+                    loss = model(batch)
+                    loss.backward()
+                    self.objective(loss)
+        """) == [(13, "ASG102"), (13, "ASG103")]
+
+
+def test_collectives_of_an_accelerator_give_back_tensors() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def training_step(self, inputs):
+                loss = self.loss(inputs)
+                self.seen += self.accelerator.gather_for_metrics(loss).mean().item()
+                self.accelerator.backward(loss)
+        """) == [(5, "ASG102")]
+
+
+def test_a_method_left_to_subclasses_is_hot_where_its_class_is_called_in_a_step(
+    tmp_path: Path,
+) -> None:
+    base = """
+        class Solver:
+            def tell(self, scores):
+                raise NotImplementedError
+        """
+    solver = """
+        import numpy as np
+        import jax.numpy as jnp
+        from base import Solver
+        class Wrapper{i}(Solver):
+            def tell(self, scores: jnp.ndarray):
+                self.solver.take(-np.array(scores))
+        """
+    loop = """
+        import jax
+        from base import Solver
+        def run(solver: Solver, evaluate, iterations):
+            for i in range(iterations):
+                solver.tell(evaluate())
+                if i % 10 == 0:
+                    print(i)
+        """
+    (tmp_path / "base.py").write_text(dedent(base))
+    (tmp_path / "loop.py").write_text(dedent(loop))
+    for i in range(3):
+        (tmp_path / f"solver{i}.py").write_text(dedent(solver.replace("{i}", str(i))))
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.code) for f in findings] == [
+        (f"solver{i}.py", "ASG103") for i in range(3)
+    ]
