@@ -602,13 +602,20 @@ class FileAnalysis:
         return None
 
     def is_abstract(self, info: FunctionInfo) -> bool:
-        """Whether a method only raises: a subclass out of sight says what it does."""
-        if info.outlined is not None and info.outlined.last - info.outlined.body > 8:
+        """Whether a method only raises or does nothing: some subclass says what."""
+        outlined = info.outlined
+        if outlined is not None and not any(
+            map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
+        ):
             return False
         info.module._grow(info)
-        body = info.node.body if isinstance(info.node, cst.FunctionDef) else None
-        lines = [s for s in body.body if isinstance(s, cst.SimpleStatementLine)] if body else []
-        return bool(lines) and any(isinstance(s, cst.Raise) for s in lines[-1].body)
+        body = info.node.body.body if isinstance(info.node, cst.FunctionDef) else ()
+        if len(body) > 3 or not all(isinstance(line, cst.SimpleStatementLine) for line in body):
+            return False
+        small = [
+            part for line in body if isinstance(line, cst.SimpleStatementLine) for part in line.body
+        ]
+        return not any(map(_does_something, small))
 
     # ---- results
 
@@ -636,6 +643,18 @@ class FileAnalysis:
         for info in self.reported:
             if info.summary is not None and not info.compiled:
                 yield from info.summary.sites
+
+
+_RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")
+
+
+def _does_something(statement: cst.CSTNode) -> bool:
+    """Whether a statement is neither a docstring nor `pass`, `...`, `raise` or a bare `return`."""
+    if isinstance(statement, cst.Return):
+        return statement.value is not None
+    if isinstance(statement, cst.Expr):
+        return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
+    return not isinstance(statement, (cst.Pass, cst.Raise))
 
 
 _CLASS_NAMES = {
