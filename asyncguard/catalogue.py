@@ -167,6 +167,7 @@ class Framework:
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
+    tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
     passes: tuple[str, ...] = ()  # methods of a context that give back what they are given
     registers: tuple[str, ...] = ()  # methods of a model and functions that make parts of one
     masks: Masks | None = None  # None: no indexing of this framework depends on the data
@@ -254,7 +255,7 @@ _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
     "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks",
-    "passes", "registers",
+    "passes", "registers", "tree_maps",
 }  # fmt: skip
 
 
@@ -284,6 +285,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         aliases=data.get("aliases", {}),
         unbounded_queue=data.get("unbounded_queue", False),
         graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
+        tree_maps=tuple(data.get("tree_maps", ())),
         passes=tuple(data.get("passes", ())),
         registers=tuple(data.get("registers", ())),
         masks=_build(Masks, data["masks"], f"{where}: [masks]") if "masks" in data else None,

@@ -30,6 +30,7 @@ from asyncguard.lint.values import (
     DEVICE,
     FUNCTION,
     HOST,
+    HOST_ARRAY,
     HOST_VALUE,
     LOW,
     MEDIUM,
@@ -318,7 +319,8 @@ class FileAnalysis:
             with outer.quiet():
                 value = expressions.type_value(outer, parameter.annotation)
             if value.kind != UNKNOWN:
-                return value
+                named = self.knowledge.by_name(parameter.name, self.frameworks)
+                return Value(*named) if named and named[0] == HOST_ARRAY else value
         if parameter.default is not None:
             with outer.quiet():
                 value = evaluate(outer, parameter.default)

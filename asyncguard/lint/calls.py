@@ -90,11 +90,20 @@ def call(frame: Frame, node: cst.Call) -> Value:
     return call_value(frame, node, callee, _arguments(frame, node))
 
 
+def hand_over(frame: Frame, value: Value) -> None:
+    """Note a function that a call is given: it is called about as often, by whoever has it."""
+    info = value.ref
+    if value.kind == FUNCTION and not isinstance(info.node, cst.Lambda):
+        frame.call(info)
+        frame.analysis.summary_for(frame, info)
+
+
 def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     """Evaluate the arguments; `*args` of known length counts as that many."""
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
+        hand_over(frame, value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         else:
@@ -313,7 +322,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if "." in name and (info := frame.analysis.called_function(frame, name)) is not None:
         return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
     for point in knowledge.sync_functions.get(name, ()):
-        if not _conditions_hold(frame, point, arguments):
+        if not _conditions_hold(frame, point, arguments) or _is_there(point, arguments):
             continue
         if (value := blocking_value(frame, point, arguments)) is not None:
             frame.site(point, node, value, subject=node)
@@ -324,8 +333,10 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, arguments)
-    if name == "map" and len(arguments) > 1:
-        return mapped(frame, node, arguments)
+    if len(arguments) > 1 and (name == "map" or name in knowledge.tree_maps):
+        result = mapped(frame, node, name, arguments)
+        if name == "map" or (result.element and result.element.kind in (HOST, HOST_ARRAY)):
+            return result
     if special := builtin_calls.result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
@@ -339,10 +350,23 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     return result
 
 
-def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`map(f, xs, ys)` calls f with an element of each."""
-    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in arguments[1:]]
-    return container(call_value(frame, node, arguments[0].value, elements))
+def mapped(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """`map(f, xs, ys)` calls f with an element of each, `tree_map` with each leaf."""
+    called, given = arguments[0].value, [a for a in arguments[1:] if not a.keyword]
+    if name == "map":
+        elements = [builtin_calls.loop_element(frame, argument.value) for argument in given]
+    else:
+        elements = [leaf(argument.value) for argument in given]
+    inner = [replace(a, value=element) for a, element in zip(given, elements, strict=True)]
+    return container(call_value(frame, node, called, inner))
+
+
+def leaf(tree: Value) -> Value:
+    """Return what a tree of values holds: device values, if any are known to be in it."""
+    found = first_device(tree)
+    while found.kind == CONTAINER and found.element is not None:
+        found = found.element
+    return replace(found, name=MASK if found.name == MASK else "")
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -444,6 +468,12 @@ def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
 
 def _reads(value: Value) -> bool:
     return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
+
+
+def _is_there(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
+    given = arguments[0].value if arguments else UNKNOWN_VALUE
+    return point.kind == SyncKind.UPLOAD and given.kind == DEVICE and given.confidence >= MEDIUM
 
 
 def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:
@@ -579,6 +609,8 @@ def call_method(
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+    elif is_parameter and (framework := _likely(frame, method)):
+        owner = device(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
         owner = replace(owner, confidence=MEDIUM)
     if owner.kind == DEVICE or is_parameter:
@@ -604,10 +636,15 @@ def call_method(
 
 def _tells(frame: Frame, method: str) -> bool:
     """Whether what this method is called on is a device value, if there is reason to think so."""
-    knowledge, active = frame.analysis.knowledge, frame.analysis.frameworks
-    proof = knowledge.by_usage(method, active)
-    likely = frame.trains and any(knowledge.likely[f].get(method) == DEVICE for f in active)
+    proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
+    likely = frame.trains and bool(_likely(frame, method))
     return likely or (proof is not None and proof[0] == DEVICE)
+
+
+def _likely(frame: Frame, method: str) -> str:
+    """Return the framework whose values have this method, if it is more likely theirs."""
+    likely = frame.analysis.knowledge.likely
+    return next((f for f in frame.analysis.frameworks if likely[f].get(method) == DEVICE), "")
 
 
 def passed_on(context: Value, given: Value) -> Value:

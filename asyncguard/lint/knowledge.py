@@ -79,6 +79,7 @@ class Knowledge:
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
         self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.tree_maps = frozenset(name for f in frameworks for name in f.tree_maps)
         self.passes = {f.name: frozenset(f.passes) for f in frameworks}
         self.registers = {f.name: frozenset(f.registers) for f in frameworks}
         self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}

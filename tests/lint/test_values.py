@@ -212,3 +212,56 @@ def test_a_method_left_to_subclasses_is_hot_where_its_class_is_called_in_a_step(
     assert [(Path(f.path).name, f.code) for f in findings] == [
         (f"solver{i}.py", "ASG103") for i in range(3)
     ]
+
+
+def test_a_tree_map_calls_its_function_with_each_leaf() -> None:
+    assert found("""
+        import jax
+        import numpy as np
+        import jax.numpy as jnp
+        def fit(step, params, opt_state, keys):
+            for key in keys:
+                params, opt_state, loss = step(params, opt_state, key)
+                metrics = {"loss": jnp.mean(loss)}
+                host = jax.tree.map(lambda x: np.asarray(x), metrics)
+                print(host)
+        """) == [(8, "ASG103")]
+
+
+def test_a_function_that_is_handed_over_is_called() -> None:
+    assert found("""
+        import torch
+        def read(loss: torch.Tensor):
+            return loss.item()
+        def train(model, loader, run):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                run(read, loss)
+        """) == [(3, "ASG102")]
+
+
+def test_a_method_that_does_nothing_is_left_to_subclasses() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def loss(self, batch):
+                '''Give the loss.'''
+                raise NotImplementedError
+            def training_step(self, batch):
+                loss = self.loss(batch)
+                loss.backward()
+                self.seen = loss.detach().cpu()
+        """) == [(9, "ASG103")]
+
+
+def test_what_is_on_the_device_is_not_uploaded() -> None:
+    assert codes("return torch.as_tensor(x > 0, device=x.device)") == set()
+    assert codes("return torch.as_tensor([1, 2], device=x.device)") == {"ASG106"}
+
+
+def test_the_sizes_of_a_packed_sequence_are_on_the_host() -> None:
+    body = "def size(batch_sizes: torch.Tensor):\n    return int(batch_sizes[0])\nreturn size({})"
+    assert codes(body.format("y")) == set()
+    assert codes("return int(x.batch_sizes[0])") == set()
+    assert codes("return int(x.sizes[0])") == {"ASG102"}
