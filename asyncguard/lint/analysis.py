@@ -326,7 +326,22 @@ class FileAnalysis:
                 value = evaluate(outer, parameter.default)
             if value.kind == HOST and value.literal is not None and value.name == "literal":
                 return HOST_VALUE
-        return UNKNOWN_VALUE
+        return self._documented(outer, frame.function, parameter.name)
+
+    def _documented(self, frame: Frame, info: FunctionInfo, name: str) -> Value:
+        """Return what a function's docstring says of a parameter."""
+        text = info.documented.get(name)
+        if text is None:
+            return UNKNOWN_VALUE
+        try:
+            node = cst.parse_expression(text)
+        except Exception:  # noqa: BLE001 - any text may stand in a docstring
+            return UNKNOWN_VALUE
+        with frame.quiet():
+            value = expressions.type_value(frame, node)
+        if value.kind == UNKNOWN and (known := self.knowledge.device_types.get(text)):
+            value = device(known, MEDIUM) if known in self.frameworks else UNKNOWN_VALUE
+        return weaken(value, MEDIUM)
 
     def hook_framework(self, info: FunctionInfo) -> str:
         """Return the framework whose hook the function is."""

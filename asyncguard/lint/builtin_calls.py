@@ -40,6 +40,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return _wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":
         return container(None, None) if len(values) > 12 else _zip(frame, values)
+    if name == "functools.partial" and len(arguments) == 1:
+        return first
     if name == "slice":
         return Value(HOST, name="slice")
     if name == "next":
@@ -49,8 +51,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
     if name == "sum":
         element = element_of(frame, first)
         return element if element.kind == DEVICE else None
-    if name in ("max", "min") and len(values) > 1:
-        return _same(values)
+    if name in ("max", "min"):
+        return _same(values) if len(values) > 1 else loop_element(frame, first)
     if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):
         from asyncguard.lint.expressions import attribute_of
 

@@ -55,6 +55,7 @@ from asyncguard.lint.values import (
     device,
     join,
     part_of,
+    weaken,
 )
 from asyncguard.model import Device, Loop, SyncKind
 
@@ -332,7 +333,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if name in knowledge.clocks:
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
-        trigger_sites(frame, node, trigger, arguments)
+        trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
     if len(arguments) > 1 and (name == "map" or name in knowledge.tree_maps):
         result = mapped(frame, node, name, arguments)
         if name == "map" or (result.element and result.element.kind in (HOST, HOST_ARRAY)):
@@ -348,6 +349,16 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
     return result
+
+
+def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
+    """`max(xs, key=f)` compares what f gives for each element, and not the elements."""
+    key = next((a for a in arguments if a.keyword == "key"), None)
+    if key is None or key is arguments[0]:
+        return arguments
+    element = replace(arguments[0], value=builtin_calls.loop_element(frame, arguments[0].value))
+    given = first_device(call_value(frame, node, key.value, [element]))
+    return [replace(element, value=container(weaken(given, MEDIUM)))]
 
 
 def mapped(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -604,7 +615,11 @@ def call_method(
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    if is_parameter and (up := unknown_upload(frame, node, func.value, method, arguments)):
+    as_given = (
+        owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
+    )
+    moved = is_parameter or (as_given and bool(owner.params))
+    if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:

@@ -822,8 +822,14 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             read = replace(index if index.kind == DEVICE else weaken(owner, MEDIUM), name="")
             operator_site(frame, "mask-read", node, replace(read, framework=owner.framework))
         elif how == UPLOADED_INDEX:
-            confidence = index.confidence if index.kind != UNKNOWN else MEDIUM
-            operator_site(frame, "index-upload", node, weaken(owner, confidence))
+            operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def _indexed(owner: Value, index: Value) -> Value:
+    """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
+    if index.kind == HOST_ARRAY and index.framework == owner.framework:
+        owner = replace(owner, confidence=max(owner.confidence, MEDIUM))
+    return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""

@@ -74,6 +74,12 @@ class Knowledge:
             for kind, patterns in f.types.items()
             for pattern in patterns
         )
+        self.device_types = {
+            name.rpartition(".")[2]: f.name
+            for f in frameworks
+            for name in f.types.get("device", ())
+            if name.endswith("Tensor")
+        }
         self.aliases = {alias: real for f in frameworks for alias, real in f.aliases.items()}
         self.attributes = {f.name: _by_name(f.attributes) for f in frameworks}
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}

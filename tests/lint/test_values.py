@@ -265,3 +265,56 @@ def test_the_sizes_of_a_packed_sequence_are_on_the_host() -> None:
     assert codes(body.format("y")) == set()
     assert codes("return int(x.batch_sizes[0])") == set()
     assert codes("return int(x.sizes[0])") == {"ASG102"}
+
+
+DOCUMENTED = {
+    "NumPy": "rows : list\n    Which.\nx : torch.Tensor, optional\n    What.",
+    "Google": "rows (list): Which.\nx (`torch.Tensor` of shape `(n)`): What.",
+    "Sphinx": ":type rows: list\n:type x: Tensor\n:param x: What.",
+}
+
+
+@pytest.mark.parametrize("style", DOCUMENTED)
+def test_a_docstring_says_what_parameters_are(style: str) -> None:
+    source = """
+import torch
+def choose(rows, x):
+    '''Choose.
+
+{doc}
+    '''
+    return x[rows]
+def train(model, loader, rows):
+    for batch in loader:
+        model(batch).sum().backward()
+        choose(rows, batch)
+"""
+    source = source.format(doc=indent(DOCUMENTED[style], "    "))
+    assert [code for _, code in found(source)] == ["ASG106"]
+    assert not found(source.replace("torch.Tensor", "int").replace("Tensor", "int"))
+
+
+def test_what_is_moved_was_on_the_host_whatever_its_docstring_says() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def training_step(self, batch):
+                '''Train.
+
+                batch : torch.Tensor
+                '''
+                batch = batch.to(self.device)
+                self.net(batch).sum().backward()
+        """) == [(8, "ASG106")]
+
+
+def test_a_key_is_what_is_compared() -> None:
+    body = "best = {}(unknown, key=lambda row: {})\nreturn best"
+    for function in ("max", "min", "sorted"):
+        assert codes(body.format(function, "x[row].sum()")) == {"ASG104"}
+        assert codes(body.format(function, "len(x[row])")) == set()
+
+
+def test_a_host_tensor_indexes_nothing_but_tensors() -> None:
+    assert codes("rows = torch.arange(3)\nreturn unknown[rows, 0]") == {"ASG106"}
+    assert codes("rows = list(range(3))\nreturn unknown[rows]") == set()
