@@ -484,7 +484,8 @@ def _reads(value: Value) -> bool:
 def _is_there(point: SyncPoint, arguments: Arguments) -> bool:
     """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
     given = arguments[0].value if arguments else UNKNOWN_VALUE
-    return point.kind == SyncKind.UPLOAD and given.kind == DEVICE and given.confidence >= MEDIUM
+    moves = point.when is not None and "device" in point.when.keyword_present
+    return moves and given.kind == DEVICE and given.confidence >= MEDIUM
 
 
 def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:
