@@ -143,6 +143,7 @@ class Masks:
 
     makes: tuple[str, ...]  # whatever they are called on
     keeps: tuple[str, ...]  # if they are called on one
+    indices: tuple[str, ...] = ()  # never: they make indices of one
 
 
 @dataclass(frozen=True)

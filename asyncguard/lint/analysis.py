@@ -27,6 +27,7 @@ from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
+    CONTAINER,
     DEVICE,
     FUNCTION,
     HOST,
@@ -320,7 +321,9 @@ class FileAnalysis:
                 value = expressions.type_value(outer, parameter.annotation)
             if value.kind != UNKNOWN:
                 named = self.knowledge.by_name(parameter.name, self.frameworks)
-                return Value(*named) if named and named[0] == HOST_ARRAY else value
+                if named is None or named[0] != HOST_ARRAY:
+                    return value
+                return container(Value(*named)) if value.kind == CONTAINER else Value(*named)
         if parameter.default is not None:
             with outer.quiet():
                 value = evaluate(outer, parameter.default)

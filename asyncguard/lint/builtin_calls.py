@@ -10,6 +10,7 @@ from asyncguard.lint.frames import Frame
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
+    DICT,
     HOST,
     HOST_VALUE,
     UNKNOWN_VALUE,
@@ -29,8 +30,12 @@ SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozense
 def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
+    if name in ("dict", "collections.defaultdict", "collections.OrderedDict") and not (
+        values and values[0].kind == CONTAINER
+    ):
+        return Value(CONTAINER, name=DICT)
     if not values:
-        return container(None) if name in ("list", "dict", "set", "tuple") else None
+        return container(None) if name in ("list", "set", "tuple") else None
     first = values[0]
     if name in SAME_ELEMENTS:
         if first.kind in (CONTAINER, "loader") or name.startswith("copy"):

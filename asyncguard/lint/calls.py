@@ -40,6 +40,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    INDICES,
     INSTANCE,
     LOW,
     MASK,
@@ -625,6 +626,8 @@ def call_method(
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+    elif is_parameter and (framework := _copied_by(frame, method, arguments)):
+        owner = device(framework, MEDIUM, owner.params)
     elif is_parameter and (framework := _likely(frame, method)):
         owner = device(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
@@ -655,6 +658,15 @@ def _tells(frame: Frame, method: str) -> bool:
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     likely = frame.trains and bool(_likely(frame, method))
     return likely or (proof is not None and proof[0] == DEVICE)
+
+
+def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
+    """Return the framework that `x.to("cpu")` is of: a host's value is not asked so."""
+    for point in frame.analysis.knowledge.sync_methods.get((DEVICE, method), ()):
+        asked = point.framework in frame.analysis.frameworks and point.when is not None
+        if asked and point.kind == SyncKind.ARRAY and _conditions_hold(frame, point, arguments):
+            return point.framework
+    return ""
 
 
 def _likely(frame: Frame, method: str) -> str:
@@ -781,7 +793,10 @@ def as_mask(
     kept = name in keeps and any(_is_mask(value) for value in operands)
     typed = any(_BOOLEAN.search(a.value.name) for a in arguments if a.value.kind == SYMBOL)
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
-    return replace(result, name=MASK if name in makes or kept or typed or moved else "")
+    if name in makes or kept or typed or moved:
+        return replace(result, name=MASK)
+    indices = name in knowledge.makes_indices.get(result.framework, NOTHING)
+    return replace(result, name=INDICES if indices else "")
 
 
 NOTHING: frozenset[str] = frozenset()

@@ -22,10 +22,12 @@ from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
     DEVICE,
+    DICT,
     FUNCTION,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    INDICES,
     INSTANCE,
     LOW,
     MASK,
@@ -237,7 +239,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return container(inner[-1] if inner else None)
+        return replace(container(inner[-1] if inner else None), name=DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
                 "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
         return container(inner[0] if inner else None)
@@ -446,13 +448,14 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
     for element in node.elements:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredDictElement):
-            values.append(element_of(frame, value))
+            values.append(value.element or UNKNOWN_VALUE)
+            fields.update(value.fields)
             continue
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else HOST_VALUE
         values.append(value)
         if isinstance(key.literal, str):
             fields[key.literal] = value
-    return Value(CONTAINER, element=_join_all(values), fields=tuple(fields.items()))
+    return Value(CONTAINER, name=DICT, element=_join_all(values), fields=tuple(fields.items()))
 
 
 def _join_all(values: list[Value]) -> Value | None:
@@ -466,6 +469,8 @@ def _join_all(values: list[Value]) -> Value | None:
 def element_of(frame: Frame, value: Value) -> Value:
     """Return what iterating over `value` yields."""
     if value.kind == CONTAINER:
+        if value.name == DICT:
+            return UNKNOWN_VALUE  # its keys
         if value.element is not None:
             return value.element
         if value.items:
@@ -511,7 +516,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 @handles(cst.DictComp)
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return container(_comprehend(frame, node.for_in, node.value, node.key))
+    return replace(container(_comprehend(frame, node.for_in, node.value, node.key)), name=DICT)
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
@@ -809,7 +814,9 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         and -len(owner.items) <= key < len(owner.items)
     ):
         return owner.items[key]
-    if index.kind == DEVICE and not owner.fields:
+    if owner.name == DICT:
+        return owner.element if owner.element is not None else UNKNOWN_VALUE
+    if index.kind == DEVICE:
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 
@@ -843,7 +850,8 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == HOST_ARRAY:
         return UPLOADED_INDEX if index.name != MASK else FREE_INDEX
     name = dotted(node.value).rpartition(".")[2] if isinstance(node, cst.Index) else ""
-    if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or _MASK_NAME.search(name)):
+    named = index.name != INDICES and _MASK_NAME.search(name)
+    if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
         return DEVICE_INDEX

@@ -169,6 +169,22 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
 
 
+def fills_in(node: cst.If) -> bool:
+    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`."""
+    test = node.test
+    path = ""
+    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is):
+        path = dotted(test.left)
+    elif isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Equal):
+        size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
+        sized = isinstance(size, cst.Call) and dotted(size.func) == "len" and len(size.args) == 1
+        return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
+    if not path.startswith("self."):
+        return False
+    targets = (n.target for n in walk(node.body) if isinstance(n, cst.AssignTarget))
+    return any(dotted(target) == path for target in targets)
+
+
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
     statements = body.body

@@ -89,6 +89,7 @@ class Knowledge:
         self.passes = {f.name: frozenset(f.passes) for f in frameworks}
         self.registers = {f.name: frozenset(f.registers) for f in frameworks}
         self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}
+        self.makes_indices = {f.name: frozenset(f.masks.indices) for f in frameworks if f.masks}
         self.keeps_masks = {f.name: frozenset(f.masks.keeps) for f in frameworks if f.masks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {

@@ -305,7 +305,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     """Both branches run; a rare one under a guard."""
     truth(frame, node.test)
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    if guards.leaves_loop(node.body):
+    if guards.leaves_loop(node.body) or guards.fills_in(node):
         guard_true = Guard(len(frame.loops), True)
     before = dict(frame.env)
     narrow(frame, node.test, True)

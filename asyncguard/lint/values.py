@@ -76,11 +76,13 @@ def literal(value: str | int | float | bool) -> Value:
 
 
 MASK = "bool"  # the name of an array of truth values, on the host or on the device
+INDICES = "indices"  # and of one of indices
+DICT = "dict"  # the name of a container that is known to be a dict
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    return replace(value, name=MASK if value.name == MASK else "", literal=None)
+    return replace(value, name=value.name if value.name in (MASK, INDICES) else "", literal=None)
 
 
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
