@@ -310,6 +310,8 @@ class FileAnalysis:
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
+        if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
+            value = replace(value, element=device(self.hook_framework(info), LOW))
         if parameter.stars:
             return container(replace(value, params=params))
         return replace(value, params=params)

@@ -827,6 +827,8 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
             read = replace(index if index.kind == DEVICE else weaken(owner, MEDIUM), name="")
+            if index.kind == owner.kind == DEVICE and index.name == MASK:
+                read = replace(read, confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, replace(read, framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
@@ -840,7 +842,7 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = re.compile(r"(^|_)masks?(_|$)", re.IGNORECASE)
+_MASK_NAME = re.compile(r"(^|_)masks?(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE)
 
 
 def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:

@@ -329,6 +329,7 @@ FREE = [
     "if len(state) == 0:\n    self.mean = torch.zeros(3).to(x)",
     # indices are none, whatever they are called
     "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
+    "mask_idx = x.sum(0)\nreturn x[mask_idx]",
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
@@ -337,3 +338,12 @@ FREE = [
 @pytest.mark.parametrize("body", FREE)
 def test_what_waits_seldom_or_never_is_left_alone(body: str) -> None:
     assert codes(body) == set()
+
+
+def test_what_a_model_is_given_in_a_list_is_there() -> None:
+    assert not found("""
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, inputs: list):
+                return inputs[0].to(self.device)
+        """)
