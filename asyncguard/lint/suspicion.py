@@ -182,6 +182,11 @@ class Words:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
+    def makes_mask(self, call: ast.Call) -> bool:
+        """Whether a call gives an array of truth values, by its name."""
+        makes = self.knowledge.makes_masks
+        return any(last_name(call.func) in makes.get(f, ()) for f in self.frameworks)
+
     def points(self, call: ast.Call) -> list[SyncPoint] | None:
         """Return the sync points that a call may be; None for a function of unknown origin."""
         func = call.func
@@ -506,7 +511,8 @@ class _Look:
         if isinstance(index, ast.UnaryOp):
             return isinstance(index.op, ast.Invert)
         if isinstance(index, ast.Call):
-            return isinstance(index.func, ast.Attribute) and self._interesting(index)
+            method = isinstance(index.func, ast.Attribute)
+            return method and (self.words.makes_mask(index) or self._interesting(index))
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
         return isinstance(index, ast.Name) and (self._computed(index.id) or "mask" in index.id)
