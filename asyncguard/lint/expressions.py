@@ -661,10 +661,16 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
     return result
 
 
+def _describes(node: cst.BaseExpression) -> bool:
+    """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
+
+
 def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
-    if isinstance(operator, (cst.Is, cst.IsNot)):
+    sides = (node.left, *(target.comparator for target in node.comparisons))
+    if isinstance(operator, (cst.Is, cst.IsNot)) or any(map(_describes, sides)):
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
         if right.kind == DEVICE and not isinstance(left.literal, str):

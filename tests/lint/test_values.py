@@ -330,6 +330,7 @@ FREE = [
     # indices are none, whatever they are called
     "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
     "mask_idx = x.sum(0)\nreturn x[mask_idx]",
+    "if x.shape != y.wanted_shape or x.dtype != y.sum():\n    return x\nreturn y",
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
