@@ -138,6 +138,15 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class Masks:
+    """Which functions and methods, by their last name, return masks: boolean arrays."""
+
+    makes: tuple[str, ...]  # whatever they are called on
+    keeps: tuple[str, ...]  # if they are called on one
+    indices: tuple[str, ...] = ()  # never: they make indices of one
+
+
+@dataclass(frozen=True)
 class Framework:
     """One rules file: a framework, what its APIs return, its steps and its sync points."""
 
@@ -159,6 +168,10 @@ class Framework:
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
+    tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
+    passes: tuple[str, ...] = ()  # methods of a context that give back what they are given
+    registers: tuple[str, ...] = ()  # methods of a model and functions that make parts of one
+    masks: Masks | None = None  # None: no indexing of this framework depends on the data
     # Modules of the framework whose own reads are the user's waits, where those of others are not:
     # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
@@ -242,7 +255,8 @@ def _read(path: Path) -> dict[str, Any]:
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
-    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph",
+    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks",
+    "passes", "registers", "tree_maps",
 }  # fmt: skip
 
 
@@ -272,6 +286,10 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         aliases=data.get("aliases", {}),
         unbounded_queue=data.get("unbounded_queue", False),
         graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
+        tree_maps=tuple(data.get("tree_maps", ())),
+        passes=tuple(data.get("passes", ())),
+        registers=tuple(data.get("registers", ())),
+        masks=_build(Masks, data["masks"], f"{where}: [masks]") if "masks" in data else None,
         blocking_internals=_names(data.get("blocking_internals")),
     )
 

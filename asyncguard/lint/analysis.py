@@ -27,11 +27,14 @@ from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
+    CONTAINER,
     DEVICE,
     FUNCTION,
     HOST,
+    HOST_ARRAY,
     HOST_VALUE,
     LOW,
+    MEDIUM,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -41,6 +44,7 @@ from asyncguard.lint.values import (
     device,
     join,
     symbol,
+    weaken,
 )
 from asyncguard.model import Device, Loop
 
@@ -216,7 +220,22 @@ class FileAnalysis:
             frame.returns.append(evaluate(frame, info.node.body))
         elif isinstance(info.node, cst.FunctionDef):
             statements.suite(frame, info.node.body)
-        return _summary_of(frame)
+        summary = _summary_of(frame)
+        return replace(summary, result=self._returned(frame, info, summary.result))
+
+    def _returned(self, frame: Frame, info: FunctionInfo, result: Value) -> Value:
+        """Return a function's result, with what its signature declares of it."""
+        annotation = info.node.returns if isinstance(info.node, cst.FunctionDef) else None
+        if annotation is None or result.kind not in (UNKNOWN, DEVICE):
+            return result
+        outer = frame.parent or self.frame
+        with outer.quiet():
+            declared = expressions.type_value(outer, annotation.annotation)
+        if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
+            return declared
+        if declared.kind == DEVICE and result.kind == UNKNOWN:
+            return replace(weaken(declared, MEDIUM), params=result.params)
+        return result
 
     def _grow(self, info: FunctionInfo) -> None:
         """Give a function its own tree, if the skeleton holds only its number."""
@@ -302,6 +321,8 @@ class FileAnalysis:
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
+        if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
+            value = replace(value, element=device(self.hook_framework(info), LOW))
         if parameter.stars:
             return container(replace(value, params=params))
         return replace(value, params=params)
@@ -312,13 +333,31 @@ class FileAnalysis:
             with outer.quiet():
                 value = expressions.type_value(outer, parameter.annotation)
             if value.kind != UNKNOWN:
-                return value
+                named = self.knowledge.by_name(parameter.name, self.frameworks)
+                if named is None or named[0] != HOST_ARRAY:
+                    return value
+                return container(Value(*named)) if value.kind == CONTAINER else Value(*named)
         if parameter.default is not None:
             with outer.quiet():
                 value = evaluate(outer, parameter.default)
             if value.kind == HOST and value.literal is not None and value.name == "literal":
                 return HOST_VALUE
-        return UNKNOWN_VALUE
+        return self._documented(outer, frame.function, parameter.name)
+
+    def _documented(self, frame: Frame, info: FunctionInfo, name: str) -> Value:
+        """Return what a function's docstring says of a parameter."""
+        text = info.documented.get(name)
+        if text is None:
+            return UNKNOWN_VALUE
+        try:
+            node = cst.parse_expression(text)
+        except Exception:  # noqa: BLE001 - any text may stand in a docstring
+            return UNKNOWN_VALUE
+        with frame.quiet():
+            value = expressions.type_value(frame, node)
+        if value.kind == UNKNOWN and (known := self.knowledge.device_types.get(text)):
+            value = device(known, MEDIUM) if known in self.frameworks else UNKNOWN_VALUE
+        return weaken(value, MEDIUM)
 
     def hook_framework(self, info: FunctionInfo) -> str:
         """Return the framework whose hook the function is."""
@@ -595,13 +634,20 @@ class FileAnalysis:
         return None
 
     def is_abstract(self, info: FunctionInfo) -> bool:
-        """Whether a method only raises: a subclass out of sight says what it does."""
-        if info.outlined is not None and info.outlined.last - info.outlined.body > 8:
+        """Whether a method only raises or does nothing: some subclass says what."""
+        outlined = info.outlined
+        if outlined is not None and not any(
+            map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
+        ):
             return False
         info.module._grow(info)
-        body = info.node.body if isinstance(info.node, cst.FunctionDef) else None
-        lines = [s for s in body.body if isinstance(s, cst.SimpleStatementLine)] if body else []
-        return bool(lines) and any(isinstance(s, cst.Raise) for s in lines[-1].body)
+        body = info.node.body.body if isinstance(info.node, cst.FunctionDef) else ()
+        if len(body) > 3 or not all(isinstance(line, cst.SimpleStatementLine) for line in body):
+            return False
+        small = [
+            part for line in body if isinstance(line, cst.SimpleStatementLine) for part in line.body
+        ]
+        return not any(map(_does_something, small))
 
     # ---- results
 
@@ -629,6 +675,18 @@ class FileAnalysis:
         for info in self.reported:
             if info.summary is not None and not info.compiled:
                 yield from info.summary.sites
+
+
+_RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")
+
+
+def _does_something(statement: cst.CSTNode) -> bool:
+    """Whether a statement is neither a docstring nor `pass`, `...`, `raise` or a bare `return`."""
+    if isinstance(statement, cst.Return):
+        return statement.value is not None
+    if isinstance(statement, cst.Expr):
+        return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
+    return not isinstance(statement, (cst.Pass, cst.Raise))
 
 
 _CLASS_NAMES = {

@@ -10,6 +10,7 @@ from asyncguard.lint.frames import Frame
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
+    DICT,
     HOST,
     HOST_VALUE,
     UNKNOWN_VALUE,
@@ -29,8 +30,12 @@ SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozense
 def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
+    if name in ("dict", "collections.defaultdict", "collections.OrderedDict") and not (
+        values and values[0].kind == CONTAINER
+    ):
+        return Value(CONTAINER, name=DICT)
     if not values:
-        return container(None) if name in ("list", "dict", "set", "tuple") else None
+        return container(None) if name in ("list", "set", "tuple") else None
     first = values[0]
     if name in SAME_ELEMENTS:
         if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
@@ -40,6 +45,10 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return _wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":
         return container(None, None) if len(values) > 12 else _zip(frame, values)
+    if name == "functools.partial" and len(arguments) == 1:
+        return first
+    if name == "slice":
+        return Value(HOST, name="slice")
     if name == "next":
         return loop_element(frame, first)
     if name in ("abs", "round", "pow", "divmod"):
@@ -47,8 +56,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
     if name == "sum":
         element = element_of(frame, first)
         return element if element.kind == DEVICE else None
-    if name in ("max", "min") and len(values) > 1:
-        return _same(values)
+    if name in ("max", "min"):
+        return _same(values) if len(values) > 1 else loop_element(frame, first)
     if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):
         from asyncguard.lint.expressions import attribute_of
 

@@ -7,6 +7,7 @@ path first notes the sites of the call, then says what it returns.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,16 +30,20 @@ from asyncguard.lint.program import ClassInfo, FunctionInfo
 from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
+    EITHER,
     FUNCTION,
     HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    INDICES,
     INSTANCE,
     LOW,
+    MASK,
     MEDIUM,
     MODEL,
     NAMED,
@@ -50,6 +55,8 @@ from asyncguard.lint.values import (
     container,
     device,
     join,
+    part_of,
+    weaken,
 )
 from asyncguard.model import Device, Loop, SyncKind
 
@@ -85,11 +92,20 @@ def call(frame: Frame, node: cst.Call) -> Value:
     return call_value(frame, node, callee, _arguments(frame, node))
 
 
+def hand_over(frame: Frame, value: Value) -> None:
+    """Note a function that a call is given: it is called about as often, by whoever has it."""
+    info = value.ref
+    if value.kind == FUNCTION and not isinstance(info.node, cst.Lambda):
+        frame.call(info)
+        frame.analysis.summary_for(frame, info)
+
+
 def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     """Evaluate the arguments; `*args` of known length counts as that many."""
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
+        hand_over(frame, value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         else:
@@ -105,6 +121,9 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_symbol(frame, node, callee.name, arguments)
     if callee.kind == FUNCTION:
         return call_function(frame, node, callee, arguments)
+    if callee.kind == EITHER and callee.items:
+        results = [call_value(frame, node, function, arguments) for function in callee.items]
+        return functools.reduce(join, results)
     if callee.kind == CLASS:
         frame.call(callee.ref.lookup("__init__"))
         return instance_of(callee.ref)
@@ -305,17 +324,21 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if "." in name and (info := frame.analysis.called_function(frame, name)) is not None:
         return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
     for point in knowledge.sync_functions.get(name, ()):
-        if function_blocks(frame, point, arguments):
-            frame.site(point, node, blocking_value(frame, point, arguments), subject=node)
+        if not _conditions_hold(frame, point, arguments) or _is_there(point, arguments):
+            continue
+        if (value := blocking_value(frame, point, arguments)) is not None:
+            frame.site(point, node, value, subject=node)
             break
     if knowledge.step_functions.find(name):
         frame.evidence(strong=True)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
-        trigger_sites(frame, node, trigger, arguments)
-    if name == "map" and len(arguments) > 1:
-        return mapped(frame, node, arguments)
+        trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
+    if len(arguments) > 1 and (name == "map" or name in knowledge.tree_maps):
+        result = mapped(frame, node, name, arguments)
+        if name == "map" or (result.element and result.element.kind in (HOST, HOST_ARRAY)):
+            return result
     if special := builtin_calls.result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
@@ -329,10 +352,33 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     return result
 
 
-def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`map(f, xs, ys)` calls f with an element of each."""
-    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in arguments[1:]]
-    return container(call_value(frame, node, arguments[0].value, elements))
+def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
+    """`max(xs, key=f)` compares what f gives for each element, and not the elements."""
+    key = next((a for a in arguments if a.keyword == "key"), None)
+    if key is None or key is arguments[0]:
+        return arguments
+    element = replace(arguments[0], value=builtin_calls.loop_element(frame, arguments[0].value))
+    given = first_device(call_value(frame, node, key.value, [element]))
+    return [replace(element, value=container(weaken(given, MEDIUM)))]
+
+
+def mapped(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """`map(f, xs, ys)` calls f with an element of each, `tree_map` with each leaf."""
+    called, given = arguments[0].value, [a for a in arguments[1:] if not a.keyword]
+    if name == "map":
+        elements = [builtin_calls.loop_element(frame, argument.value) for argument in given]
+    else:
+        elements = [leaf(argument.value) for argument in given]
+    inner = [replace(a, value=element) for a, element in zip(given, elements, strict=True)]
+    return container(call_value(frame, node, called, inner))
+
+
+def leaf(tree: Value) -> Value:
+    """Return what a tree of values holds: device values, if any are known to be in it."""
+    found = first_device(tree)
+    while found.kind == CONTAINER and found.element is not None:
+        found = found.element
+    return replace(found, name=MASK if found.name == MASK else "")
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -349,11 +395,17 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if found is None:
         return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
     kind, framework = found
+    operands = [argument.value for argument in arguments]
+    last = name.rpartition(".")[2]
     if kind == "device_or_host":
-        return placed(frame, framework, arguments)
+        return as_mask(frame, placed(frame, framework, arguments), last, operands, arguments)
+    if name in knowledge.registers.get(framework, NOTHING):
+        return device(framework)
     if kind == DEVICE:
         frame.operation(framework)
-        return _device_result(framework, arguments)
+        return as_mask(frame, _device_result(framework, arguments), last, operands, arguments)
+    if kind == HOST_ARRAY:
+        return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
     if kind == "progress" and arguments:
@@ -370,14 +422,14 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
 
 def _device_result(framework: str, arguments: Arguments) -> Value:
     """A device function of host tensors only stays on the host."""
-    tensors = [a.value for a in arguments if first_device(a.value).kind == DEVICE]
-    if tensors:
-        confidence = max(first_device(t).confidence for t in tensors)
+    held = [first_device(argument.value) for argument in arguments]
+    confidence = max((v.confidence for v in held if v.kind == DEVICE), default=LOW)
+    arrays = [_first_array(argument.value) for argument in arguments]
+    on_host = any(array is not None and array.framework == framework for array in arrays)
+    if on_host and confidence < MEDIUM:
+        return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
+    if any(value.kind == DEVICE for value in held):
         return device(framework, max(confidence, MEDIUM))
-    arrays = [_first_array(a.value) for a in arguments]
-    own = any(v is not None and v.framework == framework for v in arrays)
-    if own and not any(a.value.kind == UNKNOWN for a in arguments):
-        return Value(HOST_ARRAY, framework)
     return device(framework, HIGH)
 
 
@@ -418,12 +470,8 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
 
 def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
     """Whether this call of a blocking function blocks: its arguments and conditions say."""
-    if not _conditions_hold(frame, point, arguments):
-        return False
-    wanted = point.source.arguments if point.source else ()
-    if not wanted:
-        return True
-    return _any_read(wanted, arguments)
+    held = _conditions_hold(frame, point, arguments)
+    return held and blocking_value(frame, point, arguments) is not None
 
 
 def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
@@ -434,14 +482,31 @@ def _reads(value: Value) -> bool:
     return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
 
 
-def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value:
-    """Return the device value that the call reads; a barrier reads none in particular."""
+def _is_there(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
+    given = arguments[0].value if arguments else UNKNOWN_VALUE
+    moves = point.when is not None and "device" in point.when.keyword_present
+    return moves and given.kind == DEVICE and given.confidence >= MEDIUM
+
+
+def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:
+    """Return the device value that the call reads; a barrier reads none in particular.
+
+    What a framework's function works on is an array of the framework, if anything is: its first
+    argument, where that is read.
+    """
     wanted = point.source.arguments if point.source else ()
+    if not wanted:
+        return device(point.framework)
     for argument in _selected(wanted, arguments):
         value = first_device(argument.value)
+        if 0 in wanted and argument is arguments[0] and value.kind in (DEVICE, UNKNOWN):
+            known = value.kind == DEVICE or value.params or frame.trains
+            confidence = max(value.confidence if value.kind == DEVICE else LOW, MEDIUM)
+            return device(point.framework, confidence if known else NAMED, value.params)
         if _reads(value):
             return value
-    return device(point.framework)
+    return None
 
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
@@ -552,11 +617,21 @@ def call_method(
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    if is_parameter and (up := unknown_upload(frame, node, func.value, method, arguments)):
+    as_given = (
+        owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
+    )
+    moved = is_parameter or (as_given and bool(owner.params))
+    if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+    elif is_parameter and (framework := _copied_by(frame, method, arguments)):
+        owner = device(framework, MEDIUM, owner.params)
+    elif is_parameter and (framework := _likely(frame, method)):
+        owner = device(framework, NAMED, owner.params)
+    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
+        owner = replace(owner, confidence=MEDIUM)
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -568,12 +643,43 @@ def call_method(
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:
         return model_method(frame, node, owner, method, arguments)
+    if method in frame.analysis.knowledge.passes.get(owner.framework, NOTHING) and arguments:
+        return passed_on(owner, arguments[0].value)
     if owner.kind == HOST:
         if method == "format":
             for argument in arguments:
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
     return unknown_method(frame, node, func, owner, method, arguments)
+
+
+def _tells(frame: Frame, method: str) -> bool:
+    """Whether what this method is called on is a device value, if there is reason to think so."""
+    proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
+    likely = frame.trains and bool(_likely(frame, method))
+    return likely or (proof is not None and proof[0] == DEVICE)
+
+
+def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
+    """Return the framework that `x.to("cpu")` is of: a host's value is not asked so."""
+    for point in frame.analysis.knowledge.sync_methods.get((DEVICE, method), ()):
+        asked = point.framework in frame.analysis.frameworks and point.when is not None
+        if asked and point.kind == SyncKind.ARRAY and _conditions_hold(frame, point, arguments):
+            return point.framework
+    return ""
+
+
+def _likely(frame: Frame, method: str) -> str:
+    """Return the framework whose values have this method, if it is more likely theirs."""
+    likely = frame.analysis.knowledge.likely
+    return next((f for f in frame.analysis.frameworks if likely[f].get(method) == DEVICE), "")
+
+
+def passed_on(context: Value, given: Value) -> Value:
+    """Return what a collective of a trainer's context makes of what it is given: as much, there."""
+    if given.kind in (DEVICE, CONTAINER):
+        return given
+    return device(context.framework, MEDIUM, given.params)
 
 
 def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
@@ -645,7 +751,7 @@ _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "se
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output, which must then be a dict of device values."""
-    element = replace(owner, name="", literal=None)
+    element = part_of(owner)
     if method == "items":
         return container(container(None, (HOST_VALUE, element)))
     if method == "keys":
@@ -667,11 +773,41 @@ def device_method_result(
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
-            return moved if moved.kind != DEVICE else replace(owner, name="", literal=None)
+            kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
+            return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    return replace(owner, name="", literal=None)
+    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+
+
+def as_mask(
+    frame: Frame, result: Value, name: str, operands: Sequence[Value], arguments: Arguments
+) -> Value:
+    """Return an array with its name set: what a function or method makes may be a mask."""
+    if result.kind not in ARRAYS:
+        return result
+    knowledge = frame.analysis.knowledge
+    makes = knowledge.makes_masks.get(result.framework, NOTHING)
+    keeps = knowledge.keeps_masks.get(result.framework, NOTHING)
+    kept = name in keeps and any(_is_mask(value) for value in operands)
+    typed = any(_BOOLEAN.search(a.value.name) for a in arguments if a.value.kind == SYMBOL)
+    moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
+    if name in makes or kept or typed or moved:
+        return replace(result, name=MASK)
+    indices = name in knowledge.makes_indices.get(result.framework, NOTHING)
+    return replace(result, name=INDICES if indices else "")
+
+
+NOTHING: frozenset[str] = frozenset()
+_BOOLEAN = re.compile(r"(^|\.)bool_?$|\.BoolTensor$")
+
+
+def _is_mask(value: Value) -> bool:
+    """Whether a value is a mask, or a list or tuple of masks."""
+    while value.kind == CONTAINER and value.element is not None:
+        value = value.element
+    return value.kind in ARRAYS and value.name == MASK
 
 
 def _argument_params(arguments: Arguments) -> frozenset[int]:
@@ -698,7 +834,8 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
     if owner.framework in ("", "numpy"):
         kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
-        return Value(kind, "numpy") if kind else owner
+        result = Value(kind, "numpy") if kind else owner
+        return as_mask(frame, result, method, [owner], arguments)
     kind = frame.analysis.knowledge.methods[owner.framework].get(method)
     if kind == HOST:
         return HOST_VALUE
@@ -706,10 +843,11 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
         return Value(HOST_ARRAY, owner.framework)
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
-        return device(owner.framework, max(owner.confidence, MEDIUM))
+        moved = device(owner.framework, max(owner.confidence, MEDIUM))
+        return replace(moved, name=MASK if owner.name == MASK else "")
     if any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
-    return replace(owner, name="", literal=None)
+    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
 
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
@@ -722,7 +860,7 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if not arguments:
         return True
-    return any(_names_a_device(a) for a in arguments)
+    return any(a.value.kind == DEVICE or _names_a_device(a) for a in arguments)
 
 
 def _names_a_device(argument: Argument) -> bool:
@@ -747,9 +885,13 @@ def instance_method(
     cls: ClassInfo | None = owner.ref
     if cls is None:
         return UNKNOWN_VALUE
+    if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
+        _register(cls, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(method)  # a subclass out of sight may have its own
+        if frame.analysis.is_abstract(attribute.ref):
+            frame.call_by_name(f".{method}")
     if owner.kind == SUPER:
         for base in cls.bases:
             if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):
@@ -769,6 +911,13 @@ def instance_method(
     if not method_sites(frame, node, owner, method, arguments):
         return UNKNOWN_VALUE
     return UNKNOWN_VALUE
+
+
+def _register(cls: ClassInfo, owner: Value, arguments: Arguments) -> None:
+    """`register_buffer("scale", scale)` makes an attribute that moves with its model."""
+    name = arguments[0].value.literal if arguments else None
+    if isinstance(name, str):
+        cls.attributes[name] = device(owner.framework)
 
 
 def model_method(
@@ -805,10 +954,28 @@ def unknown_upload(
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
         value = device(point.framework, MEDIUM if frame.trains else NAMED)
-        if _conditions_hold(frame, point, arguments):
+        there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+        if not there and _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
         return device(point.framework, MEDIUM)
     return None
+
+
+def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
+    """Whether an argument is where another value is: what goes there mostly is there already."""
+    node = argument.node
+    if not isinstance(node, cst.Attribute) or node.attr.value != "device":
+        return False
+    with frame.quiet():
+        return evaluate(frame, node.value).kind == DEVICE
+
+
+def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression calls something with device values: what comes out mostly is one."""
+    with frame.quiet():
+        return isinstance(node, cst.Call) and any(
+            evaluate(frame, argument.value).kind == DEVICE for argument in node.args
+        )
 
 
 def container_method(

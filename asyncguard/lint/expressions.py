@@ -18,15 +18,19 @@ from asyncguard.lint.guards import guard_of
 from asyncguard.lint.program import ClassInfo, FunctionInfo, parameters_of, scan
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
+    DICT,
     FUNCTION,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    INDICES,
     INSTANCE,
     LOW,
+    MASK,
     MEDIUM,
     MODEL,
     NONE_VALUE,
@@ -38,6 +42,7 @@ from asyncguard.lint.values import (
     device,
     join,
     literal,
+    part_of,
     symbol,
     weaken,
 )
@@ -234,7 +239,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return container(inner[-1] if inner else None)
+        return replace(container(inner[-1] if inner else None), name=DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
                 "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
         return container(inner[0] if inner else None)
@@ -299,8 +304,8 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN and path:
-        hinted = frame.hint(path)
+    if value.kind == UNKNOWN:
+        hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
     return value
@@ -316,7 +321,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
-            return replace(owner, name="", literal=None)
+            return part_of(owner)
         return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -426,7 +431,8 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         items.append(value)
     element_value = _join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    return container(element_value, tuple(items) if exact else None)
+    name = "tuple" if isinstance(node, cst.Tuple) else ""
+    return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
 
 
 @handles(cst.Set)
@@ -443,13 +449,14 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
     for element in node.elements:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredDictElement):
-            values.append(element_of(frame, value))
+            values.append(value.element or UNKNOWN_VALUE)
+            fields.update(value.fields)
             continue
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else HOST_VALUE
         values.append(value)
         if isinstance(key.literal, str):
             fields[key.literal] = value
-    return Value(CONTAINER, element=_join_all(values), fields=tuple(fields.items()))
+    return Value(CONTAINER, name=DICT, element=_join_all(values), fields=tuple(fields.items()))
 
 
 def _join_all(values: list[Value]) -> Value | None:
@@ -463,13 +470,15 @@ def _join_all(values: list[Value]) -> Value | None:
 def element_of(frame: Frame, value: Value) -> Value:
     """Return what iterating over `value` yields."""
     if value.kind == CONTAINER:
+        if value.name == DICT:
+            return UNKNOWN_VALUE  # its keys
         if value.element is not None:
             return value.element
         if value.items:
             return _join_all(list(value.items)) or UNKNOWN_VALUE
         return UNKNOWN_VALUE
-    if value.kind in (DEVICE, HOST_ARRAY):
-        return replace(value, name="", literal=None)
+    if value.kind in ARRAYS:
+        return part_of(value)
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN and value.params:
@@ -508,7 +517,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 @handles(cst.DictComp)
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return container(_comprehend(frame, node.for_in, node.value, node.key))
+    return replace(container(_comprehend(frame, node.for_in, node.value, node.key)), name=DICT)
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
@@ -572,7 +581,7 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         _percent_format(frame, node.right, right)
         return HOST_VALUE
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    result = combine(left, right, mask=bits and "bool" in (left.name, right.name))
+    result = combine(left, right, mask=bits and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
@@ -592,16 +601,18 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     params = left.params | right.params
     for one, other in ((left, right), (right, left)):
         if one.kind == DEVICE:
+            if other.kind == CONTAINER and one.confidence < MEDIUM:
+                continue  # a list, more likely: those are added to lists
             if other.kind == DEVICE:
                 confidence = max(left.confidence, right.confidence)
             else:
                 confidence = one.confidence
-            return replace(device(one.framework, confidence, params), name="bool" if mask else "")
+            return replace(device(one.framework, confidence, params), name=MASK if mask else "")
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
-            return replace(one, params=params, name="bool" if mask else "")
+            return replace(one, params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
         return HOST_VALUE
     return Value(params=params)
@@ -621,6 +632,8 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     value = evaluate(frame, node.expression)
     if isinstance(value.literal, (int, float)) and isinstance(node.operator, cst.Minus):
         return literal(-value.literal)
+    if isinstance(node.operator, cst.BitInvert) and value.kind in ARRAYS:
+        return replace(value, name=MASK)
     return value
 
 
@@ -649,13 +662,19 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
     return result
 
 
+def _describes(node: cst.BaseExpression) -> bool:
+    """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
+
+
 def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
-    if isinstance(operator, (cst.Is, cst.IsNot)):
+    sides = (node.left, *(target.comparator for target in node.comparisons))
+    if isinstance(operator, (cst.Is, cst.IsNot)) or any(map(_describes, sides)):
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
-        if right.kind == DEVICE:
+        if right.kind == DEVICE and not isinstance(left.literal, str):
             protocol_site(frame, "__contains__", node, right)
         return HOST_VALUE
     for side in (left, right):
@@ -734,17 +753,18 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     indices = [_index(frame, element.slice) for element in node.slice]
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        return replace(owner, name="", literal=None)
+        return part_of(owner)
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY:
-        if any(i.kind == DEVICE for i in indices):
-            pass
-        return replace(owner, name="", literal=None)
+        return part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
         return owner
+    if owner.kind == UNKNOWN and any(i.kind == DEVICE and i.name == MASK for i in indices):
+        index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
+        return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
         return symbol(frame.analysis.module_name)
     if owner.kind == UNKNOWN and owner.params:
@@ -752,6 +772,10 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     if path:
         return frame.hint(path)
     return UNKNOWN_VALUE
+
+
+def _framework_of(values: list[Value]) -> str:
+    return next(value.framework for value in values if value.kind == DEVICE)
 
 
 def _is_own_name(node: cst.Subscript) -> bool:
@@ -797,6 +821,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         and -len(owner.items) <= key < len(owner.items)
     ):
         return owner.items[key]
+    if owner.name == DICT:
+        return owner.element if owner.element is not None else UNKNOWN_VALUE
     if index.kind == DEVICE:
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
@@ -805,12 +831,53 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
 def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> None:
     """Note what indexing a device value with such indices costs."""
     for element, index in zip(node.slice, indices, strict=True):
-        if index.kind == UNKNOWN and samples(frame, element.slice):
-            operator_site(frame, "index-upload", node, weaken(owner, MEDIUM))
-        elif index.kind == DEVICE and index.name == "bool":
-            operator_site(frame, "mask-read", node, replace(index, framework=owner.framework))
-        elif index.kind == CONTAINER or (index.kind == HOST_ARRAY and index.name != "bool"):
-            operator_site(frame, "index-upload", node, weaken(owner, index.confidence))
+        how = index_cost(frame, element.slice, index)
+        if how == MASK_INDEX:
+            read = replace(index if index.kind == DEVICE else weaken(owner, MEDIUM), name="")
+            if index.kind == owner.kind == DEVICE and index.name == MASK:
+                read = replace(read, confidence=max(read.confidence, MEDIUM))  # no list takes one
+            operator_site(frame, "mask-read", node, replace(read, framework=owner.framework))
+        elif how == UPLOADED_INDEX:
+            operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def _indexed(owner: Value, index: Value) -> Value:
+    """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
+    if index.kind == HOST_ARRAY and index.framework == owner.framework:
+        owner = replace(owner, confidence=max(owner.confidence, MEDIUM))
+    return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
+
+
+MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
+_MASK_NAME = re.compile(r"(^|_)masks?(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE)
+
+
+def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
+    """Return what kind of index this is, as far as its costs go."""
+    if index.kind == CONTAINER:
+        return _sequence_cost(index)
+    if index.kind == HOST_ARRAY:
+        return UPLOADED_INDEX if index.name != MASK else FREE_INDEX
+    name = dotted(node.value).rpartition(".")[2] if isinstance(node, cst.Index) else ""
+    named = index.name != INDICES and _MASK_NAME.search(name)
+    if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
+        return MASK_INDEX
+    if index.kind == DEVICE:
+        return DEVICE_INDEX
+    if index.kind == UNKNOWN and samples(frame, node):
+        return UPLOADED_INDEX
+    return FREE_INDEX
+
+
+def _sequence_cost(index: Value) -> str:
+    """Return what a tuple or list costs as an index: a tuple of indices is as many of them."""
+    parts = [*(index.items or ()), *([index.element] if index.element is not None else [])]
+    if any(part.name == "slice" for part in parts):
+        return FREE_INDEX
+    if any(part.kind == DEVICE for part in parts):
+        return DEVICE_INDEX
+    tuple_of_numbers = index.name == "tuple" and all(part.kind == HOST for part in parts)
+    return FREE_INDEX if tuple_of_numbers else UPLOADED_INDEX
 
 
 _SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)

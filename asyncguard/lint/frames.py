@@ -7,6 +7,7 @@ frame is silent (a first pass over a loop, or a summary).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,11 +23,11 @@ from asyncguard.lint.values import (
     LOW,
     MEDIUM,
     NAMED,
-    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
     join,
+    without_params,
 )
 from asyncguard.model import Loop, SyncKind
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
 
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
+# What holds a program's options, whose names say nothing of values: `config.use_loss`.
+_OPTIONS = re.compile(r"(config|cfg|conf|args|options|hparams|settings|flags)$", re.IGNORECASE)
 
 
 @dataclass(eq=False)
@@ -44,6 +47,7 @@ class LoopRecord:
     targets: frozenset[str] = frozenset()
     epoch_name: bool = False
     step_name: bool = False  # its variables or what it goes over are named after batches or steps
+    periodic: bool = False  # it does something every n-th time
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
@@ -66,7 +70,8 @@ class LoopRecord:
             return Loop.STEP
         if self.inner or self.epoch_name:
             return Loop.EPOCH
-        return Loop.STEP if self.weak or (self.ops and self.step_name) else Loop.NONE
+        steps = self.step_name and (self.ops or self.periodic)
+        return Loop.STEP if self.weak or steps else Loop.NONE
 
 
 class Guard(NamedTuple):
@@ -187,7 +192,7 @@ class Frame:
     def _from_outside(self, value: Value) -> Value:
         """Return an outer function's variable: its parameters are not those of this function."""
         inline = isinstance(self.function.node, cst.Lambda)
-        return value if inline or not value.params else replace(value, params=NO_PARAMS)
+        return value if inline else without_params(value)
 
     def bind(self, path: str, value: Value) -> None:
         """Assign to a variable or an attribute path; what was known below the path is gone."""
@@ -212,7 +217,9 @@ class Frame:
         found = self._usage(path)
         if found:
             return Value(found[0], found[1], MEDIUM)
-        last = path.rpartition(".")[2]
+        owner, _, last = path.rpartition(".")
+        if _OPTIONS.search(owner):
+            return UNKNOWN_VALUE
         knowledge = self.analysis.knowledge
         if found := knowledge.by_name(last, self.analysis.frameworks):
             return self.analysis.named(*found, MEDIUM if self.trains else NAMED)

@@ -31,6 +31,8 @@ _COUNTER = re.compile(
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
+    if frame.loops and _counts_periods(frame.loops[-1].targets, test):
+        frame.loops[-1].periodic = True
     when_true, when_false = rare(frame, test)
     flag = Guard(depth, is_flag(test))
     return (flag if when_true else None), (flag if when_false else None)
@@ -74,6 +76,12 @@ def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
 
 
 _ABNORMAL = re.compile(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)
+# What a program is told to do about them: `skip_nan`, `check_overflow`.
+_SWITCH = re.compile(
+    r"^_?(skip|check|detect|ignore|allow|use|enable|handle|terminate|stop|halt|raise|filter|remove|drop"
+    r"|replace|clip|warn|log)_",
+    re.IGNORECASE,
+)
 _NORMAL = re.compile(r"is_?finite$|all_?finite$", re.IGNORECASE)
 
 
@@ -82,6 +90,7 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
     if not isinstance(test, (cst.Call, cst.Name, cst.Attribute)):
         return None
     names = [n.value for n in walk(test) if isinstance(n, cst.Name)]
+    names = [name for name in names if not _SWITCH.search(name)]
     if any(map(_NORMAL.search, names)):
         return False
     return True if any(map(_ABNORMAL.search, names)) else None
@@ -95,6 +104,13 @@ def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, boo
     if negated:
         usual = not usual
     return (not usual), usual
+
+
+def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
+    """Whether a test asks what is left of one of these counters: `i % n == 0`."""
+    periods = (n.left for n in walk(test) if isinstance(n, cst.BinaryOperation)) if counters else ()
+    names = (n for left in periods for n in walk(left) if isinstance(n, cst.Name))
+    return _has_modulo(test) and any(name.value in counters for name in names)
 
 
 def _has_modulo(test: cst.BaseExpression) -> bool:
@@ -126,6 +142,8 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
     operator = test.comparisons[0].operator
     sides = (test.left, test.comparisons[0].comparator)
+    if any(isinstance(side, cst.SimpleString) for side in sides):
+        return False, False  # a name, which counts nothing
     if not any(_counts(frame, side) for side in sides):
         return False, False
     if isinstance(operator, cst.Equal):
@@ -149,6 +167,22 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.BinaryOperation):
         return not isinstance(node.operator, cst.Modulo) and _counts(frame, node.left)
     return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
+
+
+def fills_in(node: cst.If) -> bool:
+    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`."""
+    test = node.test
+    path = ""
+    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is):
+        path = dotted(test.left)
+    elif isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Equal):
+        size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
+        sized = isinstance(size, cst.Call) and dotted(size.func) == "len" and len(size.args) == 1
+        return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
+    if not path.startswith("self."):
+        return False
+    targets = (n.target for n in walk(node.body) if isinstance(n, cst.AssignTarget))
+    return any(dotted(target) == path for target in targets)
 
 
 def leaves_loop(body: cst.BaseSuite) -> bool:

@@ -74,11 +74,23 @@ class Knowledge:
             for kind, patterns in f.types.items()
             for pattern in patterns
         )
+        self.device_types = {
+            name.rpartition(".")[2]: f.name
+            for f in frameworks
+            for name in f.types.get("device", ())
+            if name.endswith("Tensor")
+        }
         self.aliases = {alias: real for f in frameworks for alias, real in f.aliases.items()}
         self.attributes = {f.name: _by_name(f.attributes) for f in frameworks}
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
         self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.tree_maps = frozenset(name for f in frameworks for name in f.tree_maps)
+        self.passes = {f.name: frozenset(f.passes) for f in frameworks}
+        self.registers = {f.name: frozenset(f.registers) for f in frameworks}
+        self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}
+        self.makes_indices = {f.name: frozenset(f.masks.indices) for f in frameworks if f.masks}
+        self.keeps_masks = {f.name: frozenset(f.masks.keeps) for f in frameworks if f.masks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)

@@ -99,11 +99,17 @@ class FileFacts:
 
 # Names that say nothing of whose method is called: those of Python's own types.
 _COMMON = frozenset(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
-MANY, FEW = 12, 1  # definitions of a name of several words, and of one
+# Definitions of a name of several words, of one, and of a method left to subclasses.
+MANY, FEW, MOST = 12, 1, 40
 
 
 def is_telling(name: str, definitions: int = 1) -> bool:
-    """Whether a name, of so many functions, is rare enough to say what is called by it."""
+    """Whether a name, of so many functions, is rare enough to say what is called by it.
+
+    A name behind a dot is that of a method which its own class leaves to its subclasses.
+    """
+    if name[0] == ".":
+        return definitions <= MOST
     limit = MANY if "_" in name.strip("_") else FEW
     return definitions <= limit and name not in _COMMON and not name.startswith("__")
 
@@ -114,8 +120,11 @@ def definitions(files: Iterable[FileFacts]) -> dict[str, set[Key]]:
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
+            if "." in qualname:
+                found.setdefault(f".{name}", set()).add((facts.path, qualname))
         for name in facts.dormant:
             found.setdefault(name, set()).add((facts.path, name))
+            found.setdefault(f".{name}", set()).add((facts.path, name))
     return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}
 
 
@@ -128,7 +137,7 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     entered = entries(files.values())
     telling = definitions(files.values()).keys()
     hot = {
-        call.name
+        call.name.lstrip(".")
         for facts in files.values()
         for call in facts.named
         if call.name in telling
@@ -184,7 +193,8 @@ _RARE = re.compile(
 
 
 def _is_rare(call: Call | NamedCall) -> bool:
-    name = call.name if isinstance(call, NamedCall) else call.callee.rpartition(".")[2]
+    name = call.name if isinstance(call, NamedCall) else call.callee
+    name = name.rpartition(".")[2]
     return _RARE.search(name) is not None
 
 

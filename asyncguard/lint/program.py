@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from asyncguard.lint.docstrings import documented
 from asyncguard.lint.screen import Outlined
 from asyncguard.lint.tree import Unit, children, dotted, walk
 from asyncguard.lint.values import Value
@@ -123,6 +125,13 @@ class FunctionInfo:
         """How often its framework enters it: once a step if a training step is its whole body."""
         trained = self.summary is not None and self.summary.trained
         return Loop.STEP if trained else self.hook
+
+    @cached_property
+    def documented(self) -> dict[str, str]:
+        """The types that its docstring gives its parameters."""
+        node = self.node
+        text = node.get_docstring(clean=False) if isinstance(node, cst.FunctionDef) else None
+        return documented(text) if text and len(self.parameters) > self.has_self else {}
 
     @property
     def has_self(self) -> bool:

@@ -15,17 +15,21 @@ import libcst as cst
 
 from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
-    _index as index_value,
-)
-from asyncguard.lint.expressions import (
+    DEVICE_INDEX,
+    MASK_INDEX,
+    UPLOADED_INDEX,
     bind_target,
     combine,
     element_of,
+    index_cost,
     narrow,
     operator_site,
     protocol_site,
     truth,
     type_value,
+)
+from asyncguard.lint.expressions import (
+    _index as index_value,
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import dotted
@@ -40,6 +44,7 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     Value,
     join,
+    without_params,
 )
 from asyncguard.model import Loop
 
@@ -170,7 +175,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
     frame.bind(path, value)
     if frame.given is not None and path.startswith("self.") and path.count(".") == 1:
         name = target.attr.value
-        value = replace(value, params=frozenset()) if value.params else value
+        value = without_params(value)
         frame.given[name] = join(frame.given[name], value) if name in frame.given else value
 
 
@@ -202,20 +207,15 @@ def _write_sites(
     frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
 ) -> None:
     """Note what writing into a device value costs: by mask, by index, from the host."""
-    masked = any(i.kind == DEVICE and i.name == "bool" for i in indices)
-    indexed = any(i.kind == DEVICE and i.name != "bool" for i in indices)
-    if not masked and any(i.kind == CONTAINER or _host_index(i) for i in indices):
+    costs = {index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)}
+    if UPLOADED_INDEX in costs and MASK_INDEX not in costs:
         operator_site(frame, "index-upload", target, owner)
-    elif masked and value.kind == DEVICE:
+    elif MASK_INDEX in costs and value.kind == DEVICE:
         operator_site(frame, "mask-write", target, owner)
-    elif indexed and value.kind == HOST:
+    elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY:
         operator_site(frame, "host-write", target, owner)
-
-
-def _host_index(index: Value) -> bool:
-    return index.kind == HOST_ARRAY and index.name != "bool"
 
 
 @executes(cst.Return)
@@ -304,7 +304,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     """Both branches run; a rare one under a guard."""
     truth(frame, node.test)
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    if guards.leaves_loop(node.body):
+    if guards.leaves_loop(node.body) or guards.fills_in(node):
         guard_true = Guard(len(frame.loops), True)
     before = dict(frame.env)
     narrow(frame, node.test, True)

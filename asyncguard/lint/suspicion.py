@@ -182,6 +182,11 @@ class Words:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
+    def makes_mask(self, call: ast.Call) -> bool:
+        """Whether a call gives an array of truth values, by its name."""
+        makes = self.knowledge.makes_masks
+        return any(last_name(call.func) in makes.get(f, ()) for f in self.frameworks)
+
     def points(self, call: ast.Call) -> list[SyncPoint] | None:
         """Return the sync points that a call may be; None for a function of unknown origin."""
         func = call.func
@@ -510,6 +515,9 @@ class _Look:
             return True
         if isinstance(index, ast.UnaryOp):
             return isinstance(index.op, ast.Invert)
+        if isinstance(index, ast.Call):
+            method = isinstance(index.func, ast.Attribute)
+            return method and (self.words.makes_mask(index) or self._interesting(index))
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
         return isinstance(index, ast.Name) and (self._computed(index.id) or "mask" in index.id)
@@ -632,10 +640,13 @@ def _may_hold(condition: Condition, call: ast.Call) -> bool:
 
 
 _DEVICE_NAME = re.compile(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
+_TYPE_NAME = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
 
 
 def _moves(node: ast.Call) -> bool:
     """Whether `.to(...)` seems to move to another device."""
+    if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
+        return not _TYPE_NAME.search(node.args[0].id)  # a device, or a tensor that is on it
     for argument in (*node.args, *(k.value for k in node.keywords if k.arg == "device")):
         for part in ast.walk(argument):
             name = getattr(part, "id", None) or getattr(part, "attr", None)

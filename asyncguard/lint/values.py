@@ -22,6 +22,7 @@ MODEL = "model"
 CONTAINER = "container"
 SYMBOL = "symbol"  # something imported or builtin, known by its dotted name only
 FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo
+EITHER = "either"  # one of a few such functions, which are its `items`
 CLASS = "class"  # likewise; `ref` is its ClassInfo
 INSTANCE = "instance"  # of such a class
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
@@ -40,7 +41,7 @@ class Value:
     kind: str = UNKNOWN
     framework: str = ""
     confidence: int = HIGH
-    name: str = ""  # dotted name of a symbol; "bool" of a host or device mask; a type's name
+    name: str = ""  # dotted name of a symbol; MASK of a host or device mask; a type's name
     literal: str | int | float | bool | None = None
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
@@ -74,6 +75,16 @@ def literal(value: str | int | float | bool) -> Value:
     return Value(HOST, literal=value, name="literal")
 
 
+MASK = "bool"  # the name of an array of truth values, on the host or on the device
+INDICES = "indices"  # and of one of indices
+DICT = "dict"  # the name of a container that is known to be a dict
+
+
+def part_of(value: Value) -> Value:
+    """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
+    return replace(value, name=value.name if value.name in (MASK, INDICES) else "", literal=None)
+
+
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
     """Return a list, tuple, set or dict with such elements."""
     return Value(CONTAINER, element=element, items=items)
@@ -84,13 +95,38 @@ def weaken(value: Value, confidence: int) -> Value:
     return value if value.confidence <= confidence else replace(value, confidence=confidence)
 
 
+def without_params(value: Value) -> Value:
+    """Return `value`, and what it holds, as other functions see it: from none of its arguments."""
+    if value.kind != CONTAINER:
+        return replace(value, params=NO_PARAMS) if value.params else value
+    element = without_params(value.element) if value.element is not None else None
+    items = tuple(map(without_params, value.items)) if value.items is not None else None
+    fields = tuple((key, without_params(inner)) for key, inner in value.fields)
+    return replace(value, params=NO_PARAMS, element=element, items=items, fields=fields)
+
+
 def join(left: Value, right: Value) -> Value:
     """Merge what two paths know about one variable."""
     if left is right or left == right:
         return left
+    if left.kind in _CALLED and right.kind in _CALLED:
+        return _either(left, right)
     if left.kind == right.kind:
         return _join_same_kind(left, right)
     return _join_kinds(left, right)
+
+
+_CALLED = frozenset({FUNCTION, EITHER})
+MAX_EITHER = 4
+
+
+def _either(left: Value, right: Value) -> Value:
+    """Return one of a few functions; of many, nothing is known."""
+    known = [*(left.items or (left,))]
+    for function in right.items or (right,):
+        if all(function.ref is not other.ref for other in known):
+            known.append(function)
+    return Value(EITHER, items=tuple(known)) if len(known) <= MAX_EITHER else UNKNOWN_VALUE
 
 
 _REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless unless the same
@@ -135,7 +171,10 @@ def join_fields(
 
 # When paths disagree, the kind that comes first here is kept: a variable that is a device value on
 # one path blocks on that path, whatever it is on the other.
-_PRECEDENCE = (DEVICE, MODEL, "criterion", "optimizer", "loader", CONTAINER, INSTANCE, HOST_ARRAY)
+_PRECEDENCE = (
+    DEVICE, MODEL, "criterion", "optimizer", "loader", "scaler", "scheduler", "writer", "context",
+    CONTAINER, INSTANCE, HOST_ARRAY,
+)  # fmt: skip
 
 
 def _join_kinds(left: Value, right: Value) -> Value:

@@ -66,16 +66,6 @@ def train(model, loader, optimizer):
         kept.append(loss.detach().cpu().numpy())
 """,
     """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept.append(loss.detach().numpy())
-""",
-    """\
 from mxnet import autograd, gluon, npx
 def train(net, loader, trainer, loss_fn):
     for X, y in loader:

@@ -1,0 +1,350 @@
+"""What a value is: on the device or not, a mask or an index, a part of a model, either of two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.settings import Settings
+
+SETTINGS = Settings(cache=False)
+STEP = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+{body}
+"""
+
+
+def found(source: str) -> list[tuple[int, str]]:
+    """The lines and codes of the findings in a source."""
+    return [(f.line, f.code) for f in check_source(dedent(source).lstrip(), "a.py", SETTINGS)]
+
+
+def codes(body: str) -> set[str]:
+    """The codes of the findings in the body of a model's `forward`."""
+    text = STEP.format(body=indent(dedent(body).strip(), " " * 8))
+    return {finding.code for finding in check_source(text, "a.py", SETTINGS)}
+
+
+MASK_READS = [
+    "return x[~y]",
+    "return x[y.eq(0)]",
+    "return x[torch.isnan(x)]",
+    "return x[(x > 0).unsqueeze(-1).expand_as(x)]",
+    "return x[:, y.bool()]",
+    "return x[torch.stack([x > 0, y > 0]).any(0)]",
+    "return x[torch.ones(3, device=x.device, dtype=torch.bool)]",
+    "return x[(x > 0).to(x.device)]",
+    "padding_mask = y + 0\nreturn x[padding_mask]",
+    "return unknown.scores[x > 0]",
+]
+
+
+@pytest.mark.parametrize("body", MASK_READS)
+def test_a_mask_is_known_as_one(body: str) -> None:
+    assert codes(body) == {"ASG105"}
+
+
+NO_WAITS = [
+    "x[~y] = 0.0",
+    "mask = torch.zeros(3, device=x.device, dtype=torch.bool)\nx[mask[:, None]] = 0",
+    "return x[(x > 0).to(torch.long)]",
+    "return x[[slice(None)] * k + [slice(0, 2)]]",
+    "index = (slice(None), 0)\nreturn x[index]",
+    "index = (1, 2)\nreturn x[index]",
+    "index = (x.argmax(0), y.argmax(0))\nreturn x[index]",
+    # what goes to where another value is most likely is there already
+    "return self.embed(x).out.to(x.device)",
+    "features = unknown.features\nreturn features.to(x.device)",
+    "return self.layers[0](x).to(self.device)",
+    # options are no values
+    "if self.config.aux_loss:\n    return x\nreturn y",
+    # lists are added to lists, and names are looked up in dicts
+    'return [n for n in ("a", "b") if n not in unknown + ["c"]]',
+    'table = {"a": x, "b": y}\nfor loss in unknown:\n    x = table[loss]\nreturn x',
+    'return "a" in self.collect(x)',
+    # a buffer and a parameter move with their model
+    'self.register_buffer("scale", torch.ones(3))\nreturn x * self.scale.to(x)',
+    "self.bias = nn.Parameter(torch.zeros(3))\nreturn self.bias.type_as(x)",
+]
+
+
+@pytest.mark.parametrize("body", NO_WAITS)
+def test_what_only_looks_like_a_wait_is_none(body: str) -> None:
+    assert codes(body) == set()
+
+
+UPLOADS = [
+    "return torch.ones(3).to(x)",
+    "return torch.arange(3).type_as(x)",
+    "return torch.ones(3).to(x.device)",
+    "return x[[0, 2]]",
+    "ids = torch.randint(9, (3,))\nreturn x[torch.fmod(ids, unknown), torch.div(ids, unknown)]",
+]
+
+
+@pytest.mark.parametrize("body", UPLOADS)
+def test_what_is_made_on_the_host_is_uploaded(body: str) -> None:
+    assert codes(body) == {"ASG106"}
+
+
+READS = {
+    "what a function of the framework works on is a tensor": (
+        "counts = torch.bincount(unknown)",
+        "ASG105",
+    ),
+    "what only tensors are asked, in a step": ("self.count = unknown.sum().item()", "ASG102"),
+    "a condition on a switch is no exceptional one": (
+        "if self.skip_nonfinite_grads:\n    self.bad = x.isfinite().all().item()",
+        "ASG102",
+    ),
+    "a string is no counter": (
+        'for key in unknown:\n    if key == "logits":\n        self.kept = x.cpu()',
+        "ASG103",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_of_what_must_be_a_tensor_is_found(name: str) -> None:
+    body, code = READS[name]
+    assert codes(body) == {code}
+
+
+def test_what_an_attribute_holds_comes_from_no_argument_of_another_method() -> None:
+    assert not found("""
+        import torch
+        class Patches(torch.nn.Module):
+            def __init__(self, config):
+                super().__init__()
+                self.size = (config.size, config.size)
+            def pad(self, x, width):
+                if width % self.size[1] != 0:
+                    x = x[:, :1]
+                return x
+            def forward(self, x: torch.Tensor):
+                return self.pad(x, x.shape[1])
+        """)
+
+
+def test_a_declared_result_is_believed() -> None:
+    source = """
+        import torch
+        class Cache:
+            def length(self) -> {result}:
+                return self.lengths.clamp(0)
+        class Net(torch.nn.Module):
+            def __init__(self):
+                self.cache = Cache()
+            def forward(self, x: torch.Tensor):
+                if self.cache.length() > 0:
+                    return x
+        """
+    assert not found(source.format(result="int"))
+    assert found(source.format(result="torch.Tensor")) == [(9, "ASG104")]
+
+
+def test_either_of_two_functions_may_be_called() -> None:
+    assert found("""
+        import torch
+        class Agent:
+            def __init__(self, prioritized):
+                self.objective = self.plain if prioritized else self.weighted
+            def plain(self, loss):
+                return loss.item()
+            def weighted(self, loss):
+                return loss.cpu()
+            def update(self, model, loader, optimizer):
+                for batch in loader:
+                    loss = model(batch)
+                    loss.backward()
+                    self.objective(loss)
+        """) == [(13, "ASG102"), (13, "ASG103")]
+
+
+def test_collectives_of_an_accelerator_give_back_tensors() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def training_step(self, inputs):
+                loss = self.loss(inputs)
+                self.seen += self.accelerator.gather_for_metrics(loss).mean().item()
+                self.accelerator.backward(loss)
+        """) == [(5, "ASG102")]
+
+
+def test_a_method_left_to_subclasses_is_hot_where_its_class_is_called_in_a_step(
+    tmp_path: Path,
+) -> None:
+    base = """
+        class Solver:
+            def tell(self, scores):
+                raise NotImplementedError
+        """
+    solver = """
+        import numpy as np
+        import jax.numpy as jnp
+        from base import Solver
+        class Wrapper{i}(Solver):
+            def tell(self, scores: jnp.ndarray):
+                self.solver.take(-np.array(scores))
+        """
+    loop = """
+        import jax
+        from base import Solver
+        def run(solver: Solver, evaluate, iterations):
+            for i in range(iterations):
+                solver.tell(evaluate())
+                if i % 10 == 0:
+                    print(i)
+        """
+    (tmp_path / "base.py").write_text(dedent(base))
+    (tmp_path / "loop.py").write_text(dedent(loop))
+    for i in range(3):
+        (tmp_path / f"solver{i}.py").write_text(dedent(solver.replace("{i}", str(i))))
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.code) for f in findings] == [
+        (f"solver{i}.py", "ASG103") for i in range(3)
+    ]
+
+
+def test_a_tree_map_calls_its_function_with_each_leaf() -> None:
+    assert found("""
+        import jax
+        import numpy as np
+        import jax.numpy as jnp
+        def fit(step, params, opt_state, keys):
+            for key in keys:
+                params, opt_state, loss = step(params, opt_state, key)
+                metrics = {"loss": jnp.mean(loss)}
+                host = jax.tree.map(lambda x: np.asarray(x), metrics)
+                print(host)
+        """) == [(8, "ASG103")]
+
+
+def test_a_function_that_is_handed_over_is_called() -> None:
+    assert found("""
+        import torch
+        def read(loss: torch.Tensor):
+            return loss.item()
+        def train(model, loader, run):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                run(read, loss)
+        """) == [(3, "ASG102")]
+
+
+def test_a_method_that_does_nothing_is_left_to_subclasses() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def loss(self, batch):
+                '''Give the loss.'''
+                raise NotImplementedError
+            def training_step(self, batch):
+                loss = self.loss(batch)
+                loss.backward()
+                self.seen = loss.detach().cpu()
+        """) == [(9, "ASG103")]
+
+
+def test_what_is_on_the_device_is_not_uploaded() -> None:
+    assert codes("return torch.as_tensor(x > 0, device=x.device)") == set()
+    assert codes("return torch.as_tensor([1, 2], device=x.device)") == {"ASG106"}
+
+
+def test_the_sizes_of_a_packed_sequence_are_on_the_host() -> None:
+    body = "def size(batch_sizes: torch.Tensor):\n    return int(batch_sizes[0])\nreturn size({})"
+    assert codes(body.format("y")) == set()
+    assert codes("return int(x.batch_sizes[0])") == set()
+    assert codes("return int(x.sizes[0])") == {"ASG102"}
+
+
+DOCUMENTED = {
+    "NumPy": "rows : list\n    Which.\nx : torch.Tensor, optional\n    What.",
+    "Google": "rows (list): Which.\nx (`torch.Tensor` of shape `(n)`): What.",
+    "Sphinx": ":type rows: list\n:type x: Tensor\n:param x: What.",
+}
+
+
+@pytest.mark.parametrize("style", DOCUMENTED)
+def test_a_docstring_says_what_parameters_are(style: str) -> None:
+    source = """
+import torch
+def choose(rows, x):
+    '''Choose.
+
+{doc}
+    '''
+    return x[rows]
+def train(model, loader, rows):
+    for batch in loader:
+        model(batch).sum().backward()
+        choose(rows, batch)
+"""
+    source = source.format(doc=indent(DOCUMENTED[style], "    "))
+    assert [code for _, code in found(source)] == ["ASG106"]
+    assert not found(source.replace("torch.Tensor", "int").replace("Tensor", "int"))
+
+
+def test_what_is_moved_was_on_the_host_whatever_its_docstring_says() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def training_step(self, batch):
+                '''Train.
+
+                batch : torch.Tensor
+                '''
+                batch = batch.to(self.device)
+                self.net(batch).sum().backward()
+        """) == [(8, "ASG106")]
+
+
+def test_a_key_is_what_is_compared() -> None:
+    body = "best = {}(unknown, key=lambda row: {})\nreturn best"
+    for function in ("max", "min", "sorted"):
+        assert codes(body.format(function, "x[row].sum()")) == {"ASG104"}
+        assert codes(body.format(function, "len(x[row])")) == set()
+
+
+def test_a_host_tensor_indexes_nothing_but_tensors() -> None:
+    assert codes("rows = torch.arange(3)\nreturn unknown[rows, 0]") == {"ASG106"}
+    assert codes("rows = list(range(3))\nreturn unknown[rows]") == set()
+
+
+FREE = [
+    # a dict is asked by key, and gives its keys
+    "kept = {k: x for k in unknown}\nreturn [kept[x]]",
+    'kept = {"a": x}\nfor key in kept:\n    print(key)',
+    # what is kept for later is made once
+    "if self.table is None:\n    self.table = torch.ones(3).to(x)\nreturn self.table",
+    "if len(state) == 0:\n    self.mean = torch.zeros(3).to(x)",
+    # indices are none, whatever they are called
+    "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
+    "mask_idx = x.sum(0)\nreturn x[mask_idx]",
+    "if x.shape != y.wanted_shape or x.dtype != y.sum():\n    return x\nreturn y",
+    # optimizers keep their counters on the host
+    "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
+]
+
+
+@pytest.mark.parametrize("body", FREE)
+def test_what_waits_seldom_or_never_is_left_alone(body: str) -> None:
+    assert codes(body) == set()
+
+
+def test_what_a_model_is_given_in_a_list_is_there() -> None:
+    assert not found("""
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, inputs: list):
+                return inputs[0].to(self.device)
+        """)
