@@ -111,7 +111,7 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
-    if callee.kind == INSTANCE and (method := callee.ref.lookup("__call__")):
+    if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
     opaque(frame, node, arguments)
     return UNKNOWN_VALUE
@@ -145,6 +145,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
                     return result
                 break
     if isinstance(callee.ref, FunctionInfo):
+        if frame.analysis.summary_for(frame, callee.ref).trained:
+            frame.evidence(strong=True)
         return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
     return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
@@ -183,7 +185,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if summary.works:
         frame.evidence()
     bound = bind_arguments(info, arguments, callee.element)
-    reads_of_call(frame, node, summary.reads, bound)
+    reads = summary.reads
+    if info.hook == Loop.STEP:
+        reads = tuple(read for read in reads if read not in summary.sites)  # reported there
+    reads_of_call(frame, node, reads, bound)
     return substitute(summary.result, bound)
 
 
@@ -346,6 +351,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     """Return what the catalogue says that a call of `name` returns."""
     knowledge = frame.analysis.knowledge
     found = knowledge.returns.find(name) or knowledge.types.find(name)
+    if found is not None and found == (HOST_ARRAY, "numpy"):
+        for value in (first_device(a.value) for a in arguments):
+            if value.kind == DEVICE and knowledge.dispatches(value.framework):
+                frame.operation(value.framework)
+                return device(value.framework, value.confidence, value.params)
     if found is None:
         return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
     kind, framework = found
@@ -423,7 +433,14 @@ def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> boo
     wanted = point.source.arguments if point.source else ()
     if not wanted:
         return True
+    if point.kind == SyncKind.UPLOAD:
+        return not any(_is_placed(first_device(a.value)) for a in _selected(wanted, arguments))
     return _any_read(wanted, arguments)
+
+
+def _is_placed(value: Value) -> bool:
+    """Whether a value is on the device already."""
+    return value.kind == DEVICE and value.confidence >= MEDIUM
 
 
 def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
@@ -437,7 +454,7 @@ def _reads(value: Value) -> bool:
 def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value:
     """Return the device value that the call reads; a barrier reads none in particular."""
     wanted = point.source.arguments if point.source else ()
-    for argument in _selected(wanted, arguments):
+    for argument in _selected(wanted, arguments) if point.kind != SyncKind.UPLOAD else ():
         value = first_device(argument.value)
         if _reads(value):
             return value
@@ -530,7 +547,9 @@ _FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": 
 
 def _any_protocol(frame: Frame, trigger: Trigger, node: cst.Call, value: Value) -> bool:
     for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
-        if protocol_site(frame, protocol, node, value, sink=trigger.sink):
+        if protocol_site(
+            frame, protocol, node, value, sink=trigger.sink, among=trigger.frameworks
+        ):
             return True
     return False
 
@@ -864,6 +883,8 @@ def unknown_method(
             frame.evidence()
             return device(hinted.framework, hinted.confidence)
     knowledge = frame.analysis.knowledge
+    if kind := knowledge.part(owner.framework, owner.kind, method):
+        return Value(kind, owner.framework, min(owner.confidence, MEDIUM))
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):

@@ -50,9 +50,18 @@ CALLABLE = frozenset({MODEL, "criterion"})
 
 
 def protocol_site(
-    frame: Frame, protocol: str, node: cst.CSTNode, value: Value, *, sink: bool = False
+    frame: Frame,
+    protocol: str,
+    node: cst.CSTNode,
+    value: Value,
+    *,
+    sink: bool = False,
+    among: tuple[str, ...] = (),
 ) -> bool:
-    """Note a site if `protocol` of `value` (or of what it contains) waits."""
+    """Note a site if `protocol` of `value` (or of what it contains) waits.
+
+    `among`: only for values of these frameworks.
+    """
     read = (
         first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
     )
@@ -62,6 +71,8 @@ def protocol_site(
         read = weaken(read, LOW)  # it may as well be a dict or a tuple of device values
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
+        if among and framework not in among:
+            continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
             frame.site(point, node, read, sink=sink, subject=node)
@@ -323,11 +334,17 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     if owner.kind == UNKNOWN and owner.params:
         if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
             return HOST_VALUE
+        if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
+            return Value(*found, MEDIUM, params=owner.params)
         return replace(UNKNOWN_VALUE, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
                 return value
+    if kind := knowledge.part(owner.framework, owner.kind, attr):
+        return Value(kind, owner.framework, min(owner.confidence, MEDIUM))
+    if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
+        return Value(*found, MEDIUM)
     if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
         method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
         return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE

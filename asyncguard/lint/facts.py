@@ -76,11 +76,14 @@ def _of_text(
 ) -> FileFacts:
     knowledge = project.knowledge
     frameworks = frameworks_in(text, knowledge.module_framework)
+    starred = {} if frameworks else project.starred(text)
+    frameworks = frameworks or next(filter(None, starred.values()), ())
     parsed = check_syntax(text)
     comments = suppressions(text)
     if not frameworks:
-        return FileFacts(path, suppressions=comments)
+        return FileFacts(path, suppressions=comments, depends=tuple(sorted(starred)))
     analysis = project.file(path, text, parsed, frameworks)
+    project.asked.update(starred)
     outline = analysis.outline
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}

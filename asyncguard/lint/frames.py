@@ -69,10 +69,14 @@ class LoopRecord:
 
 
 class Guard(NamedTuple):
-    """A condition that makes what it governs rare; `depth` is how many loops were open."""
+    """A condition that makes what it governs rare; `depth` is how many loops were open.
+
+    One that asks for the number of an iteration says nothing about the loops around that loop.
+    """
 
     depth: int
     lasting: bool  # a flag: it also makes whole loops within it rare
+    counted: int = -1  # the loop whose iterations it counts, from the outermost; -1: none
 
 
 @dataclass(eq=False)
@@ -181,7 +185,7 @@ class Frame:
             return Value(found[0], found[1], MEDIUM)
         last = path.rpartition(".")[2]
         knowledge = self.analysis.knowledge
-        if found := knowledge.by_name(last, self.analysis.frameworks):
+        if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
             return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
         return UNKNOWN_VALUE
 
@@ -216,7 +220,10 @@ class Frame:
         return Loop.NONE, self._guarded(0)
 
     def _guarded(self, depth: int) -> bool:
-        return any(guard.depth >= depth or guard.lasting for guard in self.guards)
+        return any(
+            guard.depth >= depth and guard.counted < max(depth, 1) or guard.lasting
+            for guard in self.guards
+        )
 
     def evidence(self, *, strong: bool = False) -> None:
         """Note that the innermost loop calls a model (`strong`: runs a training step)."""

@@ -32,8 +32,17 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
     when_true, when_false = rare(frame, test)
-    flag = Guard(depth, is_flag(test))
+    flag = Guard(depth, is_flag(test), _counted(frame, test))
     return (flag if when_true else None), (flag if when_false else None)
+
+
+def _counted(frame: Frame, test: cst.BaseExpression) -> int:
+    """Return the innermost loop whose target a comparison tests, -1 if it tests none."""
+    if not isinstance(test, cst.Comparison):
+        return -1
+    names = {n.value for n in walk(test) if isinstance(n, cst.Name)}
+    counted = [i for i, loop in enumerate(frame.loops) if not names.isdisjoint(loop.targets)]
+    return counted[-1] if counted else -1
 
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
@@ -140,7 +149,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     names = {n.value for n in walk(node) if isinstance(n, cst.Name)}
-    if any("rank" in name for name in names):
+    if any("rank" in name or "process" in name for name in names):
         return False
     targets = frozenset[str]().union(*(loop.targets for loop in frame.loops))
     path = dotted(node).rpartition(".")[2]

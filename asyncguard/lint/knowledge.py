@@ -61,7 +61,16 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.module_framework = {name: f.name for f in frameworks for name in f.modules}
+        self.partners = {
+            f.name: frozenset(
+                g.name for g in frameworks for to in f.aliases.values()
+                if g is not f and to.partition(".")[0] in g.modules
+            )
+            for f in frameworks
+        }
+        self.module_framework = {
+            name: f.name for f in frameworks for name in (*f.companions, *f.modules)
+        }
         self.returns = Patterns(
             (pattern, kind, f.name)
             for f in frameworks
@@ -79,6 +88,8 @@ class Knowledge:
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
         self.usage = {f.name: _by_name(f.usage) for f in frameworks}
+        self.telling = {f.name: _by_name(f.telling) for f in frameworks}
+        self.parts = {f.name: _by_name(f.parts) for f in frameworks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
@@ -153,6 +164,11 @@ class Knowledge:
             )
         return self.trigger_memo[function]
 
+    def dispatches(self, framework: str) -> bool:
+        """Whether NumPy's functions of the framework's values run on the device."""
+        known = self.frameworks.get(framework)
+        return known is not None and known.array_function
+
     def framework_of(self, dotted: str) -> str:
         """Return the framework that owns the module of a dotted name, or ""."""
         return self.module_framework.get(dotted.partition(".")[0], "")
@@ -161,6 +177,17 @@ class Knowledge:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         for framework in frameworks:
             if kind := self.usage[framework].get(method):
+                return kind, framework
+        return None
+
+    def part(self, framework: str, owner: str, name: str) -> str:
+        """Return the kind of an attribute or of a method's result, by the kind of its owner."""
+        return self.parts.get(framework, {}).get(f"{owner}.{name}", "")
+
+    def by_attribute(self, attr: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value that has the attribute, if that tells."""
+        for framework in frameworks:
+            if kind := self.telling[framework].get(attr):
                 return kind, framework
         return None
 

@@ -17,7 +17,7 @@ import libcst as cst
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.screen import outline
-from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
+from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in, starred_in
 from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
 
@@ -119,6 +119,18 @@ class Project:
             return self.analysis(path, text, check_syntax(text), found) if found else None
         except (OSError, SourceError, TooDeepError, cst.ParserSyntaxError):
             return None
+
+    def starred(self, text: str) -> dict[str, tuple[str, ...]]:
+        """Return the frameworks of the checked modules that a text imports everything from."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in starred_in(text):
+            if path := self.modules.get(name):
+                try:
+                    other = decode(Path(path).read_bytes())
+                except (OSError, SourceError):
+                    continue
+                found[path] = frameworks_in(other, self.knowledge.module_framework)
+        return found
 
     def analysis(
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]

@@ -91,7 +91,7 @@ class Outline:
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names)
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self._trains(f))
         }
 
     def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
@@ -117,10 +117,22 @@ class Outline:
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
+    def _trains(self, function: Outlined) -> bool:
+        """Whether a function calls one that runs a training step, and so may be one itself."""
+        return not self._training.isdisjoint(function.calls)
+
     @cached_property
     def _reaching(self) -> set[str]:
         """The names of functions that lead to something suspicious, or out of the file."""
-        names = {f.name for f in self.functions if f.suspicious} | self.imported
+        return self._callers({f.name for f in self.functions if f.suspicious} | self.imported)
+
+    @cached_property
+    def _training(self) -> set[str]:
+        """The names of functions that lead to a training step."""
+        return self._callers({f.name for f in self.functions if f.steps})
+
+    def _callers(self, names: set[str]) -> set[str]:
+        """Return these functions' names, and those of all that call them, themselves or not."""
         grown = True
         while grown:
             more = {

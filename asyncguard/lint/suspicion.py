@@ -100,7 +100,7 @@ class Words:
     """What to look for, for the frameworks of one file."""
 
     def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...], names: Names) -> None:
-        active = set(frameworks)
+        active = set(frameworks).union(*(knowledge.partners[f] for f in frameworks))
         self.knowledge = knowledge
         self.frameworks = frameworks
         self.names = names
@@ -139,6 +139,8 @@ class Words:
     def function(self, call: ast.Call) -> str:
         """Return what a call of this function may do: "blocks", "reads" its arguments, or ""."""
         full = self.names.of(call.func)
+        if full is None and self._is_of_module(call.func):
+            full = ""
         if full is None:
             return ""
         end = full.rpartition(".")[2] or last_name(call.func)
@@ -147,6 +149,12 @@ class Words:
         if end in self.trigger_ends and (not full or self.knowledge.trigger(self._canonical(full))):
             return "reads"
         return ""
+
+    def _is_of_module(self, func: ast.expr) -> bool:
+        """Whether a function is taken from a variable that holds a module of arrays, by its name."""
+        name = last_name(func.value) if isinstance(func, ast.Attribute) else ""
+        found = self.knowledge.by_name(name, self.frameworks) if name else None
+        return found is not None and found[0] == "module"
 
     def _canonical(self, name: str) -> str:
         """Replace an alias of a framework's module by its real name."""

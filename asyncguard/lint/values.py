@@ -135,7 +135,10 @@ def join_fields(
 
 # When paths disagree, the kind that comes first here is kept: a variable that is a device value on
 # one path blocks on that path, whatever it is on the other.
-_PRECEDENCE = (DEVICE, MODEL, "criterion", "optimizer", "loader", CONTAINER, INSTANCE, HOST_ARRAY)
+_PRECEDENCE = (
+    DEVICE, MODEL, "criterion", "optimizer", "loader", CONTAINER, INSTANCE, "logger", "writer",
+    "metric", "environment", HOST_ARRAY,
+)  # fmt: skip
 
 
 def _join_kinds(left: Value, right: Value) -> Value:
