@@ -321,6 +321,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         trigger_sites(frame, node, trigger, arguments)
     if name == "map" and len(arguments) > 1:
         return mapped(frame, node, arguments)
+    if len(arguments) > 1 and (knowledge.returns.find(name) or ("",))[0] == "mapped":
+        return mapped_structure(frame, node, arguments)
     if special := builtin_calls.result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
@@ -338,6 +340,21 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in arguments[1:]]
     return container(call_value(frame, node, arguments[0].value, elements))
+
+
+def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`tree_map(f, xs)` calls f with each value that xs holds, and returns a structure like xs."""
+    leaves = [replace(a, value=_leaf(a.value)) for a in arguments[1:] if not a.keyword]
+    result = call_value(frame, node, arguments[0].value, leaves)
+    return container(result) if arguments[1].value.kind == CONTAINER else result
+
+
+def _leaf(value: Value) -> Value:
+    """Return what a structure holds: a device value, if any."""
+    leaf = first_device(value)
+    while leaf.kind == CONTAINER and leaf.element is not None:
+        leaf = leaf.element
+    return leaf
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -884,7 +901,7 @@ def unknown_method(
             return device(hinted.framework, hinted.confidence)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
-        return Value(kind, owner.framework, min(owner.confidence, MEDIUM))
+        return Value(kind, owner.framework, MEDIUM)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):

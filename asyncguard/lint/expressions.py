@@ -342,7 +342,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             if key == attr:
                 return value
     if kind := knowledge.part(owner.framework, owner.kind, attr):
-        return Value(kind, owner.framework, min(owner.confidence, MEDIUM))
+        return Value(kind, owner.framework, MEDIUM)
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, MEDIUM)
     if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):

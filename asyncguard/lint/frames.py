@@ -236,6 +236,14 @@ class Frame:
         else:
             loop.weak = True
 
+    @contextmanager
+    def fresh_evidence(self) -> Iterator[LoopRecord]:
+        """Run something in a loop record of its own, to see what it is evidence of."""
+        record = LoopRecord(self.function.node)
+        self.loops.append(record)
+        yield record
+        self.loops.pop()
+
     def operation(self, framework: str) -> None:
         """Note that the innermost loop enqueues device work.
 

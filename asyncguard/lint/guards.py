@@ -135,6 +135,8 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
     operator = test.comparisons[0].operator
     sides = (test.left, test.comparisons[0].comparator)
+    if any("accum" in n.value.lower() for n in walk(test) if isinstance(n, cst.Name)):
+        return False, False  # one optimizer step
     if not any(_counts(frame, side) for side in sides):
         return False, False
     if isinstance(operator, cst.Equal):

@@ -216,7 +216,7 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         if candidate.reads_parameter and (finding.path, finding.line, finding.column) in told:
             levels = hooks
         level = levels.get(function, COLD)
-        if candidate.named and level >= GUARDED:
+        if candidate.named and (level >= GUARDED or finding.loop == Loop.STEP):
             finding = replace(finding, confidence=Confidence.MEDIUM)
         final = worded(in_context(finding, level))
         found.setdefault(finding.path, []).append(final)

@@ -308,6 +308,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
     guard_true, guard_false = guards.guard_of(frame, node.test)
     if guards.leaves_loop(node.body):
         guard_true = Guard(len(frame.loops), True)
+    elif guard_true is not None and not guard_true.lasting and _trains(frame, node):
+        guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
     with frame.guarded(guard_true):
@@ -329,6 +331,16 @@ def if_(frame: Frame, node: cst.If) -> bool:
     if not then_falls and guard_false is not None and node.orelse is None:
         frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
+
+
+def _trains(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch runs a training step, outside loops of its own."""
+    before = dict(frame.env)
+    with frame.quiet(), frame.fresh_evidence() as evidence:
+        narrow(frame, node.test, True)
+        suite(frame, node.body)
+    frame.env = before
+    return evidence.strong
 
 
 @executes(cst.For)

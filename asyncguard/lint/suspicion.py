@@ -115,6 +115,11 @@ class Words:
             for name, points in knowledge.sync_functions.items()
             if any(p.framework in active for p in points)
         }
+        self.placing = {
+            name
+            for name, points in knowledge.sync_functions.items()
+            if all(p.when is not None and "device" in p.when.keyword_present for p in points)
+        }
         self.function_ends = {name.rpartition(".")[2] for name in self.functions}
         triggers = {name.rpartition(".")[2] for name in knowledge.trigger_functions}
         self.trigger_ends = triggers - {"log"}
@@ -137,15 +142,20 @@ class Words:
         return func.attr != "to" or _moves(call)
 
     def function(self, call: ast.Call) -> str:
-        """Return what a call of this function may do: "blocks", "reads" its arguments, or ""."""
+        """Return what a call of this function may do.
+
+        "blocks", "may" if only its last name says so, "reads" its arguments, or "".
+        """
         full = self.names.of(call.func)
-        if full is None and self._is_of_module(call.func):
-            full = ""
-        if full is None:
+        of_module = full is None and self._is_of_module(call.func)
+        if full is None and not of_module:
             return ""
+        full = full or ""
         end = full.rpartition(".")[2] or last_name(call.func)
-        if end in self.function_ends and (not full or self._canonical(full) in self.functions):
-            return "blocks"
+        if end in self.function_ends and not full:
+            return "blocks" if of_module else "may"
+        if end in self.function_ends and (name := self._canonical(full)) in self.functions:
+            return "may" if name in self.placing else "blocks"
         if end in self.trigger_ends and (not full or self.knowledge.trigger(self._canonical(full))):
             return "reads"
         return ""
@@ -259,9 +269,9 @@ class _Look:
         if self.words.is_method(call):
             return True
         does = self.words.function(call)
-        if does == "blocks" and not call.args:
+        if does in ("blocks", "may") and not call.args:
             return True
-        if does == "blocks" and isinstance(call.func, ast.Attribute):
+        if does == "may" and isinstance(call.func, ast.Attribute):
             lone = len(call.args) + len(call.keywords) == 1
             return lone or any(k.arg == "device" for k in call.keywords)
         values = list(call.args)
