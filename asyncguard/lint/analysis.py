@@ -126,6 +126,13 @@ class FileAnalysis:
         known = self.knowledge.frameworks.get(framework)
         return self.device != Device.CPU or known is None or known.asynchronous_cpu
 
+    @cached_property
+    def symbolic(self) -> frozenset[str]:
+        """The frameworks with which the file builds graphs, to be run by a session."""
+        text = "\n".join(self.lines)
+        calls = self.knowledge.graph_calls
+        return frozenset(f for f in self.frameworks if f in calls and calls[f].search(text))
+
     # ---- running
 
     def run_module(self) -> None:

@@ -123,7 +123,10 @@ _WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     """Note a call out of sight if it may wait: it is handed a device value, or is named so."""
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
-    if any(first_device(a.value).kind == DEVICE for a in arguments) or _WAITS.search(name):
+    given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
+    if given is not None and frame.loops:
+        frame.loops[-1].ops = True
+    if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
 
 
@@ -451,13 +454,18 @@ def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> boo
     if not wanted:
         return True
     if point.kind == SyncKind.UPLOAD:
-        return not any(_is_placed(first_device(a.value)) for a in _selected(wanted, arguments))
+        typed = len(arguments) > 1  # what is given a type is made into an array
+        return any(_is_uploaded(a.value, typed=typed) for a in _selected(wanted, arguments))
     return _any_read(wanted, arguments)
 
 
-def _is_placed(value: Value) -> bool:
-    """Whether a value is on the device already."""
-    return value.kind == DEVICE and value.confidence >= MEDIUM
+def _is_uploaded(value: Value, *, typed: bool) -> bool:
+    """Whether a value is in host memory still, as far as is known of it."""
+    held = first_device(value)
+    if held.kind == CONTAINER:
+        return held.element is not None or held.items is not None
+    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and held.confidence < MEDIUM)
+    return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
 def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
@@ -593,6 +601,8 @@ def call_method(
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+    if owner.kind == DEVICE and _is_of_models(frame, owner, method):
+        owner = Value(MODEL, owner.framework, MEDIUM)
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -610,6 +620,14 @@ def call_method(
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
     return unknown_method(frame, node, func, owner, method, arguments)
+
+
+def _is_of_models(frame: Frame, owner: Value, method: str) -> bool:
+    """Whether what has such a method is a model, whatever made it: no array predicts."""
+    knowledge = frame.analysis.knowledge
+    known = knowledge.methods.get(owner.framework, {}).get(method)
+    kind = knowledge.model_methods.get(owner.framework, {}).get(method)
+    return kind in (HOST, HOST_ARRAY) and known is None
 
 
 def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:

@@ -465,7 +465,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
         values.append(value)
         if isinstance(key.literal, str):
             fields[key.literal] = value
-    return Value(CONTAINER, element=_join_all(values), fields=tuple(fields.items()))
+    return Value(CONTAINER, name="dict", element=_join_all(values), fields=tuple(fields.items()))
 
 
 def _join_all(values: list[Value]) -> Value | None:
@@ -524,7 +524,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 @handles(cst.DictComp)
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return container(_comprehend(frame, node.for_in, node.value, node.key))
+    return replace(container(_comprehend(frame, node.for_in, node.value, node.key)), name="dict")
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
@@ -813,7 +813,7 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         and -len(owner.items) <= key < len(owner.items)
     ):
         return owner.items[key]
-    if index.kind == DEVICE:
+    if index.kind == DEVICE and owner.name != "dict":
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 

@@ -32,6 +32,8 @@ from asyncguard.model import Loop, SyncKind
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
 
+# What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
+_OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 
 
@@ -46,6 +48,7 @@ class LoopRecord:
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
+    placed: bool = False  # the batches are device values, of which not all come to a model
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
@@ -55,7 +58,8 @@ class LoopRecord:
     @property
     def over_steps(self) -> bool:
         """Whether it is plainly the training or inference loop."""
-        return self.strong or self.loader >= 0
+        works = not self.placed or self.weak or self.ops
+        return self.strong or (self.loader >= 0 and works)
 
     @property
     def kind(self) -> Loop:
@@ -269,6 +273,8 @@ class Frame:
     ) -> None:
         """Note that `node` waits, because `value` is on the device."""
         if self.silent or not self.analysis.waits(point.framework):
+            return
+        if point.framework in self.analysis.symbolic and (sink or point.kind in _OF_SYMBOLS):
             return
         loop, guarded = self.context()
         if loop == Loop.NONE and point.kind == SyncKind.BARRIER and any(r.ops for r in self.loops):

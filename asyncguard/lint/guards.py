@@ -7,6 +7,7 @@ that ends the loop. `rank == 0` is none: that rank still waits.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -162,12 +163,50 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
 
 
+def is_period(node: cst.If) -> bool:
+    """Whether a branch runs when a counter reaches a bound, and starts it anew.
+
+    `if count >= n: count = 0`, `if step - last >= n: last = step`.
+    """
+    test = node.test
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    if not isinstance(test.comparisons[0].operator, (*_MORE, cst.Equal)):
+        return False
+    left = test.left
+    if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, cst.Subtract):
+        return any(
+            path == dotted(left.right) and value.deep_equals(left.left)
+            for path, value in _assignments(node.body)
+        )
+    return any(
+        path == dotted(left) and isinstance(value, (cst.Integer, cst.Float))
+        for path, value in _assignments(node.body)
+        if path
+    )
+
+
+def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Yield what a branch's own statements assign, by path."""
+    for line in body.body:
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.Assign):
+                yield dotted(small.targets[0].target), small.value
+
+
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
-    statements = body.body
-    if not statements:
-        return False
-    last = statements[-1]
+    return isinstance(_last(body), (cst.Raise, cst.Break))
+
+
+def raises(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by raising: what follows it is the rule."""
+    return isinstance(_last(body), cst.Raise)
+
+
+def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """Return the last small statement of a branch."""
+    last = body.body[-1] if body.body else None
     if isinstance(last, cst.SimpleStatementLine):
-        return bool(last.body) and isinstance(last.body[-1], (cst.Raise, cst.Break))
-    return isinstance(last, (cst.Raise, cst.Break))
+        return last.body[-1] if last.body else None
+    return last

@@ -61,6 +61,11 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
+        self.graph_calls = {
+            f.name: re.compile(rf"\.({'|'.join(map(re.escape, f.graph_functions))})\(")
+            for f in frameworks
+            if f.graph_functions
+        }
         self.partners = {
             f.name: frozenset(
                 g.name for g in frameworks for to in f.aliases.values()

@@ -40,6 +40,8 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
         if origin.confidence < MEDIUM and not frame.trains:
             record.loader = origin.confidence
+        known = frame.analysis.knowledge.frameworks.get(origin.framework)
+        record.placed = known is not None and known.asynchronous_cpu
     return record
 
 

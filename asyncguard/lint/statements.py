@@ -308,7 +308,9 @@ def if_(frame: Frame, node: cst.If) -> bool:
     guard_true, guard_false = guards.guard_of(frame, node.test)
     if guards.leaves_loop(node.body):
         guard_true = Guard(len(frame.loops), True)
-    elif guard_true is not None and not guard_true.lasting and _trains(frame, node):
+    elif guard_true is None and guards.is_period(node):
+        guard_true = Guard(len(frame.loops), False)
+    if guard_true is not None and not guard_true.lasting and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
@@ -328,7 +330,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
         frame.env = merge(after_then, frame.env)
     elif then_falls:
         frame.env = after_then
-    if not then_falls and guard_false is not None and node.orelse is None:
+    leaves = not then_falls and node.orelse is None and not guards.raises(node.body)
+    if leaves and guard_false is not None:
         frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
 
