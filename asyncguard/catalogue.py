@@ -180,6 +180,7 @@ class Trigger:
     arguments: tuple[int | str, ...] = (-1,)  # positions/keywords; -1: any
     sink: bool = False  # a progress bar, metric writer or logger (ASG107)
     frameworks: tuple[str, ...] = ()  # whose values it reads; empty: any
+    traced: bool = False  # it is as common in traced functions, where it reads nothing
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,7 @@ from asyncguard.lint.values import (
     container,
     device,
     join,
+    weaken,
 )
 from asyncguard.model import Device, Loop, SyncKind
 
@@ -558,6 +559,8 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
     """Note a call that invokes a protocol of its arguments: one site a call."""
     for argument in _selected(trigger.arguments, arguments):
         value = argument.value
+        if trigger.traced and not frame.is_eager:
+            value = weaken(first_device(value), LOW)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
@@ -839,6 +842,7 @@ def model_method(
         return device(owner.framework, owner.confidence)
     if kind is not None:
         return Value(kind, owner.framework, owner.confidence)
+    frame.call_by_name(method)
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
@@ -926,8 +930,9 @@ def unknown_method(
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
+    proof = knowledge.by_usage(method, frame.analysis.frameworks)
     for framework in frame.analysis.frameworks:
-        kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
+        kind = proof[0] if proof is not None and proof[1] == framework else ""
         if not kind and frame.trains:
             kind = knowledge.likely[framework].get(method, "")
         if kind == DEVICE:
@@ -938,4 +943,6 @@ def unknown_method(
                     break
             result = knowledge.methods[framework].get(method, DEVICE)
             return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
+        if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
+            return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
     return UNKNOWN_VALUE

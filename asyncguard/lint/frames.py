@@ -212,6 +212,12 @@ class Frame:
         hooked = function.marks_step or function.hook == Loop.STEP
         return hooked or any(loop.kind == Loop.STEP for loop in self.loops)
 
+    @property
+    def is_eager(self) -> bool:
+        """Whether the function plainly runs step by step: it loops, or calls the traced step."""
+        looping = any(loop.kind == Loop.STEP for loop in self.loops)
+        return looping or (self.trained and not self.function.marks_step)
+
     # ---- contexts
 
     def context(self) -> tuple[Loop, bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from asyncguard import catalogue
@@ -178,11 +178,15 @@ class Knowledge:
         """Return the framework that owns the module of a dotted name, or ""."""
         return self.module_framework.get(dotted.partition(".")[0], "")
 
-    def by_usage(self, method: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
-        """Return (kind, framework) of a value that `method` is called on, if that tells."""
+    def by_usage(self, method: str, frameworks: Sequence[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value that `method` is called on, if that tells.
+
+        It does not where the values of another framework in use have a method of that name.
+        """
         for framework in frameworks:
             if kind := self.usage[framework].get(method):
-                return kind, framework
+                others = (f for f in frameworks if f != framework)
+                return None if any(method in self.methods[f] for f in others) else (kind, framework)
         return None
 
     def part(self, framework: str, owner: str, name: str) -> str:
