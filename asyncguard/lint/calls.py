@@ -923,7 +923,7 @@ def unknown_method(
             return device(hinted.framework, hinted.confidence)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
-        return Value(kind, owner.framework, MEDIUM)
+        return Value(kind, owner.framework, MEDIUM, STRUCTURE)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):

@@ -364,6 +364,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     method = cls.lookup(attr)
     if method is not None:
         if method.is_property:
+            frame.call(method)
             result: Value = method.module.summary(method).result
             return result
         return Value(FUNCTION, ref=method, element=owner)

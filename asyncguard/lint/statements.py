@@ -416,8 +416,7 @@ def with_(frame: Frame, node: cst.With) -> bool:
             if name and frame.analysis.knowledge.step_contexts.find(name):
                 frame.evidence(strong=True)
         if item.asname is not None:
-            bound = UNKNOWN_VALUE if value.kind == "context" else value
-            store(frame, item.asname.name, bound)
+            store(frame, item.asname.name, value)
     return suite(frame, node.body)
 
 
