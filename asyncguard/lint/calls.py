@@ -841,6 +841,8 @@ def model_method(
         frame.evidence()
         return device(owner.framework, owner.confidence)
     if kind is not None:
+        if kind == HOST_ARRAY and arguments:
+            frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
     frame.call_by_name(method)
     inputs = [first_device(a.value) for a in arguments]

@@ -93,6 +93,17 @@ def names_epochs(call: cst.Call) -> bool:
     return isinstance(name, cst.Name) and _EPOCH.search(name.value) is not None
 
 
+_TRAINING = re.compile(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
+
+
+def names_training(node: cst.CSTNode) -> bool:
+    """Whether a call runs a training step on what it is given, by the name of what is called."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not node.args:
+        return False
+    switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
+    return not switch and _TRAINING.search(node.func.attr.value) is not None
+
+
 def while_record(node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if isinstance(n, cst.Name)}

@@ -28,7 +28,7 @@ from asyncguard.lint.expressions import (
     type_value,
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
-from asyncguard.lint.tree import dotted
+from asyncguard.lint.tree import dotted, walk
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
@@ -343,7 +343,7 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     frame.env = before
-    return evidence.strong
+    return evidence.strong or any(map(loops.names_training, walk(node.body)))
 
 
 @executes(cst.For)
@@ -474,8 +474,6 @@ def match(frame: Frame, node: cst.Match) -> bool:
 
 
 def _captures(pattern: cst.CSTNode) -> list[str]:
-    from asyncguard.lint.tree import walk
-
     return [
         node.name.value
         for node in walk(pattern)
