@@ -52,7 +52,7 @@ from asyncguard.lint.values import (
     join,
     weaken,
 )
-from asyncguard.model import Device, Loop, SyncKind
+from asyncguard.model import Confidence, Device, Loop, SyncKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,8 @@ def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> boo
     if not wanted:
         return True
     if point.kind == SyncKind.UPLOAD:
-        typed = len(arguments) > 1  # what is given a type is made into an array
+        # A sure entry uploads what it is given; the others what is given a type as well.
+        typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
         return any(_is_uploaded(a.value, typed=typed) for a in _selected(wanted, arguments))
     return _any_read(wanted, arguments)
 
@@ -575,9 +576,7 @@ _FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": 
 
 def _any_protocol(frame: Frame, trigger: Trigger, node: cst.Call, value: Value) -> bool:
     for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
-        if protocol_site(
-            frame, protocol, node, value, sink=trigger.sink, among=trigger.frameworks
-        ):
+        if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=trigger.frameworks):
             return True
     return False
 
@@ -907,6 +906,15 @@ def _grow(
     frame.bind(path, replace(owner, element=element, items=None))
 
 
+def run_given(frame: Frame, arguments: Arguments) -> None:
+    """Note what a function does that is handed over to be run at once: `strategy.run(step)`."""
+    info = arguments[0].value.ref if arguments else None
+    if isinstance(info, FunctionInfo):
+        frame.call(info)
+        if frame.analysis.summary_for(frame, info).trained:
+            frame.evidence(strong=True)
+
+
 def unknown_method(
     frame: Frame,
     node: cst.Call,
@@ -925,6 +933,7 @@ def unknown_method(
             return device(hinted.framework, hinted.confidence)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
+        run_given(frame, arguments)
         return Value(kind, owner.framework, MEDIUM, STRUCTURE)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE

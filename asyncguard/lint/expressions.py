@@ -159,7 +159,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             for same in (path, *_aliases(frame, path)):
                 frame.env[same] = Value(INSTANCE)  # of a class of its own, whatever usage suggests
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
-        frame.env[path] = HOST_VALUE
+        sure = current.confidence >= MEDIUM
+        frame.env[path] = HOST_VALUE if sure else Value(params=current.params)
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:
@@ -491,7 +492,7 @@ def element_of(frame: Frame, value: Value) -> Value:
         return batch(frame, value)
     if value.kind == UNKNOWN and value.params:
         return Value(params=value.params)
-    return UNKNOWN_VALUE
+    return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
 
 
 def batch(frame: Frame, loader: Value) -> Value:

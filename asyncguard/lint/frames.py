@@ -231,7 +231,7 @@ class Frame:
 
     def _guarded(self, depth: int) -> bool:
         return any(
-            guard.depth >= depth and guard.counted < max(depth, 1) or guard.lasting
+            (guard.depth >= depth and guard.counted < max(depth, 1)) or guard.lasting
             for guard in self.guards
         )
 

@@ -68,7 +68,9 @@ class Knowledge:
         }
         self.partners = {
             f.name: frozenset(
-                g.name for g in frameworks for to in f.aliases.values()
+                g.name
+                for g in frameworks
+                for to in f.aliases.values()
                 if g is not f and to.partition(".")[0] in g.modules
             )
             for f in frameworks

@@ -161,7 +161,7 @@ class Words:
         return ""
 
     def _is_of_module(self, func: ast.expr) -> bool:
-        """Whether a function is taken from a variable that holds a module of arrays, by its name."""
+        """Whether a function is of a variable that holds a module of arrays, by its name."""
         name = last_name(func.value) if isinstance(func, ast.Attribute) else ""
         found = self.knowledge.by_name(name, self.frameworks) if name else None
         return found is not None and found[0] == "module"
