@@ -214,9 +214,13 @@ class Frame:
 
     @property
     def is_eager(self) -> bool:
-        """Whether the function plainly runs step by step: it loops, or calls the traced step."""
+        """Whether the function is plainly not traced.
+
+        It loops over steps, calls the traced one, or has made an array by now.
+        """
         looping = any(loop.kind == Loop.STEP for loop in self.loops)
-        return looping or (self.trained and not self.function.marks_step)
+        stepping = self.trained and not self.function.marks_step
+        return looping or stepping or any(s.point.kind == SyncKind.ARRAY for s in self.sites)
 
     # ---- contexts
 

@@ -290,6 +290,24 @@ SOURCES = {
                 if process_idx == 0:
                     print(loss)  # waits
         """,
+    "a value of Chainer is known by its data": """
+        import chainer
+        def train(iterator, updater, optimizer, losses):
+            for batch in iterator:
+                updated = updater(batch)
+                optimizer.update()
+                losses.append(float(updated.data))  # waits
+        """,
+    "a summary counts where an array was made before": """
+        import tensorflow as tf
+        def train_step(model, batch, step):
+            with tf.GradientTape() as tape:
+                loss = model(batch)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            tf.print(step, loss.numpy())  # waits
+            tf.summary.scalar("loss", loss, step=step)  # waits
+        """,
     "a method tells nothing where two frameworks have it": """
         import tensorflow as tf
         import torch
