@@ -8,6 +8,7 @@ How often a function is entered is not known here; `linking` decides that for al
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
-from asyncguard.lint.screen import Outline, Outlined
+from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
 from asyncguard.lint.tree import Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
@@ -63,6 +64,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     step_loops: bool = False
+    by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
 
 EMPTY = Summary()
@@ -76,6 +78,7 @@ class FileAnalysis:
         path: str,
         module_name: str,
         text: str,
+        parsed: ast.Module,
         outline: Outline,
         knowledge: Knowledge,
         frameworks: tuple[str, ...],
@@ -87,22 +90,26 @@ class FileAnalysis:
         self.module_name = module_name
         self.package = module_name if is_package else module_name.rpartition(".")[0]
         self.lines = text.split("\n")
+        self._parsed: ast.Module | None = parsed
         self.outline = outline
         self.knowledge = knowledge
         self.frameworks = frameworks
         self.project = project
         self.functions: list[FunctionInfo] = []
+        self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined
         self.star_modules: list[str] = []
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.running = False
-        self.imported = False  # read because another file imports it
 
     @cached_property
     def unit(self) -> Unit:
         """The tree of what stands outside functions, made when it is needed first."""
-        return Unit(parse(self.outline.skeleton), 0, self.outline.lines)
+        parsed, self._parsed = self._parsed, None
+        assert parsed is not None  # it is asked for once
+        text, lines = skeleton(self.lines, self.outline.functions, parsed)
+        return Unit(parse(text), 0, lines)
 
     @cached_property
     def body(self) -> FunctionInfo:
@@ -141,7 +148,7 @@ class FileAnalysis:
             return
         self.running = True
         statements.run(self.frame, self.unit.tree.body)
-        self.body.summary = _summary_of(self.frame)
+        self.body.summaries = dict.fromkeys((False, True), _summary_of(self.frame))
 
     def run_from(self, roots: Collection[int] | None) -> None:
         """Execute the module and those of its functions that are asked for, or all (None)."""
@@ -161,38 +168,32 @@ class FileAnalysis:
     def summary(self, info: FunctionInfo, *, busy: bool = False) -> Summary:
         """Return what is known of a function of this file, running it if need be.
 
-        `busy`: for a caller that may call it once a step.
+        `busy`: for a caller that may call it once a step; more calls are followed from there.
         """
-        if info.summary is None:
+        known: Summary | None = info.summaries.get(busy)
+        if known is None:
             if self.depth >= MAX_SUMMARIES:
                 return EMPTY
-            info.summary = EMPTY  # what a recursive call sees
+            info.summaries[busy] = EMPTY  # what a recursive call sees
             self.depth += 1
-            info.summary = self._run(info, busy=busy)
-            if info.summary.trained:
-                info.hook = Loop.STEP  # one training step is its whole body
+            known = self._run(info, busy=busy)
             self.depth -= 1
-        summary: Summary = info.summary
-        return summary
+            info.summaries[busy] = known
+            if not known.by_caller:
+                info.summaries[not busy] = known
+        return known
 
     def summary_for(self, frame: Frame, info: FunctionInfo) -> Summary:
-        """Return the summary of what `frame` calls, following calls into other files only so far.
+        """Return the summary of what `frame` calls.
 
-        There they are followed from where a read would be hot, and not through a whole library.
+        Calls into other files are followed from where a read would be hot.
         """
-        if info.summary is not None:
-            known: Summary = info.summary
-            return known
-        busy = _is_busy(frame)
-        if info.module is self or self.project is None:
-            summary: Summary = info.module.summary(info, busy=busy)
-            return summary
-        if not busy or self.project.abroad >= MAX_ABROAD:
+        if info.module is not self and not _is_busy(frame):
             return EMPTY
-        self.project.abroad += 1
-        summary = info.module.summary(info, busy=True)
-        self.project.abroad -= 1
-        return summary
+        busy = frame.busy or _is_busy_here(frame)
+        known: Summary = info.module.summary(info, busy=busy)
+        frame.by_caller |= known.by_caller and not _is_busy_here(frame)
+        return known
 
     def _run(self, info: FunctionInfo, *, silent: bool = False, busy: bool = False) -> Summary:
         if info.cls is not None:
@@ -275,8 +276,7 @@ class FileAnalysis:
 
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None:
         """Bind a function's name; decorators may compile it or make it a property."""
-        existing = next((f for f in self.functions if f.node is node), None)
-        info = existing or self._new_function(frame, node)
+        info = self.by_node.get(id(node)) or self._new_function(frame, node)
         decorated = Value(FUNCTION, ref=info)
         for decorator in reversed(node.decorators):
             decorated = self._decorate(frame, info, decorated, decorator.decorator)
@@ -309,6 +309,7 @@ class FileAnalysis:
             scan(info, self.knowledge, self.frameworks)
         self._set_hook(info)
         self.functions.append(info)
+        self.by_node[id(node)] = info
         return info
 
     def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
@@ -431,13 +432,8 @@ class FileAnalysis:
             frame.bind(bound, self._imported(f"{base}.{name}" if base else name))
 
     def _absolute(self, node: cst.ImportFrom) -> str:
-        base = dotted(node.module) if node.module else ""
-        if not node.relative:
-            return base
-        package = self.package.split(".") if self.package else []
-        up = len(node.relative) - 1
-        parts = package[: len(package) - up] if up else package
-        return ".".join([*parts, base] if base else parts)
+        module = dotted(node.module) if node.module else ""
+        return absolute(len(node.relative), module, self.package)
 
     def _imported(self, name: str) -> Value:
         return symbol(self._beside(self.canonical(name)))
@@ -498,7 +494,7 @@ class FileAnalysis:
             return self
         if self.project is None:
             return None
-        return self.project.module(name, self.frameworks)
+        return self.project.module(name, self.path)
 
     def from_star_imports(self, name: str) -> Value | None:
         """Return what a star import brings under `name`."""
@@ -530,7 +526,7 @@ class FileAnalysis:
         if name.startswith(self.module_name + "."):
             return True
         if frame.function is self.body:
-            return not self.imported
+            return self.project is not None and not self.project.is_packaged(self.path)
         return _is_busy(frame)
 
     def foreign_class(self, name: str) -> ClassInfo | None:
@@ -594,7 +590,15 @@ def _kinds_by_name(name: str) -> list[str]:
 
 def _is_busy(frame: Frame) -> bool:
     """Whether what is called from here may run once a step, as far as is known by now."""
-    return frame.busy or bool(frame.loops) or frame.function.marks_step
+    here = _is_busy_here(frame)
+    frame.by_caller |= not here
+    return here or frame.busy
+
+
+def _is_busy_here(frame: Frame) -> bool:
+    """Whether the function itself says so, whoever calls it."""
+    function = frame.function
+    return bool(frame.loops) or function.marks_step or function.hook == Loop.STEP
 
 
 def _summary_of(frame: Frame) -> Summary:
@@ -611,6 +615,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained,
         frame.step_loops,
+        frame.by_caller,
     )
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from asyncguard.lint import linking, pool, worker
-from asyncguard.lint.cache import Cache
+from asyncguard.lint.cache import Asked, Cache
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
 from asyncguard.lint.linking import FileFacts
@@ -26,6 +26,7 @@ from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
+Workers = pool.Pool[Sequence[worker.Task], worker.Checked]
 ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
 CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
@@ -121,25 +122,27 @@ def _check_files(
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    check = partial(_checked, partial(_setup, files, options), settings.jobs)
-    for results in check([(path, frozenset()) for path in fresh]):
-        known.update({result.path: result for result in results})
-        done += len(results)
-        progress(done, len(files))
-    woken = _wake(known, check) if fresh else ()  # what the cache holds was woken before
-    cache.store(known, {*fresh, *woken})
+    if fresh:  # what the cache holds was woken before
+        jobs = settings.jobs if len(fresh) > FEW else 1
+        with pool.Pool(worker.check_many, jobs, worker.start, (worker.index(files), options)) as p:
+            check = partial(_checked, p, cache.note)
+            for results in check([(path, frozenset()) for path in fresh]):
+                known.update({result.path: result for result in results})
+                done += len(results)
+                progress(done, len(files))
+            _wake(known, check)
+    cache.store(known)
     return {path: known[path] for path in files}
 
 
 def _wake(
     known: dict[str, FileFacts],
     check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
-) -> set[str]:
+) -> None:
     """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
 
-    Changes the facts of their files, and returns the paths of these.
+    Changes the facts of their files.
     """
-    changed: set[str] = set()
     for _ in range(ROUNDS):
         tasks = linking.to_wake(known)
         if not tasks:
@@ -147,43 +150,26 @@ def _wake(
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
-        changed |= tasks.keys()
-    return changed
-
-
-def _setup(files: Sequence[str], options: worker.Options) -> tuple[dict[str, str], worker.Options]:
-    return worker.index(files), options
 
 
 def _checked(
-    setup: Callable[[], tuple[dict[str, str], worker.Options]],
-    jobs: int | None,
-    tasks: Sequence[worker.Task],
+    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[worker.Task]
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
-    if not tasks:
-        return
-    start, lost = (worker.start, setup()), list[worker.Task]()
-    jobs = jobs if len(tasks) > FEW else 1
-    for chunk, results in pool.run(worker.check_many, _chunks(tasks), jobs, *start):
-        if results is None:
+    lost: list[worker.Task] = []
+    for chunk, checked in workers.run(_chunks(tasks)):
+        if checked is None:
             lost += chunk
         else:
-            yield results
-    for task in lost:
-        results = pool.alone(worker.check_many, (task,), *start)
-        yield results or [worker.unreadable(task[0], DIED)]
+            note(checked.asked)
+            yield checked.facts
+    for (task,), checked in workers.run([[task] for task in lost]):
+        if checked is not None:
+            note(checked.asked)
+        yield checked.facts if checked is not None else [worker.unreadable(task[0], DIED)]
 
 
-def _chunks(tasks: Sequence[worker.Task]) -> list[tuple[worker.Task, ...]]:
-    """Deal the files out, the largest first, so that every chunk has its share of work."""
-    ordered = sorted(tasks, key=_size, reverse=True)
-    count = max(1, len(tasks) // CHUNK)
-    return [tuple(ordered[start::count]) for start in range(count)]
-
-
-def _size(task: worker.Task) -> int:
-    try:
-        return os.stat(task[0]).st_size
-    except OSError:
-        return 0
+def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:
+    """Keep the files of a folder together: what one imports, the next one likely does as well."""
+    ordered = sorted(tasks)
+    return [ordered[i : i + CHUNK] for i in range(0, len(ordered), CHUNK)]

@@ -146,7 +146,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-            frame.env[path] = replace(current, confidence=max(current.confidence, MEDIUM))
+            frame.note(path, replace(current, confidence=max(current.confidence, MEDIUM)))
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
@@ -154,13 +154,13 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
-            frame.env[path] = replace(weaken(value, MEDIUM), params=keep)
+            frame.note(path, replace(weaken(value, MEDIUM), params=keep))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
-                frame.env[same] = Value(INSTANCE)  # of a class of its own, whatever usage suggests
+                frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         sure = current.confidence >= MEDIUM
-        frame.env[path] = HOST_VALUE if sure else Value(params=current.params)
+        frame.note(path, HOST_VALUE if sure else Value(params=current.params))
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:

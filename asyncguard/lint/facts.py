@@ -20,7 +20,7 @@ from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
 from asyncguard.lint.reports import CONFIDENCES, Report, Source
-from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
+from asyncguard.lint.source import SourceError, check_syntax, decode
 from asyncguard.lint.suppress import suppressions
 from asyncguard.lint.values import NAMED
 from asyncguard.lint.worker import unreadable
@@ -75,15 +75,12 @@ def _of_text(
     text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
 ) -> FileFacts:
     knowledge = project.knowledge
-    frameworks = frameworks_in(text, knowledge.module_framework)
-    starred = {} if frameworks else project.starred(text)
-    frameworks = frameworks or next(filter(None, starred.values()), ())
+    frameworks = project.frameworks(path, text)
     parsed = check_syntax(text)
     comments = suppressions(text)
     if not frameworks:
-        return FileFacts(path, suppressions=comments, depends=tuple(sorted(starred)))
+        return FileFacts(path, suppressions=comments)
     analysis = project.file(path, text, parsed, frameworks)
-    project.asked.update(starred)
     outline = analysis.outline
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}
@@ -112,7 +109,6 @@ def _of_text(
         tuple(calls),
         tuple(hooks),
         comments,
-        depends=tuple(sorted(project.asked - {path})),
         named=tuple(named),
         defined=defined,
         dormant=dormant,
@@ -181,8 +177,8 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
-        if info.hook != Loop.NONE:
-            yield Hook(analysis.path, info.qualname, info.hook)
+        if info.entered != Loop.NONE:
+            yield Hook(analysis.path, info.qualname, info.entered)
 
 
 # ---- reports to findings

@@ -137,9 +137,11 @@ class Frame:
     analysis: FileAnalysis
     function: FunctionInfo
     env: dict[str, Value] = field(default_factory=dict)
+    owners: set[str] = field(default_factory=set)  # paths below which something is known
     parent: Frame | None = None
     silent: bool = False
     busy: bool = False  # its framework enters it once a step, or a busy caller does
+    by_caller: bool = False  # whether that made a difference
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     returns: list[Value] = field(default_factory=list)
@@ -175,12 +177,21 @@ class Frame:
 
     def bind(self, path: str, value: Value) -> None:
         """Assign to a variable or an attribute path; what was known below the path is gone."""
-        prefix = path + "."
-        for key in [key for key in self.env if key.startswith(prefix)]:
-            del self.env[key]
-        self.env[path] = value
+        if path in self.owners:
+            prefix = path + "."
+            for key in [key for key in self.env if key.startswith(prefix)]:
+                del self.env[key]
+        self.note(path, value)
         if path in self.globals:
             self.analysis.frame.env[path] = value
+
+    def note(self, path: str, value: Value) -> None:
+        """Add what is known of a path, beside what is known below it."""
+        self.env[path] = value
+        owner = path.rpartition(".")[0]
+        while owner and owner not in self.owners:
+            self.owners.add(owner)
+            owner = owner.rpartition(".")[0]
 
     def hint(self, path: str) -> Value:
         """Return what usage and names say about a path of unknown value."""

@@ -77,7 +77,6 @@ class FileFacts:
     hooks: tuple[Hook, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
-    depends: tuple[str, ...] = ()  # other files that were read for it
     named: tuple[NamedCall, ...] = ()
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
     dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
@@ -91,7 +90,6 @@ class FileFacts:
             candidates=self.candidates + more.candidates,
             calls=self.calls + more.calls,
             hooks=self.hooks + more.hooks,
-            depends=tuple(sorted({*self.depends, *more.depends})),
             named=self.named + more.named,
             defined=self.defined + more.defined,
             dormant=self.dormant - names,

@@ -1,87 +1,169 @@
 """One function over many items on several processes, whatever happens to a process.
 
-A worker that dies (out of memory, a crash in native code) breaks the whole pool; the items whose
-results it owed are then run one at a time, each in a process of its own, so that one is named and
-the others are not lost.
+Neighbouring items go to the same process, which keeps what it learned from one to the next and
+from one run to the next; a process that has done its share takes from the end of another's. A
+process that dies (out of memory, a crash in native code) costs the item that it was at.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any, TypeVar
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def run(
-    function: Callable[[Item], Result],
-    items: Sequence[Item],
-    jobs: int | None,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-) -> Iterator[tuple[Item, Result | None]]:
-    """Yield each item with its result as they come; None where the process died over it."""
-    workers = min(jobs or os.cpu_count() or 1, len(items))
-    if workers < 2:
-        if initializer:
-            initializer(*initargs)
-        yield from ((item, function(item)) for item in items)
-        return
-    left = dict(enumerate(items))
-    try:
-        for index, result in _on_pool(function, left, workers, initializer, initargs):
-            yield left.pop(index), result
-    except BrokenProcessPool:
-        for item in list(left.values()):
-            yield item, alone(function, item, initializer, initargs)
+class _Worker(NamedTuple):
+    process: BaseProcess
+    connection: Connection
 
 
-def _on_pool(
-    function: Callable[[Item], Result],
-    items: dict[int, Item],
-    workers: int,
+class Pool(Generic[Item, Result]):
+    """Processes that apply one function; with one job, this process does it itself.
+
+    `initializer(*initargs)` runs first in each process.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Item], Result],
+        jobs: int | None,
+        initializer: Callable[..., None] | None = None,
+        initargs: tuple[Any, ...] = (),
+    ) -> None:
+        self.function = function
+        self.jobs = jobs or os.cpu_count() or 1
+        self.setup = (initializer, initargs)
+        self._workers: list[_Worker] = []
+        self._ready = False
+
+    def __enter__(self) -> Pool[Item, Result]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for worker in self._workers:
+            worker.connection.close()  # it ends when it finds nobody to listen to
+            if error is not None:
+                worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+        self._workers.clear()
+
+    def run(self, items: Sequence[Item]) -> Iterator[tuple[Item, Result | None]]:
+        """Yield each item with its result as they come; None where the process died over it."""
+        if min(self.jobs, len(items)) < 2 and not self._workers:
+            yield from ((item, self._here(item)) for item in items)
+            return
+        while len(self._workers) < min(self.jobs, len(items)):
+            self._workers.append(self._worker())
+        count = len(self._workers)
+        stretch = -(-len(items) // count)
+        queues = [deque(items[i * stretch : (i + 1) * stretch]) for i in range(count)]
+        at_work: dict[Connection, tuple[int, Item]] = {}
+        for index in range(count):
+            self._give(index, queues, at_work)
+        while at_work:
+            for ready in wait(list(at_work)):
+                assert isinstance(ready, Connection)
+                index, item = at_work.pop(ready)
+                result = self._result(index)
+                self._give(index, queues, at_work)
+                yield item, result
+
+    def _here(self, item: Item) -> Result:
+        if not self._ready:
+            _begin(*self.setup)
+            self._ready = True
+        return self.function(item)
+
+    def _worker(self) -> _Worker:
+        # Forking starts at once and shares what is loaded, but is safe only without other threads.
+        safe = sys.platform == "linux" and threading.active_count() == 1
+        context = multiprocessing.get_context("fork" if safe else "spawn")
+        ours, theirs = context.Pipe()
+        # A forked process has our ends of all connections too, and would never see them close.
+        inherited = [w.connection for w in self._workers] + [ours] if safe else []
+        process = context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(theirs, inherited, self.function, *self.setup), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def _give(
+        self, index: int, queues: list[deque[Item]], at_work: dict[Connection, tuple[int, Item]]
+    ) -> None:
+        """Hand a worker the next item of its own, or else the last of the longest queue."""
+        longest = max(queues, key=len)
+        if not longest:
+            return
+        item = queues[index].popleft() if queues[index] else longest.pop()
+        connection = self._workers[index].connection
+        at_work[connection] = index, item
+        try:
+            connection.send(item)
+        except OSError:
+            return  # it has died; so says its end of the connection
+
+    def _result(self, index: int) -> Result | None:
+        """Return what a worker answers; another takes the place of one that died."""
+        process, connection = self._workers[index]
+        try:
+            result, error = connection.recv()
+        except (EOFError, OSError):
+            connection.close()
+            process.join()
+            self._workers[index] = self._worker()
+            return None
+        if error is not None:
+            raise error
+        answer: Result = result
+        return answer
+
+
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _serve(
+    connection: Connection,
+    inherited: Sequence[Connection],
+    function: Callable[[Any], object],
     initializer: Callable[..., None] | None,
     initargs: tuple[Any, ...],
-) -> Iterator[tuple[int, Result]]:
-    with _executor(workers, initializer, initargs) as pool:
-        pending: dict[Future[Result], int] = {
-            pool.submit(function, item): index for index, item in items.items()
-        }
+) -> None:
+    """Answer items until nobody asks. An interrupt is for the process that asks, which ends us."""
+    for other in inherited:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _begin(initializer, initargs)
+    while True:
         try:
-            while pending:
-                done, _ = wait(pending, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield pending.pop(future), future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def alone(
-    function: Callable[[Item], Result],
-    item: Item,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-) -> Result | None:
-    """The result of one item in a process of its own; None where the process died over it."""
-    with _executor(1, initializer, initargs) as pool:
+            item = connection.recv()
+        except EOFError:
+            return
+        answer: tuple[object, Exception | None]
         try:
-            return pool.submit(function, item).result()
-        except BrokenProcessPool:
-            return None
-
-
-def _executor(
-    workers: int, initializer: Callable[..., None] | None, initargs: tuple[Any, ...]
-) -> ProcessPoolExecutor:
-    # Forking starts at once and shares what is loaded, but is safe only without other threads.
-    safe = sys.platform == "linux" and threading.active_count() == 1
-    context = multiprocessing.get_context("fork" if safe else "spawn")
-    return ProcessPoolExecutor(workers, context, initializer, initargs)
+            answer = function(item), None
+        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            answer = None, error
+        try:
+            connection.send(answer)
+        except BrokenPipeError:
+            return  # nobody waits for it any more

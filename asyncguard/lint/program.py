@@ -102,7 +102,18 @@ class FunctionInfo:
     outlined: Outlined | None = None  # where its body stands, while it has no tree
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
-    summary: Any = None
+    summaries: dict[bool, Any] = field(default_factory=dict)  # by whether its caller is busy
+
+    @property
+    def summary(self) -> Any:
+        """What is known of it: the most, if it was run; else None."""
+        return self.summaries.get(True) or self.summaries.get(False)
+
+    @property
+    def entered(self) -> Loop:
+        """How often its framework enters it: once a step if a training step is its whole body."""
+        trained = self.summary is not None and self.summary.trained
+        return Loop.STEP if trained else self.hook
 
     @property
     def has_self(self) -> bool:

@@ -1,8 +1,8 @@
 """The files being checked, as modules that import each other.
 
 A file's analysis asks the project for a module by its dotted name; the module is read and its own
-statements run when first asked for, its functions only when called. What a file depends on is
-noted, so that a cache entry can name it.
+statements run when first asked for, its functions only when called. Who asked for what is noted,
+so that the cache knows what depends on a file.
 """
 
 from __future__ import annotations
@@ -10,20 +10,22 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import libcst as cst
 
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.screen import outline
+from asyncguard.lint.reach import Reach
+from asyncguard.lint.screen import Outline, outline
 from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in, starred_in
+from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
 
 INIT = "__init__.py"
 MAX_MODULES = 300  # kept at a time: those that were asked for last
-MAX_LOADS = 12  # modules read for one file to check
 MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
@@ -65,7 +67,11 @@ def index(paths: Iterable[Path]) -> dict[str, str]:
 
 
 class Project:
-    """The modules that one worker has read."""
+    """The modules that one worker has read.
+
+    What is known of a module never depends on who asked first: findings are the same however the
+    files are dealt out.
+    """
 
     def __init__(
         self, modules: Mapping[str, str], knowledge: Knowledge, device: Device = Device.WRITTEN
@@ -76,31 +82,26 @@ class Project:
         self.names = {path: name for name, path in modules.items()}
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
-        self.seen: set[str] = set()  # names of modules that are or were loaded
-        self.loads = 0  # of them, those read first for the present file
-        self.abroad = 0  # calls into other files that are being followed
+        self.outlines: dict[str, Outline | None] = {}
+        self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
-        self.asked: set[str] = set()  # paths that the current file depends on
+        self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
 
-    def module(self, name: str, frameworks: tuple[str, ...] = ()) -> FileAnalysis | None:
+    def module(self, name: str, asker: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
         path = self.modules.get(name)
         if path is None:
             return None
-        self.asked.add(path)
-        if name not in self.loaded:
-            if name not in self.seen and self.loads >= MAX_LOADS:
-                return None
-            self.loads += name not in self.seen
-            self.seen.add(name)
-            self._keep(name, None)  # while it loads: import cycles end here
-            self._keep(name, analysis := self._load(path, frameworks))
+        self.asked.add((asker, path))
+        analysis = self.loaded[name] if name in self.loaded else self._load(path)
+        self._keep(name, analysis)
+        try:
             if analysis is not None:
-                analysis.imported = True
                 analysis.run_module()
-            return analysis
-        self._keep(name, known := self.loaded[name])
-        return known
+        except (cst.ParserSyntaxError, TooDeepError):  # told when its own turn comes
+            self._keep(name, None)
+            return None
+        return analysis
 
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
         """Keep a module as the one asked for last, and let go of those not asked for longest."""
@@ -109,36 +110,70 @@ class Project:
         while len(self.loaded) > MAX_MODULES:
             del self.loaded[next(iter(self.loaded))]
 
-    def _load(self, path: str, frameworks: tuple[str, ...]) -> FileAnalysis | None:
+    def _load(self, path: str) -> FileAnalysis | None:
+        read = self._read(path)
+        return self.analysis(path, *read) if read is not None else None
+
+    def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
+        """Return a module's text, its syntax and its frameworks: all, if it names none."""
         try:
             data = Path(path).read_bytes()
             if len(data) > MAX_SIZE:
                 return None
             text = decode(data)
-            found = frameworks_in(text, self.knowledge.module_framework) or frameworks
-            return self.analysis(path, text, check_syntax(text), found) if found else None
-        except (OSError, SourceError, TooDeepError, cst.ParserSyntaxError):
+            found = self.frameworks(path, text) or tuple(self.knowledge.frameworks)
+            return text, check_syntax(text), found
+        except (OSError, SourceError, TooDeepError):
             return None
 
-    def starred(self, text: str) -> dict[str, tuple[str, ...]]:
-        """Return the frameworks of the checked modules that a text imports everything from."""
-        found: dict[str, tuple[str, ...]] = {}
+    def frameworks(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks that a file imports, or that it has from a star import."""
+        if found := frameworks_in(text, self.knowledge.module_framework):
+            return found
         for name in starred_in(text):
-            if path := self.modules.get(name):
+            if other := self.modules.get(name):
+                self.asked.add((path, other))
                 try:
-                    other = decode(Path(path).read_bytes())
+                    found = frameworks_in(
+                        decode(Path(other).read_bytes()), self.knowledge.module_framework
+                    )
                 except (OSError, SourceError):
                     continue
-                found[path] = frameworks_in(other, self.knowledge.module_framework)
-        return found
+                if found:
+                    return found
+        return ()
+
+    def _outlined(self, name: str, asker: str) -> Outline | None:
+        """Return the outline of a checked module."""
+        path = self.modules.get(name)
+        if path is None:
+            return None
+        self.asked.add((asker, path))
+        if path not in self.outlines:
+            read = self._read(path)
+            self.outlines[path] = self.outline(path, *read) if read is not None else None
+        return self.outlines[path]
+
+    def outline(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> Outline:
+        """Outline a text."""
+        name = self.name(path)
+        package = name if Path(path).name == INIT else name.rpartition(".")[0]
+        names = Names(statements(parsed), self._may_be_checked)
+        words = Words(self.knowledge, frameworks, names)
+        abroad = partial(self.reach.leads, path)
+        return outline(path, text, parsed, words, package, self.modules, abroad)
 
     def analysis(
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
     ) -> FileAnalysis:
         """Return the analysis of a text, nothing of it run yet."""
-        outlined = outline(text, parsed, self.knowledge, frameworks, self._may_be_checked)
+        outlined = self.outlines.get(path)
+        if outlined is None:
+            outlined = self.outlines[path] = self.outline(path, text, parsed, frameworks)
         return FileAnalysis(
-            path, self.name(path), text, outlined, self.knowledge, frameworks, self,
+            path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
             is_package=Path(path).name == INIT,
         )  # fmt: skip
 
@@ -158,14 +193,10 @@ class Project:
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
     ) -> FileAnalysis:
         """Return the analysis of a file to check, the one that importers have asked for if any."""
-        self.loads = 0
-        self.asked = set()
         name = self.name(path)
-        if self.modules.get(name) != path:
-            return self.analysis(path, text, parsed, frameworks)
         known = self.loaded.get(name)
-        if known is None:
+        if known is None or self.modules.get(name) != path:
             known = self.analysis(path, text, parsed, frameworks)
-        self.seen.add(name)
-        self._keep(name, known)
+        if self.modules.get(name) == path:
+            self._keep(name, known)
         return known

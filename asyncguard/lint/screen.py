@@ -3,19 +3,24 @@
 `outline` lists a file's functions (not those nested in others) and what a walk over their `ast`
 says: where they stand, whether anything in them could be a sync point, whether they could run once
 a step, what usage tells about attributes of `self`. `skeleton` is the file without the bodies of
-these functions; a body becomes a tree only when its function is run. This decides where to look,
-never what is found.
+these functions; a body becomes a tree only when its function is run. An outline is small, and kept
+for other files to ask what their calls lead to. This decides where to look, never what is found.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.suspicion import BLOCKS, DEFINITIONS, HARMLESS, Names, Words, statements
+from asyncguard.lint.suspicion import (
+    BLOCKS,
+    DEFINITIONS,
+    HARMLESS,
+    Function,
+    Words,
+)
 
 
 @dataclass(eq=False)
@@ -33,7 +38,7 @@ class Outlined:
     steps: bool = False  # runs a backward pass or the like
     sets_attributes: bool = False
     clocks: int = 0  # how often it reads a clock
-    calls: set[str] = field(default_factory=set)  # names it calls, without their owners
+    calls: frozenset[str] = frozenset()  # names it calls, without owners but checked modules
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
 
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
@@ -47,39 +52,24 @@ class Outlined:
         return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
 
 
-@dataclass(frozen=True)
-class Skeleton:
-    """A file's text without the bodies of its functions."""
-
-    text: str
-    lines: tuple[int, ...]  # of the file, one for each line of the text
+Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
 
 
 @dataclass(eq=False)
 class Outline:
-    """A file's functions in order, and what stands outside them, `module`."""
+    """A file's functions in order, and what stands outside them, `module`.
 
+    `imports` gives the full names of what is imported from checked modules, by local name; `stars`
+    are the modules of which all is imported. `modules` are those that are checked.
+    """
+
+    path: str
     functions: tuple[Outlined, ...]
     module: Outlined
-    imported: frozenset[str]
-    draw: Callable[[], Skeleton]
-
-    @cached_property
-    def drawn(self) -> Skeleton:
-        """The skeleton, made when it is needed first; what it is made from is then let go."""
-        skeleton = self.draw()
-        del self.draw
-        return skeleton
-
-    @property
-    def skeleton(self) -> str:
-        """The file's text without the bodies of its functions."""
-        return self.drawn.text
-
-    @property
-    def lines(self) -> tuple[int, ...]:
-        """The lines of the file that the skeleton's lines are."""
-        return self.drawn.lines
+    imports: Mapping[str, str]
+    stars: tuple[str, ...]
+    modules: Container[str]
+    abroad: Abroad
 
     @property
     def module_suspicious(self) -> bool:
@@ -122,9 +112,31 @@ class Outline:
         return not self._training.isdisjoint(function.calls)
 
     @cached_property
+    def by_name(self) -> Mapping[str, list[Outlined]]:
+        """The functions, and methods of all classes, of each name."""
+        found: dict[str, list[Outlined]] = {}
+        for function in self.functions:
+            found.setdefault(function.name, []).append(function)
+        return found
+
+    def full_name(self, called: str) -> str:
+        """Return the full name of what a call means in other checked files; "" if nothing."""
+        first, dot, rest = called.partition(".")
+        full = self.imports.get(first, "") + dot + rest
+        if dot and full.rpartition(".")[0] not in self.modules:
+            return ""  # a method of something imported
+        return full if first in self.imports else ""
+
+    @cached_property
     def _reaching(self) -> set[str]:
-        """The names of functions that lead to something suspicious, or out of the file."""
-        return self._callers({f.name for f in self.functions if f.suspicious} | self.imported)
+        """The names of functions that lead to something suspicious, here or in other files."""
+        names = {f.name for f in self.functions if f.suspicious}
+        called = self.module.calls.union(*(f.calls for f in self.functions))
+        names |= {c for c in called if (full := self.full_name(c)) and self.abroad(full)}
+        if self.stars:
+            known = self.by_name.keys() | self.imports.keys()
+            names |= {c for c in called - known if any(self.abroad(f"{s}.{c}") for s in self.stars)}
+        return self._callers(names)
 
     @cached_property
     def _training(self) -> set[str]:
@@ -146,26 +158,26 @@ class Outline:
 
 
 def outline(
+    path: str,
     text: str,
     tree: ast.Module,
-    knowledge: Knowledge,
-    frameworks: tuple[str, ...],
-    known: Callable[[str], bool],
+    words: Words,
+    package: str,
+    modules: Container[str],
+    abroad: Abroad,
 ) -> Outline:
-    """Outline a parsed text. `known` tells whether an import names a checked module."""
-    words = Words(knowledge, frameworks, Names(statements(tree), known))
+    """Outline a parsed text of a module of `package`."""
     lines = text.split("\n")
-    functions: list[Outlined] = []
+    module = Outlined("")
+    bodies: list[Function] = []
     for node, class_name in _outer_functions(tree):
         found = _outlined(node, class_name, lines)
         if found is not None:
-            words.look_into(node.body, found)
-            functions.append(found)
-    module = Outlined("")
-    words.look_into(_outside_functions(tree), module)
-    found_all = tuple(functions)
-    imported = _imported(tree, known)
-    return Outline(found_all, module, imported, lambda: _skeleton(lines, found_all, tree))
+            bodies.append((node.body, node.args, found))
+    words.look_into([*bodies, (_outside_functions(tree), None, module)])
+    imports, stars = _imported(tree, package, words.names.known)
+    functions = tuple(found for _, _, found in bodies)
+    return Outline(path, functions, module, imports, stars, modules, abroad)
 
 
 def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -229,8 +241,10 @@ def _header_end(node: ast.FunctionDef) -> int:
     return max([node.lineno, *ends])
 
 
-def _skeleton(lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module) -> Skeleton:
-    """Replace each body by the function's number.
+def skeleton(
+    lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
+) -> tuple[str, tuple[int, ...]]:
+    """Replace each body by the function's number; return the text and the lines it has of the file.
 
     Comments, blank lines, docstrings and long literals outside functions are left out as well.
     """
@@ -256,7 +270,7 @@ def _skeleton(lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Mod
         kept.append(function.body)
         position = function.last + 1
     keep(position, len(lines) + 1)
-    return Skeleton("\n".join(text) + "\n", tuple(kept) or (1,))
+    return "\n".join(text) + "\n", tuple(kept) or (1,)
 
 
 LONG = 4  # lines of a literal that is not worth a tree
@@ -311,13 +325,37 @@ def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
     return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
 
 
-def _imported(tree: ast.Module, known: Callable[[str], bool]) -> frozenset[str]:
-    """Return the names that the file imports from other checked modules."""
-    names: set[str] = set()
+def _imported(
+    tree: ast.Module, package: str, known: Callable[[str], bool]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what the file imports from other checked modules, and of which it imports all."""
+    names: dict[str, str] = {}
+    stars: list[str] = []
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.level or known(node.module or "")):
-            names.update(a.asname or a.name for a in node.names if not a.name[0].isupper())
-    return frozenset(names)
+        if isinstance(node, ast.ImportFrom):
+            module = absolute(node.level, node.module or "", package)
+            if not (node.level or known(module)):
+                continue
+            for alias in node.names:
+                if alias.name == "*":
+                    stars.append(module)
+                elif not alias.name[0].isupper():
+                    names[alias.asname or alias.name] = f"{module}.{alias.name}".lstrip(".")
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if known(alias.name):
+                    first = alias.name.partition(".")[0]
+                    names[alias.asname or first] = alias.name if alias.asname else first
+    return names, tuple(stars)
 
 
-__all__ = ["HARMLESS", "Outline", "Outlined", "outline"]
+def absolute(level: int, module: str, package: str) -> str:
+    """Return the full name of the module that an import in `package` names; `level` counts dots."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    parts = parts[: max(0, len(parts) - (level - 1))]
+    return ".".join([*parts, module] if module else parts)
+
+
+__all__ = ["HARMLESS", "Outline", "Outlined", "absolute", "outline", "skeleton"]

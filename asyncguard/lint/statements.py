@@ -197,7 +197,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             fields[key] = value
         frame.bind(path, replace(owner, element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
-        frame.env[f"{path}.{key}"] = value
+        frame.note(f"{path}.{key}", value)
 
 
 def _write_sites(

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from asyncguard.catalogue import Condition, SyncPoint
     from asyncguard.lint.knowledge import Knowledge
     from asyncguard.lint.screen import Outlined
 
@@ -23,8 +25,20 @@ COMMON = frozenset({"get", "update", "step", "wait", "type", "save", "append", "
 HARMLESS = frozenset(
     {"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type", "id", "range"}
 )
-_HARMLESS_CALLS = HARMLESS | {"size", "dim", "format", "join"}
+# What they give is a plain Python object.
+_HOST_CALLS = HARMLESS | {
+    "size", "dim", "numel", "format", "join", "int", "float", "bool", "str", "item", "tolist",
+    "startswith", "endswith", "is_available", "get_device",
+}  # fmt: skip
+_HOST_MODULES = frozenset(
+    {"os", "math", "time", "random", "re", "json", "sys", "logging", "string", "warnings",
+     "inspect", "platform", "shutil", "glob", "datetime", "types", "typing"}
+)  # fmt: skip
+_HOST_TYPES = frozenset({"int", "float", "str", "bool", "bytes"})
+_CHOOSING = frozenset({"min", "max", "abs", "sum", "round"})  # what they give, they were given
 HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "config"})
+# Names of settings, which hold numbers and words.
+_SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams", "hps", "flags"})
 
 
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -82,6 +96,16 @@ class Names:
         """Note a name; one that is bound to two things may be anything."""
         self.full[name] = full if self.full.get(name, full) == full else ""
 
+    def checked(self, node: ast.Attribute) -> Iterator[str]:
+        """Yield a chain of names as it is written, if it starts at something checked."""
+        parts: list[str] = []
+        owner: ast.expr = node
+        while isinstance(owner, ast.Attribute):
+            parts.append(owner.attr)
+            owner = owner.value
+        if isinstance(owner, ast.Name) and self.full.get(owner.id) == "":
+            yield ".".join([owner.id, *reversed(parts)])
+
     def of(self, node: ast.expr) -> str | None:
         """Return what a chain of names stands for: "" if anything, None if a mere variable."""
         parts: list[str] = []
@@ -96,75 +120,110 @@ class Names:
         return ".".join([base or node.id, *reversed(parts)]) if base != "" else ""
 
 
+class Tables(NamedTuple):
+    """What the catalogue says of some frameworks, by the last words of names."""
+
+    methods: Mapping[str, list[SyncPoint]]  # that block
+    reading_methods: frozenset[str]  # that read their arguments
+    functions: Mapping[str, list[SyncPoint]]  # that block, by full name
+    function_ends: frozenset[str]
+    trigger_ends: frozenset[str]  # of functions that read their arguments
+    clocks: frozenset[str]
+    steps: frozenset[str]  # methods of training steps
+
+
+@lru_cache(maxsize=64)
+def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
+    """Return what to look for in files that use these frameworks."""
+    active = set(frameworks).union(*(knowledge.partners[f] for f in frameworks))
+    methods: dict[str, list[SyncPoint]] = {}
+    for (_, method), points in knowledge.sync_methods.items():
+        if method not in COMMON and (known := [p for p in points if p.framework in active]):
+            methods.setdefault(method, []).extend(known)
+    functions = {
+        name: known
+        for name, points in knowledge.sync_functions.items()
+        if (known := [p for p in points if p.framework in active])
+    }
+    return Tables(
+        methods,
+        frozenset(knowledge.trigger_methods.keys() - COMMON - methods.keys()),
+        functions,
+        frozenset(_ends(functions)),
+        frozenset(_ends(knowledge.trigger_functions)) - {"log"},
+        frozenset(_ends(knowledge.clocks)),
+        frozenset(m for m, owners in knowledge.step_methods.items() if owners & active),
+    )
+
+
+def _ends(names: Iterable[str]) -> set[str]:
+    return {name.rpartition(".")[2] for name in names}
+
+
 class Words:
-    """What to look for, for the frameworks of one file."""
+    """What to look for in one file, of whose names `names` knows the meaning."""
 
     def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...], names: Names) -> None:
-        active = set(frameworks).union(*(knowledge.partners[f] for f in frameworks))
         self.knowledge = knowledge
         self.frameworks = frameworks
         self.names = names
-        self.methods = {
-            method
-            for (_, method), points in knowledge.sync_methods.items()
-            if any(p.framework in active for p in points)
-        } - COMMON
-        self.reading_methods = knowledge.trigger_methods.keys() - COMMON - self.methods
-        self.functions = {
-            name
-            for name, points in knowledge.sync_functions.items()
-            if any(p.framework in active for p in points)
-        }
-        self.placing = {
-            name
-            for name, points in knowledge.sync_functions.items()
-            if all(p.when is not None and "device" in p.when.keyword_present for p in points)
-        }
-        self.function_ends = {name.rpartition(".")[2] for name in self.functions}
-        triggers = {name.rpartition(".")[2] for name in knowledge.trigger_functions}
-        self.trigger_ends = triggers - {"log"}
-        self.clocks = {name.rpartition(".")[2] for name in knowledge.clocks}
-        self.steps = {m for m, owners in knowledge.step_methods.items() if owners & active}
+        self.tables = tables(knowledge, frameworks)
 
-    def look_into(self, body: Sequence[ast.stmt], found: Outlined) -> None:
-        """Walk a function's body once, noting what it may hold."""
-        _Look(self, found).at(body)
+    def look_into(self, functions: Iterable[Function]) -> None:
+        """Walk the bodies once, noting what they may hold."""
+        attributes: dict[str, list[Stored]] = {}
+        flow = Flow()
+        looks = [_Look(self, flow, attributes, *function) for function in functions]
+        for look in looks:
+            look.judge()
 
     def hint(self, method: str) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
-    def is_method(self, call: ast.Call) -> bool:
-        """Whether a call may be one of a method that blocks, by its name."""
+    def points(self, call: ast.Call) -> list[SyncPoint] | None:
+        """Return the sync points that a call may be; None for a function of unknown origin."""
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr not in self.methods:
+        if isinstance(func, ast.Attribute) and (known := self.tables.methods.get(func.attr)):
+            return known if func.attr != "to" or _moves(call) else []
+        full = self._full(func)
+        if full is None:
+            return []
+        if not full:
+            return None if last_name(func) in self.tables.function_ends else []
+        ends = full.rpartition(".")[2] in self.tables.function_ends
+        return self.tables.functions.get(self._canonical(full), []) if ends else []
+
+    def reads(self, call: ast.Call) -> bool:
+        """Whether a call is one of a function that reads its arguments."""
+        full = self._full(call.func)
+        end = (full or "").rpartition(".")[2] or last_name(call.func)
+        if full is None or end not in self.tables.trigger_ends:
             return False
-        return func.attr != "to" or _moves(call)
+        return not full or self.knowledge.trigger(self._canonical(full)) is not None
 
-    def function(self, call: ast.Call) -> str:
-        """Return what a call of this function may do.
-
-        "blocks", "may" if only its last name says so, "reads" its arguments, or "".
-        """
+    def gives_host(self, call: ast.Call) -> bool:
+        """Whether what a call gives is a plain Python object for sure."""
+        if last_name(call.func) in _HOST_CALLS:
+            return True
         full = self.names.of(call.func)
-        of_module = full is None and self._is_of_module(call.func)
-        if full is None and not of_module:
-            return ""
-        full = full or ""
-        end = full.rpartition(".")[2] or last_name(call.func)
-        if end in self.function_ends and not full:
-            return "blocks" if of_module else "may"
-        if end in self.function_ends and (name := self._canonical(full)) in self.functions:
-            return "may" if name in self.placing else "blocks"
-        if end in self.trigger_ends and (not full or self.knowledge.trigger(self._canonical(full))):
-            return "reads"
-        return ""
+        if not full or "." not in full:
+            return False
+        if full.partition(".")[0] in _HOST_MODULES:
+            return True
+        found = self.knowledge.returns.find(self._canonical(full))
+        return found is not None and found[0] == "host" and found[1] in self.frameworks
 
-    def _is_of_module(self, func: ast.expr) -> bool:
-        """Whether a function is of a variable that holds a module of arrays, by its name."""
-        name = last_name(func.value) if isinstance(func, ast.Attribute) else ""
-        found = self.knowledge.by_name(name, self.frameworks) if name else None
-        return found is not None and found[0] == "module"
+    def _full(self, func: ast.expr) -> str | None:
+        """Return what a function is: "" if anything, None if one of a variable's methods.
+
+        A variable that is named like a module of arrays may be any.
+        """
+        full = self.names.of(func)
+        if full is None and isinstance(func, ast.Attribute):
+            found = self.knowledge.by_name(last_name(func.value), self.frameworks)
+            return "" if found is not None and found[0] == "module" else None
+        return full
 
     def _canonical(self, name: str) -> str:
         """Replace an alias of a framework's module by its real name."""
@@ -180,18 +239,76 @@ def last_name(func: ast.expr) -> str:
     return getattr(func, "attr", "") or getattr(func, "id", "")
 
 
-class _Look:
-    """One walk over a function's body; what it finds is judged at its end."""
+DEEP = 30  # variables that each need the next
 
-    def __init__(self, words: Words, found: Outlined) -> None:
+
+class Flow:
+    """Which variables and attributes of a file may hold device values, found once each."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, str], bool] = {}
+        self.open: list[tuple[int, str]] = []  # asked, not answered yet
+        self.doubtful: list[tuple[int, str]] = []  # denied while something they need was open
+
+    def ask(self, key: tuple[int, str], given: Sequence[Stored]) -> bool:
+        """Whether any of what a variable is given may be a device value."""
+        if key in self.known:
+            return self.known[key]
+        if len(self.open) > DEEP:
+            return True
+        if key in self.open:  # what depends on itself adds nothing: `n = n + 1`
+            self.doubtful += self.open[self.open.index(key) + 1 :]
+            return False
+        self.open.append(key)
+        values = [stored for stored in given if not _is_none(stored.value)]
+        found = not values or any(stored.look.may_be_data(stored.value) for stored in values)
+        self.open.pop()
+        if found:
+            for doubtful in self.doubtful:
+                self.known.pop(doubtful, None)
+        if found or not self.open:
+            self.doubtful.clear()
+        self.known[key] = found
+        return found
+
+
+Function = tuple[Sequence[ast.stmt], "ast.arguments | None", "Outlined"]
+
+
+class Stored(NamedTuple):
+    """What a variable or attribute is given in a function: an expression, or None, anything."""
+
+    look: _Look
+    value: ast.expr | None
+
+
+class _Look:
+    """One walk over a function's body; what it finds is judged when all have been walked."""
+
+    def __init__(
+        self,
+        words: Words,
+        flow: Flow,
+        attributes: dict[str, list[Stored]],
+        body: Sequence[ast.stmt],
+        given: ast.arguments | None,
+        found: Outlined,
+    ) -> None:
         self.words = words
+        self.flow = flow
+        self.attributes = attributes  # by name, of any object, in the whole file
         self.found = found
-        self.computed: set[str] = set()  # names that hold results of calls or comparisons
-        self.stored: set[str] = set()  # names that are assigned to
+        self.values: dict[str, list[Stored]] = {}  # of the function's variables
+        self.results: set[str] = set()  # of them, those that are given something computed
         self.elements: set[str] = set()  # names that loops bind to what they go over
         self.counters: set[str] = set()  # names that count a loop's iterations
         self.tests: list[ast.expr] = []
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
+        self.calls: set[str] = set()
+        for parameter in _parameters(given):
+            if not _is_plain(parameter.annotation):
+                self.values[parameter.arg] = [Stored(self, None)]
+        self.at(body)
 
     def at(self, body: Sequence[ast.stmt]) -> None:
         """Note what the body holds."""
@@ -201,7 +318,11 @@ class _Look:
             if (visit := _VISITS.get(type(node))) is not None:
                 visit(self, node)
             stack += _below(node)
-        self.counters -= self.stored
+        self.counters -= self.values.keys()
+        self.found.calls = frozenset(self.calls)
+
+    def judge(self) -> None:
+        """Say whether anything in it may be a sync point."""
         self.found.suspicious = (
             self.found.steps  # it may keep graphs, or never wait at all
             or any(map(self._tests_data, self.tests))
@@ -228,17 +349,19 @@ class _Look:
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
         counter = _counter(node)
         self.counters |= names & {counter}
-        self.stored |= names - {counter}
+        for name in names - {counter}:
+            self.values.setdefault(name, []).append(Stored(self, None))
         self.elements |= names - {counter}
 
     def call(self, node: ast.Call) -> None:
         """Note what is called, and whether that may wait."""
         found, name = self.found, last_name(node.func)
-        found.calls.add(name)
-        found.clocks += name in self.words.clocks
+        self.calls.add(name)
+        found.clocks += name in self.words.tables.clocks
         self.expressions.append(node)
         if isinstance(node.func, ast.Attribute):
-            found.steps |= name in self.words.steps
+            self.calls.update(self.words.names.checked(node.func))
+            found.steps |= name in self.words.tables.steps
             if (hint := self.words.hint(name)) and (path := _self_path(node.func.value)):
                 found.hints[path] = hint
 
@@ -251,51 +374,74 @@ class _Look:
         self.expressions.append(node)
 
     def store(self, node: Any) -> None:
-        """Note which names hold something computed."""
-        computes = self._computes(node.value)
+        """Note what variables and attributes are given."""
+        stored = Stored(self, node.value)
+        computed = isinstance(node.value, _COMPUTES)
         for target in getattr(node, "targets", None) or [node.target]:
             for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
-                if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
-                    self.found.sets_attributes |= part.value.id == "self"
-                elif isinstance(part, ast.Name):
-                    self.stored.add(part.id)
-                    if computes:
-                        self.computed.add(part.id)
+                if isinstance(part, ast.Attribute):
+                    own = isinstance(part.value, ast.Name) and part.value.id == "self"
+                    self.found.sets_attributes |= own
+                    if isinstance(part.ctx, ast.Store):
+                        self.attributes.setdefault(part.attr, []).append(stored)
+                elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    self.values.setdefault(part.id, []).append(stored)
+                    if computed:
+                        self.results.add(part.id)
+
+    def bind(self, node: Any) -> None:
+        """Note a name that is bound to anything: by `with`, say."""
+        for part in ast.walk(node.optional_vars) if node.optional_vars is not None else ():
+            if isinstance(part, ast.Name):
+                self.values.setdefault(part.id, []).append(Stored(self, None))
 
     # ---- what may be a device value
 
     def _blocks(self, call: ast.Call) -> bool:
         """Whether a call may be a sync point."""
-        if self.words.is_method(call):
+        points = self.words.points(call)
+        if points is None:
+            return not _given(call) or any(map(self._interesting, _given(call)))
+        if any(self._is_at(point, call) for point in points):
             return True
-        does = self.words.function(call)
-        if does in ("blocks", "may") and not call.args:
-            return True
-        if does == "may" and isinstance(call.func, ast.Attribute):
-            lone = len(call.args) + len(call.keywords) == 1
-            return lone or any(k.arg == "device" for k in call.keywords)
-        values = list(call.args)
-        if last_name(call.func) in self.words.reading_methods:
-            values += [keyword.value for keyword in call.keywords]
-            does = "reads"
-        return bool(does) and any(map(self._interesting, values))
+        if last_name(call.func) in self.words.tables.reading_methods or self.words.reads(call):
+            return any(map(self._interesting, _given(call)))
+        return False
+
+    def _is_at(self, point: SyncPoint, call: ast.Call) -> bool:
+        """Whether a call of what a sync point names may wait, as far as its arguments say."""
+        if point.when is not None and not _may_hold(point.when, call):
+            return False
+        wanted = point.source.arguments if point.source is not None else ()
+        own = isinstance(call.func, ast.Attribute) and call.func.attr in self.words.tables.methods
+        if not wanted or (own and point.source is not None and point.source.functions):
+            return True  # as a method, on what it is called on
+        return any(map(self._interesting, _chosen(call, wanted)))
 
     def _interesting(self, node: ast.expr) -> bool:
         """Whether an expression may hold a device value: not a constant, a length or a shape."""
         if isinstance(node, ast.Constant):
             return False
         if isinstance(node, ast.Name):
-            return node.id not in self.counters
+            return node.id not in self.counters and self._may_hold(node.id, self.values)
         if isinstance(node, ast.BinOp):
             return self._interesting(node.left) or self._interesting(node.right)
-        if isinstance(node, ast.Tuple):
+        if isinstance(node, ast.UnaryOp):
+            return self._interesting(node.operand)
+        if isinstance(node, ast.BoolOp):
+            return any(map(self._interesting, node.values))
+        if isinstance(node, ast.Compare):
+            return self._compares_data(node)
+        if isinstance(node, ast.IfExp):
+            return self._interesting(node.body) or self._interesting(node.orelse)
+        if isinstance(node, (ast.Tuple, ast.List)):
             return any(map(self._interesting, node.elts))
         if isinstance(node, ast.Attribute):
-            return node.attr not in HOST_ATTRIBUTES
+            return self._attribute_may(node)
         if isinstance(node, ast.Subscript):
             return self._interesting(node.value)
         if isinstance(node, ast.Call):
-            return last_name(node.func) not in _HARMLESS_CALLS
+            return self._call_may(node)
         if isinstance(node, ast.JoinedStr):
             return any(
                 isinstance(v, ast.FormattedValue) and self._interesting(v.value)
@@ -303,15 +449,29 @@ class _Look:
             )
         return True
 
-    def _computes(self, value: ast.expr | None) -> bool:
-        """Whether an assigned expression may be a device value."""
-        if isinstance(value, (ast.Compare, ast.BoolOp)):
-            return any(isinstance(n, ast.Call) for n in ast.walk(value)) or isinstance(
-                value, ast.Compare
-            )
-        if isinstance(value, (ast.BinOp, ast.UnaryOp)):
-            return True
-        return isinstance(value, ast.Call) and self._interesting(value)
+    def _attribute_may(self, node: ast.Attribute) -> bool:
+        if node.attr in HOST_ATTRIBUTES or last_name(node.value) in _SETTINGS:
+            return False
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        return not own or self._may_hold(node.attr, self.attributes)
+
+    def _call_may(self, call: ast.Call) -> bool:
+        if isinstance(call.func, ast.Name) and call.func.id in _CHOOSING:
+            return any(map(self._interesting, call.args))
+        return not self.words.gives_host(call)
+
+    def _may_hold(self, name: str, table: dict[str, list[Stored]]) -> bool:
+        """Whether a variable or attribute may hold a device value, by all that it is given."""
+        known = table.get(name)
+        return not known or self.flow.ask((id(table), name), known)
+
+    def may_be_data(self, value: ast.expr | None) -> bool:
+        """Whether what is stored in this function may be a device value."""
+        return value is None or self._interesting(value)
+
+    def _computed(self, name: str) -> bool:
+        """Whether a variable holds the result of a call, an operation or a comparison."""
+        return name in self.results and self._may_hold(name, self.values)
 
     def _tests_data(self, test: ast.expr) -> bool:
         """Whether a condition may test a device value."""
@@ -320,12 +480,12 @@ class _Look:
         if isinstance(test, ast.UnaryOp):
             return self._tests_data(test.operand)
         if isinstance(test, ast.Name):
-            return test.id in self.computed
+            return self._computed(test.id)
         if isinstance(test, ast.Call):
             return self._interesting(test)
         if isinstance(test, ast.Compare):
             return self._compares_data(test)
-        return isinstance(test, ast.NamedExpr) and self._computes(test.value)
+        return isinstance(test, ast.NamedExpr) and self._interesting(test.value)
 
     def _compares_data(self, test: ast.Compare) -> bool:
         sides = [test.left, *test.comparators]
@@ -341,9 +501,9 @@ class _Look:
 
     def _holds_data(self, side: ast.expr) -> bool:
         if isinstance(side, ast.Name):
-            return side.id in self.computed
+            return self._computed(side.id)
         if isinstance(side, (ast.BinOp, ast.UnaryOp)):
-            return any(isinstance(n, ast.Name) and n.id in self.computed for n in ast.walk(side))
+            return any(isinstance(n, ast.Name) and self._computed(n.id) for n in ast.walk(side))
         called = isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute)
         return called and self._interesting(side)
 
@@ -357,9 +517,10 @@ class _Look:
             return isinstance(index.op, ast.Invert)
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
-        return isinstance(index, ast.Name) and (index.id in self.computed or "mask" in index.id)
+        return isinstance(index, ast.Name) and (self._computed(index.id) or "mask" in index.id)
 
 
+_COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
 
@@ -387,6 +548,7 @@ _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.Assign: _Look.store,
     ast.AnnAssign: _Look.store,
     ast.AugAssign: _Look.store,
+    ast.withitem: _Look.bind,
     ast.NamedExpr: _Look.store,
 }
 # Fields that hold words or operators, never code.
@@ -422,6 +584,56 @@ def _self_path(node: ast.expr) -> str:
     if isinstance(node, ast.Name) and node.id == "self" and parts:
         return ".".join(["self", *reversed(parts)])
     return ""
+
+
+def _parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
+    if given is not None:
+        yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        yield from (extra for extra in (given.vararg, given.kwarg) if extra is not None)
+
+
+def _is_plain(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that a parameter is a number, a word or nothing."""
+    if isinstance(annotation, ast.BinOp):
+        return _is_plain(annotation.left) and _is_plain(annotation.right)
+    if isinstance(annotation, ast.Subscript):
+        return last_name(annotation.value) == "Optional" and _is_plain(annotation.slice)
+    if isinstance(annotation, ast.Constant):
+        return annotation.value is None or annotation.value in _HOST_TYPES
+    return isinstance(annotation, ast.Name) and annotation.id in _HOST_TYPES
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
+
+
+def _chosen(call: ast.Call, wanted: Sequence[int | str]) -> list[ast.expr]:
+    """Return the arguments at these positions and keywords; -1 stands for all."""
+    unclear = any(isinstance(a, ast.Starred) for a in call.args)
+    if -1 in wanted or unclear or any(keyword.arg is None for keyword in call.keywords):
+        return _given(call)
+    chosen = [call.args[i] for i in wanted if isinstance(i, int) and i < len(call.args)]
+    return chosen + [keyword.value for keyword in call.keywords if keyword.arg in wanted]
+
+
+def _may_hold(condition: Condition, call: ast.Call) -> bool:
+    """Whether a condition on arguments may hold; False only if it fails for sure."""
+    keywords = {keyword.arg for keyword in call.keywords}
+    if None in keywords or any(isinstance(a, ast.Starred) for a in call.args):
+        return True
+    count = len(call.args)
+    if condition.positional and count not in condition.positional:
+        return False
+    if condition.positional_at_least is not None and count < condition.positional_at_least:
+        return False
+    for needed in (condition.keyword_present, condition.keyword_true, condition.keyword_false):
+        if needed and keywords.isdisjoint(needed):
+            return False
+    return keywords.isdisjoint(condition.keyword_absent)
 
 
 _DEVICE_NAME = re.compile(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)

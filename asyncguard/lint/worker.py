@@ -54,6 +54,7 @@ class Worker:
         self.modules = modules
         self.options = options
         self._project: Project | None = None
+        self._told: set[tuple[str, str]] = set()
 
     @property
     def project(self) -> Project:
@@ -75,6 +76,14 @@ class Worker:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
         contents = data
         return with_deep_stack(lambda: self._check(path, contents, woken))
+
+    def newly_asked(self) -> set[tuple[str, str]]:
+        """Return which files asked for which others, beyond what was returned before."""
+        if self._project is None:
+            return set()
+        new = self._project.asked - self._told
+        self._told |= new
+        return new
 
     def _check(self, path: str, data: bytes, woken: frozenset[str]) -> FileFacts:
         from asyncguard.lint import facts
@@ -120,7 +129,15 @@ def start(modules: dict[str, str], options: Options) -> None:
     _worker = Worker(modules, options)
 
 
-def check_many(tasks: Sequence[Task]) -> list[FileFacts]:
+class Checked(NamedTuple):
+    """What a chunk of files told, and which files asked for which others: paths."""
+
+    facts: list[FileFacts]
+    asked: set[tuple[str, str]]
+
+
+def check_many(tasks: Sequence[Task]) -> Checked:
     """Check a chunk of files in a worker process."""
     assert _worker is not None
-    return [_worker.check(path, None, woken) for path, woken in tasks]
+    facts = [_worker.check(path, None, woken) for path, woken in tasks]
+    return Checked(facts, _worker.newly_asked())

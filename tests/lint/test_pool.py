@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -26,17 +27,50 @@ def fails(item: int) -> int:
     raise ValueError(item)
 
 
+def pid(item: int) -> int:
+    return os.getpid()
+
+
+def run(
+    function: Callable[[int], int], jobs: int | None, items: Sequence[int] = ITEMS
+) -> list[tuple[int, int | None]]:
+    with pool.Pool(function, jobs) as workers:
+        return list(workers.run(items))
+
+
 @pytest.mark.parametrize("jobs", [1, 2, None])
 def test_every_item_comes_back_once_with_its_result(jobs: int | None) -> None:
-    assert sorted(pool.run(double, ITEMS, jobs)) == [(item, 2 * item) for item in ITEMS]
+    assert sorted(run(double, jobs)) == [(item, 2 * item) for item in ITEMS]
 
 
 def test_a_process_that_dies_costs_only_its_own_item() -> None:
-    results = dict(pool.run(dies_on_seven, ITEMS, 2))
+    results = dict(run(dies_on_seven, 2))
     assert results.pop(7) is None
     assert results == {item: item for item in ITEMS if item != 7}
 
 
 def test_an_exception_is_not_swallowed() -> None:
     with pytest.raises(ValueError, match=r"\d+"):
-        list(pool.run(fails, ITEMS, 2))
+        run(fails, 2)
+
+
+def test_neighbouring_items_go_to_the_same_process() -> None:
+    with pool.Pool(pid, 2) as workers:
+        first = dict(workers.run(ITEMS))
+        again = dict(workers.run(ITEMS))
+    assert len({*first.values(), *again.values()}) == 2  # the processes of the first run
+    assert first[0] == again[0]
+    assert first[len(ITEMS) // 2] == again[len(ITEMS) // 2]
+    assert first[0] != first[len(ITEMS) // 2]
+
+
+def test_processes_end_with_the_pool() -> None:
+    with pool.Pool(pid, 2) as workers:
+        pids = {pid for _, pid in workers.run(ITEMS) if pid is not None}
+    for each in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(each, 0)
+
+
+def test_one_item_is_done_in_this_process() -> None:
+    assert run(pid, 2, [1]) == [(1, os.getpid())]

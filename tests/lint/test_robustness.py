@@ -117,10 +117,10 @@ def test_bytes_never_crash(data: bytes) -> None:
     check_source(b"import torch\n" + data, "x.py", AUDIT)
 
 
-def dies_over_bad_py(tasks: Sequence[worker.Task]) -> list[FileFacts]:
+def dies_over_bad_py(tasks: Sequence[worker.Task]) -> worker.Checked:
     if any(path.endswith("bad.py") for path, _ in tasks):
         os.kill(os.getpid(), signal.SIGKILL)
-    return [FileFacts(path) for path, _ in tasks]
+    return worker.Checked([FileFacts(path) for path, _ in tasks], set())
 
 
 def test_a_file_that_kills_its_process_is_named_and_hides_no_other(
