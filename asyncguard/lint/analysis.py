@@ -598,7 +598,10 @@ def _is_busy(frame: Frame) -> bool:
 def _is_busy_here(frame: Frame) -> bool:
     """Whether the function itself says so, whoever calls it."""
     function = frame.function
-    return bool(frame.loops) or function.marks_step or function.hook == Loop.STEP
+    if frame.loops or function.marks_step or function.hook == Loop.STEP:
+        return True
+    outlined = function.outlined
+    return outlined is not None and frame.analysis.outline.trains(outlined)
 
 
 def _summary_of(frame: Frame) -> Summary:

@@ -81,7 +81,7 @@ class Outline:
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self._trains(f))
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self.trains(f))
         }
 
     def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
@@ -107,7 +107,7 @@ class Outline:
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
-    def _trains(self, function: Outlined) -> bool:
+    def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""
         return not self._training.isdisjoint(function.calls)
 

@@ -354,3 +354,32 @@ def test_a_doubtful_call_does_not_hide_the_read_in_a_helper() -> None:
     """
     text = dedent(source).lstrip()
     assert [f.line for f in check_source(text, "a.py", SETTINGS)] == [7]
+
+
+def test_a_compiled_step_in_another_file_makes_its_caller_a_step(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "import tensorflow as tf\n"
+        "class Base:\n"
+        "    @tf.function\n"
+        "    def _update_critic(self, states):\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            loss = self.critic(states)\n"
+        "        gradients = tape.gradient(loss, self.critic.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(gradients)\n"
+        "        return loss\n"
+    )
+    agent = tmp_path / "agent.py"
+    agent.write_text(
+        "import tensorflow as tf\n"
+        "from base import Base\n"
+        "class Agent(Base):\n"
+        "    def train(self, states):\n"
+        "        loss = self._update_critic(states)\n"
+        "        tf.summary.scalar('loss', loss)\n"
+        "        self._update_actor(states)\n"
+        "    @tf.function\n"
+        "    def _update_actor(self, states):\n"
+        "        self.optimizer.apply_gradients(self.actor(states))\n"
+    )
+    found = check_paths([tmp_path], SETTINGS).findings
+    assert [(f.path, f.line) for f in found] == [(str(agent), 6)]
