@@ -605,6 +605,8 @@ def call_method(
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
         owner = Value(MODEL, owner.framework, MEDIUM)
+    if owner.kind == MODEL and proof == (MODEL, owner.framework):
+        owner = replace(owner, confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -817,6 +819,7 @@ def instance_method(
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
+        method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
     path = dotted(node.func)
     hinted = frame.hint(path) if path else UNKNOWN_VALUE

@@ -30,7 +30,9 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     record = LoopRecord(
         node,
         targets,
-        epoch_name=any(_EPOCH.search(name) for name in names) and not _batchy(names),
+        epoch_name=any(_EPOCH.search(name) for name in names)
+        and not _batchy(names)
+        and not _within_epoch(node.iter),
         step_name=any(map(_is_step, names | _sources(node.iter))),
     )
     origin = source_of(iterable)
@@ -49,6 +51,13 @@ def _batchy(names: frozenset[str] | set[str]) -> bool:
     return any(
         re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH.search(n)
     )
+
+
+def _within_epoch(node: cst.BaseExpression) -> bool:
+    """Whether this goes over `range(steps_per_epoch)`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return False
+    return dotted(node.args[0].value).endswith("_per_epoch")
 
 
 def _iterated_names(node: cst.BaseExpression) -> set[str]:

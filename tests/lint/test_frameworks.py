@@ -308,6 +308,36 @@ SOURCES = {
             tf.print(step, loss.numpy())  # waits
             tf.summary.scalar("loss", loss, step=step)  # waits
         """,
+    "steps per epoch are no epochs": """
+        import tensorflow as tf
+        def collect(env, steps_per_epoch, epochs):
+            for epoch in range(epochs):
+                observation = env.reset()
+                for t in range(steps_per_epoch):
+                    action = model(observation)
+                    observation, reward, done, _ = env.step(action[0].numpy())  # waits
+                for _ in range(80):
+                    train_step(observation)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @tf.function
+        def train_step(batch):
+            optimizer.apply_gradients(zip(model(batch), model.trainable_variables))
+        """,
+    "a model's own methods, and those that only models have": """
+        import numpy as np
+        import tensorflow as tf
+        class Model(tf.keras.Model):
+            def action_value(self, observation):
+                return np.squeeze(self.predict_on_batch(observation), axis=-1)  # waits
+        class Agent:
+            def __init__(self, model):
+                self.model = model
+                self.model.compile(optimizer="adam")
+            def train(self, env, observation, updates):
+                for update in range(updates):
+                    observation, target = env.step(self.model.action_value(observation))
+                    self.model.train_on_batch(observation, target)  # waits
+        """,
     "a method tells nothing where two frameworks have it": """
         import tensorflow as tf
         import torch
