@@ -160,12 +160,17 @@ class Framework:
     attributes: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes of a device value
     methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a device value return
     usage: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that only such a value has
+    telling: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes that only such a value has
+    parts: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes and methods by owner's kind
     likely: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that tell it in a step only
     names: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> names that suggest it; patterns allowed
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
     sync: tuple[SyncPoint, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
+    companions: tuple[str, ...] = ()  # libraries on top of it, whose import means it is in use
+    graph_functions: tuple[str, ...] = ()  # a file that calls one builds graphs: no values in it
+    array_function: bool = False  # NumPy's functions of its values stay on the device
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
     tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
@@ -187,6 +192,8 @@ class Trigger:
     receiver: str = ""
     arguments: tuple[int | str, ...] = (-1,)  # positions/keywords; -1: any
     sink: bool = False  # a progress bar, metric writer or logger (ASG107)
+    frameworks: tuple[str, ...] = ()  # whose values it reads; empty: any
+    traced: bool = False  # it is as common in traced functions, where it reads nothing
 
 
 @dataclass(frozen=True)
@@ -255,8 +262,8 @@ def _read(path: Path) -> dict[str, Any]:
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
-    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks",
-    "passes", "registers", "tree_maps",
+    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks", "telling",
+    "companions", "array_function", "parts", "graph_functions", "passes", "registers", "tree_maps",
 }  # fmt: skip
 
 
@@ -278,12 +285,17 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         attributes=_by_kind(where, "attributes", data),
         methods=_by_kind(where, "methods", data),
         usage=_by_kind(where, "usage", data),
+        telling=_by_kind(where, "telling", data),
+        parts=_by_kind(where, "parts", data),
         likely=_by_kind(where, "likely", data),
         names=_by_kind(where, "names", data),
         model_methods=_by_kind(where, "model_methods", data),
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
         sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
         aliases=data.get("aliases", {}),
+        companions=tuple(data.get("companions", ())),
+        graph_functions=tuple(data.get("graph_functions", ())),
+        array_function=data.get("array_function", False),
         unbounded_queue=data.get("unbounded_queue", False),
         graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
         tree_maps=tuple(data.get("tree_maps", ())),

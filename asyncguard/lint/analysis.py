@@ -151,6 +151,13 @@ class FileAnalysis:
         known = self.knowledge.frameworks.get(framework)
         return self.device != Device.CPU or known is None or known.asynchronous_cpu
 
+    @cached_property
+    def symbolic(self) -> frozenset[str]:
+        """The frameworks with which the file builds graphs, to be run by a session."""
+        text = "\n".join(self.lines)
+        calls = self.knowledge.graph_calls
+        return frozenset(f for f in self.frameworks if f in calls and calls[f].search(text))
+
     # ---- running
 
     def run_module(self) -> None:
@@ -714,7 +721,10 @@ def _is_busy(frame: Frame) -> bool:
 def _is_busy_here(frame: Frame) -> bool:
     """Whether the function itself says so, whoever calls it."""
     function = frame.function
-    return bool(frame.loops) or function.marks_step or function.hook == Loop.STEP
+    if frame.loops or function.marks_step or function.hook == Loop.STEP:
+        return True
+    outlined = function.outlined
+    return outlined is not None and frame.analysis.outline.trains(outlined)
 
 
 def _summary_of(frame: Frame) -> Summary:

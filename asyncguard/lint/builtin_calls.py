@@ -27,12 +27,13 @@ SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozense
                  "itertools.chain", "copy.copy", "copy.deepcopy")  # fmt: skip
 
 
+COLLECTIONS = ("collections.defaultdict", "collections.OrderedDict", "collections.Counter")
+
+
 def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
-    if name in ("dict", "collections.defaultdict", "collections.OrderedDict") and not (
-        values and values[0].kind == CONTAINER
-    ):
+    if name in ("dict", *COLLECTIONS) and not any(v.kind == CONTAINER for v in values):
         return Value(CONTAINER, name=DICT)
     if not values:
         return container(None) if name in ("list", "set", "tuple") else None

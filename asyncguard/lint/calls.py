@@ -58,7 +58,7 @@ from asyncguard.lint.values import (
     part_of,
     weaken,
 )
-from asyncguard.model import Device, Loop, SyncKind
+from asyncguard.model import Confidence, Device, Loop, SyncKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
-    if callee.kind == INSTANCE and (method := callee.ref.lookup("__call__")):
+    if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
     opaque(frame, node, arguments)
     return UNKNOWN_VALUE
@@ -142,7 +142,10 @@ _WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     """Note a call out of sight if it may wait: it is handed a device value, or is named so."""
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
-    if any(first_device(a.value).kind == DEVICE for a in arguments) or _WAITS.search(name):
+    given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
+    if given is not None and frame.loops:
+        frame.loops[-1].ops = True
+    if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
 
 
@@ -164,6 +167,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
                     return result
                 break
     if isinstance(callee.ref, FunctionInfo):
+        if frame.analysis.summary_for(frame, callee.ref).trained:
+            frame.evidence(strong=True)
         return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
     return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
@@ -202,7 +207,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if summary.works:
         frame.evidence()
     bound = bind_arguments(info, arguments, callee.element)
-    reads_of_call(frame, node, summary.reads, bound)
+    reads = summary.reads
+    if info.hook == Loop.STEP:
+        reads = tuple(read for read in reads if read not in summary.sites)  # reported there
+    reads_of_call(frame, node, reads, bound)
     return substitute(summary.result, bound)
 
 
@@ -335,9 +343,11 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
-    if len(arguments) > 1 and (name == "map" or name in knowledge.tree_maps):
-        result = mapped(frame, node, name, arguments)
-        if name == "map" or (result.element and result.element.kind in (HOST, HOST_ARRAY)):
+    if len(arguments) > 1 and name == "map":
+        return mapped(frame, node, arguments)
+    if len(arguments) > 1 and name in knowledge.tree_maps:
+        result = mapped_structure(frame, node, arguments)
+        if result.kind != UNKNOWN:
             return result
     if special := builtin_calls.result(frame, name, arguments):
         return special
@@ -362,15 +372,20 @@ def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
     return [replace(element, value=container(weaken(given, MEDIUM)))]
 
 
-def mapped(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
-    """`map(f, xs, ys)` calls f with an element of each, `tree_map` with each leaf."""
-    called, given = arguments[0].value, [a for a in arguments[1:] if not a.keyword]
-    if name == "map":
-        elements = [builtin_calls.loop_element(frame, argument.value) for argument in given]
-    else:
-        elements = [leaf(argument.value) for argument in given]
-    inner = [replace(a, value=element) for a, element in zip(given, elements, strict=True)]
-    return container(call_value(frame, node, called, inner))
+def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`map(f, xs, ys)` calls f with an element of each."""
+    given = [a for a in arguments[1:] if not a.keyword]
+    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
+    return container(call_value(frame, node, arguments[0].value, elements))
+
+
+def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`tree_map(f, xs)` calls f with each value that xs holds, and returns a structure like xs."""
+    given = [a for a in arguments[1:] if not a.keyword]
+    leaves = [replace(a, value=leaf(a.value)) for a in given]
+    result = call_value(frame, node, arguments[0].value, leaves)
+    held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
+    return container(result) if held else result
 
 
 def leaf(tree: Value) -> Value:
@@ -392,6 +407,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     """Return what the catalogue says that a call of `name` returns."""
     knowledge = frame.analysis.knowledge
     found = knowledge.returns.find(name) or knowledge.types.find(name)
+    if found is not None and found == (HOST_ARRAY, "numpy"):
+        for value in (first_device(a.value) for a in arguments):
+            if value.kind == DEVICE and knowledge.dispatches(value.framework):
+                frame.operation(value.framework)
+                return device(value.framework, value.confidence, value.params)
     if found is None:
         return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
     kind, framework = found
@@ -474,6 +494,15 @@ def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> boo
     return held and blocking_value(frame, point, arguments) is not None
 
 
+def _is_uploaded(value: Value, *, typed: bool) -> bool:
+    """Whether a value is in host memory still, as far as is known of it."""
+    held = first_device(value)
+    if held.kind == CONTAINER:
+        return held.element is not None or held.items is not None
+    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and held.confidence < MEDIUM)
+    return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
+
+
 def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
     return any(_reads(first_device(a.value)) for a in _selected(wanted, arguments))
 
@@ -498,6 +527,12 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     wanted = point.source.arguments if point.source else ()
     if not wanted:
         return device(point.framework)
+    if point.kind == SyncKind.UPLOAD and point.source is not None and point.source.functions:
+        # A sure entry uploads what it is given; the others what is given a type as well.
+        typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
+        given = _selected(wanted, arguments)
+        there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
+        return None if there else device(point.framework)
     for argument in _selected(wanted, arguments):
         value = first_device(argument.value)
         if 0 in wanted and argument is arguments[0] and value.kind in (DEVICE, UNKNOWN):
@@ -581,6 +616,8 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
     """Note a call that invokes a protocol of its arguments: one site a call."""
     for argument in _selected(trigger.arguments, arguments):
         value = argument.value
+        if trigger.traced and not frame.is_eager:
+            value = weaken(first_device(value), LOW)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
@@ -595,7 +632,7 @@ _FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": 
 
 def _any_protocol(frame: Frame, trigger: Trigger, node: cst.Call, value: Value) -> bool:
     for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
-        if protocol_site(frame, protocol, node, value, sink=trigger.sink):
+        if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=trigger.frameworks):
             return True
     return False
 
@@ -632,6 +669,10 @@ def call_method(
         owner = device(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
         owner = replace(owner, confidence=MEDIUM)
+    if owner.kind == DEVICE and _is_of_models(frame, owner, method):
+        owner = Value(MODEL, owner.framework, MEDIUM)
+    if owner.kind == MODEL and proof == (MODEL, owner.framework):
+        owner = replace(owner, confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -680,6 +721,14 @@ def passed_on(context: Value, given: Value) -> Value:
     if given.kind in (DEVICE, CONTAINER):
         return given
     return device(context.framework, MEDIUM, given.params)
+
+
+def _is_of_models(frame: Frame, owner: Value, method: str) -> bool:
+    """Whether what has such a method is a model, whatever made it: no array predicts."""
+    knowledge = frame.analysis.knowledge
+    known = knowledge.methods.get(owner.framework, {}).get(method)
+    kind = knowledge.model_methods.get(owner.framework, {}).get(method)
+    return kind in (HOST, HOST_ARRAY) and known is None
 
 
 def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
@@ -903,6 +952,7 @@ def instance_method(
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
+        method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
     path = dotted(node.func)
     hinted = frame.hint(path) if path else UNKNOWN_VALUE
@@ -933,7 +983,10 @@ def model_method(
         frame.evidence()
         return device(owner.framework, owner.confidence)
     if kind is not None:
+        if kind == HOST_ARRAY and arguments:
+            frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
+    frame.call_by_name(method)
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
@@ -1014,6 +1067,15 @@ def _grow(
     frame.bind(path, replace(owner, element=element, items=None))
 
 
+def run_given(frame: Frame, arguments: Arguments) -> None:
+    """Note what a function does that is handed over to be run at once: `strategy.run(step)`."""
+    info = arguments[0].value.ref if arguments else None
+    if isinstance(info, FunctionInfo):
+        frame.call(info)
+        if frame.analysis.summary_for(frame, info).trained:
+            frame.evidence(strong=True)
+
+
 def unknown_method(
     frame: Frame,
     node: cst.Call,
@@ -1031,14 +1093,18 @@ def unknown_method(
             frame.evidence()
             return device(hinted.framework, hinted.confidence)
     knowledge = frame.analysis.knowledge
+    if kind := knowledge.part(owner.framework, owner.kind, method):
+        run_given(frame, arguments)
+        return Value(kind, owner.framework, MEDIUM, STRUCTURE)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
+    proof = knowledge.by_usage(method, frame.analysis.frameworks)
     for framework in frame.analysis.frameworks:
-        kind, _ = knowledge.by_usage(method, (framework,)) or ("", "")
+        kind = proof[0] if proof is not None and proof[1] == framework else ""
         if not kind and frame.trains:
             kind = knowledge.likely[framework].get(method, "")
         if kind == DEVICE:
@@ -1049,4 +1115,6 @@ def unknown_method(
                     break
             result = knowledge.methods[framework].get(method, DEVICE)
             return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
+        if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
+            return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
     return UNKNOWN_VALUE

@@ -55,9 +55,18 @@ CALLABLE = frozenset({MODEL, "criterion"})
 
 
 def protocol_site(
-    frame: Frame, protocol: str, node: cst.CSTNode, value: Value, *, sink: bool = False
+    frame: Frame,
+    protocol: str,
+    node: cst.CSTNode,
+    value: Value,
+    *,
+    sink: bool = False,
+    among: tuple[str, ...] = (),
 ) -> bool:
-    """Note a site if `protocol` of `value` (or of what it contains) waits."""
+    """Note a site if `protocol` of `value` (or of what it contains) waits.
+
+    `among`: only for values of these frameworks.
+    """
     read = (
         first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
     )
@@ -67,6 +76,8 @@ def protocol_site(
         read = weaken(read, LOW)  # it may as well be a dict or a tuple of device values
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
+        if among and framework not in among:
+            continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
             frame.site(point, node, read, sink=sink, subject=node)
@@ -153,7 +164,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
-        frame.note(path, HOST_VALUE)
+        sure = current.confidence >= MEDIUM
+        frame.note(path, HOST_VALUE if sure else Value(params=current.params))
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:
@@ -328,11 +340,17 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     if owner.kind == UNKNOWN and owner.params:
         if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
             return HOST_VALUE
+        if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
+            return Value(*found, MEDIUM, params=owner.params)
         return replace(UNKNOWN_VALUE, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
                 return value
+    if kind := knowledge.part(owner.framework, owner.kind, attr):
+        return Value(kind, owner.framework, MEDIUM)
+    if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
+        return Value(*found, MEDIUM)
     if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
         method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
         return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE
@@ -353,6 +371,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     method = cls.lookup(attr)
     if method is not None:
         if method.is_property:
+            frame.call(method)
             result: Value = method.module.summary(method).result
             return result
         return Value(FUNCTION, ref=method, element=owner)
@@ -483,7 +502,7 @@ def element_of(frame: Frame, value: Value) -> Value:
         return batch(frame, value)
     if value.kind == UNKNOWN and value.params:
         return Value(params=value.params)
-    return UNKNOWN_VALUE
+    return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
 
 
 def batch(frame: Frame, loader: Value) -> Value:

@@ -20,7 +20,7 @@ from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
 from asyncguard.lint.reports import CONFIDENCES, Report, Source
-from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
+from asyncguard.lint.source import SourceError, check_syntax, decode
 from asyncguard.lint.suppress import suppressions
 from asyncguard.lint.values import NAMED
 from asyncguard.lint.worker import unreadable
@@ -75,7 +75,7 @@ def _of_text(
     text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
 ) -> FileFacts:
     knowledge = project.knowledge
-    frameworks = frameworks_in(text, knowledge.module_framework)
+    frameworks = project.frameworks(path, text)
     parsed = check_syntax(text)
     comments = suppressions(text)
     if not frameworks:

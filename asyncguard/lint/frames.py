@@ -34,6 +34,8 @@ from asyncguard.model import Loop, SyncKind
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
 
+# What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
+_OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds a program's options, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = re.compile(r"(config|cfg|conf|args|options|hparams|settings|flags)$", re.IGNORECASE)
@@ -51,6 +53,7 @@ class LoopRecord:
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
+    placed: bool = False  # the batches are device values, of which not all come to a model
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
@@ -60,7 +63,8 @@ class LoopRecord:
     @property
     def over_steps(self) -> bool:
         """Whether it is plainly the training or inference loop."""
-        return self.strong or self.loader >= 0
+        works = not self.placed or self.weak or self.ops
+        return self.strong or (self.loader >= 0 and works)
 
     @property
     def kind(self) -> Loop:
@@ -75,10 +79,14 @@ class LoopRecord:
 
 
 class Guard(NamedTuple):
-    """A condition that makes what it governs rare; `depth` is how many loops were open."""
+    """A condition that makes what it governs rare; `depth` is how many loops were open.
+
+    One that asks for the number of an iteration says nothing about the loops around that loop.
+    """
 
     depth: int
     lasting: bool  # a flag: it also makes whole loops within it rare
+    counted: int = -1  # the loop whose iterations it counts, from the outermost; -1: none
 
 
 @dataclass(eq=False)
@@ -221,7 +229,7 @@ class Frame:
         if _OPTIONS.search(owner):
             return UNKNOWN_VALUE
         knowledge = self.analysis.knowledge
-        if found := knowledge.by_name(last, self.analysis.frameworks):
+        if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
             return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
         return UNKNOWN_VALUE
 
@@ -244,6 +252,16 @@ class Frame:
         hooked = function.marks_step or function.hook == Loop.STEP
         return hooked or any(loop.kind == Loop.STEP for loop in self.loops)
 
+    @property
+    def is_eager(self) -> bool:
+        """Whether the function is plainly not traced.
+
+        It loops over steps, calls the traced one, or has made an array by now.
+        """
+        looping = any(loop.kind == Loop.STEP for loop in self.loops)
+        stepping = self.trained and not self.function.marks_step
+        return looping or stepping or any(s.point.kind == SyncKind.ARRAY for s in self.sites)
+
     # ---- contexts
 
     def context(self) -> tuple[Loop, bool]:
@@ -256,7 +274,10 @@ class Frame:
         return Loop.NONE, self._guarded(0)
 
     def _guarded(self, depth: int) -> bool:
-        return any(guard.depth >= depth or guard.lasting for guard in self.guards)
+        return any(
+            (guard.depth >= depth and guard.counted < max(depth, 1)) or guard.lasting
+            for guard in self.guards
+        )
 
     def evidence(self, *, strong: bool = False) -> None:
         """Note that the innermost loop calls a model (`strong`: runs a training step)."""
@@ -268,6 +289,14 @@ class Frame:
             loop.strong = True
         else:
             loop.weak = True
+
+    @contextmanager
+    def fresh_evidence(self) -> Iterator[LoopRecord]:
+        """Run something in a loop record of its own, to see what it is evidence of."""
+        record = LoopRecord(self.function.node)
+        self.loops.append(record)
+        yield record
+        self.loops.pop()
 
     def operation(self, framework: str) -> None:
         """Note that the innermost loop enqueues device work.
@@ -294,6 +323,8 @@ class Frame:
     ) -> None:
         """Note that `node` waits, because `value` is on the device."""
         if self.silent or not self.analysis.waits(point.framework):
+            return
+        if point.framework in self.analysis.symbolic and (sink or point.kind in _OF_SYMBOLS):
             return
         loop, guarded = self.context()
         if loop == Loop.NONE and point.kind == SyncKind.BARRIER and any(r.ops for r in self.loops):

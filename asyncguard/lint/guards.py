@@ -7,6 +7,7 @@ that ends the loop. `rank == 0` is none: that rank still waits.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -34,8 +35,17 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     if frame.loops and _counts_periods(frame.loops[-1].targets, test):
         frame.loops[-1].periodic = True
     when_true, when_false = rare(frame, test)
-    flag = Guard(depth, is_flag(test))
+    flag = Guard(depth, is_flag(test), _counted(frame, test))
     return (flag if when_true else None), (flag if when_false else None)
+
+
+def _counted(frame: Frame, test: cst.BaseExpression) -> int:
+    """Return the innermost loop whose target a comparison tests, -1 if it tests none."""
+    if not isinstance(test, cst.Comparison):
+        return -1
+    names = {n.value for n in walk(test) if isinstance(n, cst.Name)}
+    counted = [i for i, loop in enumerate(frame.loops) if not names.isdisjoint(loop.targets)]
+    return counted[-1] if counted else -1
 
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
@@ -144,6 +154,8 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     sides = (test.left, test.comparisons[0].comparator)
     if any(isinstance(side, cst.SimpleString) for side in sides):
         return False, False  # a name, which counts nothing
+    if any("accum" in n.value.lower() for n in walk(test) if isinstance(n, cst.Name)):
+        return False, False  # one optimizer step
     if not any(_counts(frame, side) for side in sides):
         return False, False
     if isinstance(operator, cst.Equal):
@@ -158,7 +170,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     names = {n.value for n in walk(node) if isinstance(n, cst.Name)}
-    if any("rank" in name for name in names):
+    if any("rank" in name or "process" in name for name in names):
         return False
     targets = frozenset[str]().union(*(loop.targets for loop in frame.loops))
     path = dotted(node).rpartition(".")[2]
@@ -185,12 +197,50 @@ def fills_in(node: cst.If) -> bool:
     return any(dotted(target) == path for target in targets)
 
 
+def is_period(node: cst.If) -> bool:
+    """Whether a branch runs when a counter reaches a bound, and starts it anew.
+
+    `if count >= n: count = 0`, `if step - last >= n: last = step`.
+    """
+    test = node.test
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    if not isinstance(test.comparisons[0].operator, (*_MORE, cst.Equal)):
+        return False
+    left = test.left
+    if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, cst.Subtract):
+        return any(
+            path == dotted(left.right) and value.deep_equals(left.left)
+            for path, value in _assignments(node.body)
+        )
+    return any(
+        path == dotted(left) and isinstance(value, (cst.Integer, cst.Float))
+        for path, value in _assignments(node.body)
+        if path
+    )
+
+
+def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Yield what a branch's own statements assign, by path."""
+    for line in body.body:
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.Assign):
+                yield dotted(small.targets[0].target), small.value
+
+
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
-    statements = body.body
-    if not statements:
-        return False
-    last = statements[-1]
+    return isinstance(_last(body), (cst.Raise, cst.Break))
+
+
+def raises(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by raising: what follows it is the rule."""
+    return isinstance(_last(body), cst.Raise)
+
+
+def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """Return the last small statement of a branch."""
+    last = body.body[-1] if body.body else None
     if isinstance(last, cst.SimpleStatementLine):
-        return bool(last.body) and isinstance(last.body[-1], (cst.Raise, cst.Break))
-    return isinstance(last, (cst.Raise, cst.Break))
+        return last.body[-1] if last.body else None
+    return last

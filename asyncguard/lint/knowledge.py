@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from asyncguard import catalogue
@@ -61,7 +61,23 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.module_framework = {name: f.name for f in frameworks for name in f.modules}
+        self.graph_calls = {
+            f.name: re.compile(rf"\.({'|'.join(map(re.escape, f.graph_functions))})\(")
+            for f in frameworks
+            if f.graph_functions
+        }
+        self.partners = {
+            f.name: frozenset(
+                g.name
+                for g in frameworks
+                for to in f.aliases.values()
+                if g is not f and to.partition(".")[0] in g.modules
+            )
+            for f in frameworks
+        }
+        self.module_framework = {
+            name: f.name for f in frameworks for name in (*f.companions, *f.modules)
+        }
         self.returns = Patterns(
             (pattern, kind, f.name)
             for f in frameworks
@@ -91,6 +107,8 @@ class Knowledge:
         self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}
         self.makes_indices = {f.name: frozenset(f.masks.indices) for f in frameworks if f.masks}
         self.keeps_masks = {f.name: frozenset(f.masks.keeps) for f in frameworks if f.masks}
+        self.telling = {f.name: _by_name(f.telling) for f in frameworks}
+        self.parts = {f.name: _by_name(f.parts) for f in frameworks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
@@ -165,14 +183,34 @@ class Knowledge:
             )
         return self.trigger_memo[function]
 
+    def dispatches(self, framework: str) -> bool:
+        """Whether NumPy's functions of the framework's values run on the device."""
+        known = self.frameworks.get(framework)
+        return known is not None and known.array_function
+
     def framework_of(self, dotted: str) -> str:
         """Return the framework that owns the module of a dotted name, or ""."""
         return self.module_framework.get(dotted.partition(".")[0], "")
 
-    def by_usage(self, method: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
-        """Return (kind, framework) of a value that `method` is called on, if that tells."""
+    def by_usage(self, method: str, frameworks: Sequence[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value that `method` is called on, if that tells.
+
+        It does not where the values of another framework in use have a method of that name.
+        """
         for framework in frameworks:
             if kind := self.usage[framework].get(method):
+                others = (f for f in frameworks if f != framework)
+                return None if any(method in self.methods[f] for f in others) else (kind, framework)
+        return None
+
+    def part(self, framework: str, owner: str, name: str) -> str:
+        """Return the kind of an attribute or of a method's result, by the kind of its owner."""
+        return self.parts.get(framework, {}).get(f"{owner}.{name}", "")
+
+    def by_attribute(self, attr: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value that has the attribute, if that tells."""
+        for framework in frameworks:
+            if kind := self.telling[framework].get(attr):
                 return kind, framework
         return None
 

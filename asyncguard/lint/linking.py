@@ -215,7 +215,7 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for hook in facts.hooks
     }
     candidates = {c for facts in files.values() for c in facts.candidates}
-    told = {c.via for c in candidates if c.via is not None}
+    told = {c.via for c in candidates if c.via is not None and not _is_doubtful(c)}
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
@@ -229,6 +229,10 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         final = worded(in_context(finding, level))
         found.setdefault(finding.path, []).append(final)
     return found
+
+
+def _is_doubtful(candidate: Candidate) -> bool:
+    return candidate.finding.confidence == Confidence.LOW and not candidate.named
 
 
 def in_context(finding: Finding, level: int) -> Finding:

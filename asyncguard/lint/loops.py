@@ -30,7 +30,9 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     record = LoopRecord(
         node,
         targets,
-        epoch_name=any(_EPOCH.search(name) for name in names) and not _batchy(names),
+        epoch_name=any(_EPOCH.search(name) for name in names)
+        and not _batchy(names)
+        and not _within_epoch(node.iter),
         step_name=any(map(_is_step, names | _sources(node.iter))),
     )
     origin = source_of(iterable)
@@ -40,6 +42,8 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
         if origin.confidence < MEDIUM and not frame.trains:
             record.loader = origin.confidence
+        known = frame.analysis.knowledge.frameworks.get(origin.framework)
+        record.placed = known is not None and known.asynchronous_cpu
     return record
 
 
@@ -47,6 +51,13 @@ def _batchy(names: frozenset[str] | set[str]) -> bool:
     return any(
         re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH.search(n)
     )
+
+
+def _within_epoch(node: cst.BaseExpression) -> bool:
+    """Whether this goes over `range(steps_per_epoch)`."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return False
+    return dotted(node.args[0].value).endswith("_per_epoch")
 
 
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
@@ -89,6 +100,17 @@ def names_epochs(call: cst.Call) -> bool:
     """Whether a call runs an epoch, by the name of what is called."""
     name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
     return isinstance(name, cst.Name) and _EPOCH.search(name.value) is not None
+
+
+_TRAINING = re.compile(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
+
+
+def names_training(node: cst.CSTNode) -> bool:
+    """Whether a call runs a training step on what it is given, by the name of what is called."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not node.args:
+        return False
+    switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
+    return not switch and _TRAINING.search(node.func.attr.value) is not None
 
 
 def while_record(node: cst.While) -> LoopRecord:

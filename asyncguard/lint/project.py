@@ -19,7 +19,7 @@ from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.reach import Reach
 from asyncguard.lint.screen import Outline, outline
-from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in
+from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in, starred_in
 from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
@@ -124,10 +124,27 @@ class Project:
             if len(data) > MAX_SIZE:
                 return None
             text = decode(data)
-            found = frameworks_in(text, self.knowledge.module_framework)
-            return text, check_syntax(text), found or tuple(self.knowledge.frameworks)
+            found = self.frameworks(path, text) or tuple(self.knowledge.frameworks)
+            return text, check_syntax(text), found
         except (OSError, SourceError, TooDeepError):
             return None
+
+    def frameworks(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks that a file imports, or that it has from a star import."""
+        if found := frameworks_in(text, self.knowledge.module_framework):
+            return found
+        for name in starred_in(text):
+            if other := self.modules.get(name):
+                self.asked.add((path, other))
+                try:
+                    found = frameworks_in(
+                        decode(Path(other).read_bytes()), self.knowledge.module_framework
+                    )
+                except (OSError, SourceError):
+                    continue
+                if found:
+                    return found
+        return ()
 
     def _outlined(self, name: str, asker: str) -> Outline | None:
         """Return the outline of a checked module."""

@@ -84,7 +84,7 @@ class Outline:
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names)
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self.trains(f))
         }
 
     def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
@@ -109,6 +109,10 @@ class Outline:
 
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
+
+    def trains(self, function: Outlined) -> bool:
+        """Whether a function calls one that runs a training step, and so may be one itself."""
+        return not self._training.isdisjoint(function.calls)
 
     @cached_property
     def by_name(self) -> Mapping[str, list[Outlined]]:
@@ -135,6 +139,15 @@ class Outline:
         if self.stars:
             known = self.by_name.keys() | self.imports.keys()
             names |= {c for c in called - known if any(self.abroad(f"{s}.{c}") for s in self.stars)}
+        return self._callers(names)
+
+    @cached_property
+    def _training(self) -> set[str]:
+        """The names of functions that lead to a training step."""
+        return self._callers({f.name for f in self.functions if f.steps})
+
+    def _callers(self, names: set[str]) -> set[str]:
+        """Return these functions' names, and those of all that call them, themselves or not."""
         grown = True
         while grown:
             more = {

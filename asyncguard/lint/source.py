@@ -62,6 +62,14 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if name != "numpy")
 
 
+_STARRED = re.compile(r"(?:^|[\n;])[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*")
+
+
+def starred_in(text: str) -> list[str]:
+    """Return the modules that the text imports everything from."""
+    return _STARRED.findall(text)
+
+
 def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
     try:

@@ -32,7 +32,7 @@ from asyncguard.lint.expressions import (
     _index as index_value,
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
-from asyncguard.lint.tree import dotted
+from asyncguard.lint.tree import dotted, walk
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
@@ -306,6 +306,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
     guard_true, guard_false = guards.guard_of(frame, node.test)
     if guards.leaves_loop(node.body) or guards.fills_in(node):
         guard_true = Guard(len(frame.loops), True)
+    elif guard_true is None and guards.is_period(node):
+        guard_true = Guard(len(frame.loops), False)
+    if guard_true is not None and not guard_true.lasting and _trains(frame, node):
+        guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
     with frame.guarded(guard_true):
@@ -324,9 +328,20 @@ def if_(frame: Frame, node: cst.If) -> bool:
         frame.env = merge(after_then, frame.env)
     elif then_falls:
         frame.env = after_then
-    if not then_falls and guard_false is not None and node.orelse is None:
+    leaves = not then_falls and node.orelse is None and not guards.raises(node.body)
+    if leaves and guard_false is not None:
         frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
+
+
+def _trains(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch runs a training step, outside loops of its own."""
+    before = dict(frame.env)
+    with frame.quiet(), frame.fresh_evidence() as evidence:
+        narrow(frame, node.test, True)
+        suite(frame, node.body)
+    frame.env = before
+    return evidence.strong or any(map(loops.names_training, walk(node.body)))
 
 
 @executes(cst.For)
@@ -399,8 +414,7 @@ def with_(frame: Frame, node: cst.With) -> bool:
             if name and frame.analysis.knowledge.step_contexts.find(name):
                 frame.evidence(strong=True)
         if item.asname is not None:
-            bound = UNKNOWN_VALUE if value.kind == "context" else value
-            store(frame, item.asname.name, bound)
+            store(frame, item.asname.name, value)
     return suite(frame, node.body)
 
 
@@ -458,8 +472,6 @@ def match(frame: Frame, node: cst.Match) -> bool:
 
 
 def _captures(pattern: cst.CSTNode) -> list[str]:
-    from asyncguard.lint.tree import walk
-
     return [
         node.name.value
         for node in walk(pattern)

@@ -135,7 +135,7 @@ class Tables(NamedTuple):
 @lru_cache(maxsize=64)
 def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
     """Return what to look for in files that use these frameworks."""
-    active = set(frameworks)
+    active = set(frameworks).union(*(knowledge.partners[f] for f in frameworks))
     methods: dict[str, list[SyncPoint]] = {}
     for (_, method), points in knowledge.sync_methods.items():
         if method not in COMMON and (known := [p for p in points if p.framework in active]):
@@ -192,7 +192,7 @@ class Words:
         func = call.func
         if isinstance(func, ast.Attribute) and (known := self.tables.methods.get(func.attr)):
             return known if func.attr != "to" or _moves(call) else []
-        full = self.names.of(func)
+        full = self._full(func)
         if full is None:
             return []
         if not full:
@@ -202,7 +202,7 @@ class Words:
 
     def reads(self, call: ast.Call) -> bool:
         """Whether a call is one of a function that reads its arguments."""
-        full = self.names.of(call.func)
+        full = self._full(call.func)
         end = (full or "").rpartition(".")[2] or last_name(call.func)
         if full is None or end not in self.tables.trigger_ends:
             return False
@@ -219,6 +219,17 @@ class Words:
             return True
         found = self.knowledge.returns.find(self._canonical(full))
         return found is not None and found[0] == "host" and found[1] in self.frameworks
+
+    def _full(self, func: ast.expr) -> str | None:
+        """Return what a function is: "" if anything, None if one of a variable's methods.
+
+        A variable that is named like a module of arrays may be any.
+        """
+        full = self.names.of(func)
+        if full is None and isinstance(func, ast.Attribute):
+            found = self.knowledge.by_name(last_name(func.value), self.frameworks)
+            return "" if found is not None and found[0] == "module" else None
+        return full
 
     def _canonical(self, name: str) -> str:
         """Replace an alias of a framework's module by its real name."""

@@ -173,7 +173,7 @@ def join_fields(
 # one path blocks on that path, whatever it is on the other.
 _PRECEDENCE = (
     DEVICE, MODEL, "criterion", "optimizer", "loader", "scaler", "scheduler", "writer", "context",
-    CONTAINER, INSTANCE, HOST_ARRAY,
+    CONTAINER, INSTANCE, "logger", "metric", "environment", HOST_ARRAY,
 )  # fmt: skip
 
 

@@ -1,0 +1,415 @@
+"""TensorFlow, Keras, Chainer and CuPy: what their own idioms tell of values and of steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.settings import Settings
+
+SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402", "ASG403"))
+
+# Each source is found to wait on the lines that end in `# waits`, and nowhere else.
+SOURCES = {
+    "a library on top of TensorFlow brings it along": """
+        import tensorlayer as tl
+        class Agent:
+            def __init__(self, policy_net):
+                self.policy_net = policy_net
+            def get_action(self, state):
+                return self.policy_net(state).numpy()[0]  # waits
+        """,
+    "NumPy's reductions convert TensorFlow's tensors": """
+        import numpy as np
+        import tensorflow as tf
+        def train(model, dataset, optimizer):
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(model(x) - y))
+                grads = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(grads, model.trainable_variables))
+                best = np.max(model(x))  # waits
+                shape = np.shape(model(x))
+        """,
+    "NumPy's reductions of Chainer's arrays stay on the device": """
+        import chainer
+        import chainer.functions as F
+        import numpy as np
+        def train(model, train_iter, optimizer):
+            for batch in train_iter:
+                loss = F.mean(model(batch))
+                loss.backward()
+                optimizer.update()
+                total = np.sum(loss.array)
+                if total > 0:  # waits
+                    break
+        """,
+    "an attribute that only Chainer's variables have": """
+        import chainer
+        def update(optimizer, values, rewards):
+            loss = 0
+            for value, reward in zip(values, rewards):
+                loss += (value - reward) ** 2
+                history.append(float(value.array))  # waits
+            loss.backward()
+            optimizer.update()
+        """,
+    "a Chain's call is its forward pass": """
+        import chainer
+        from chainer import cuda
+        class Loss(chainer.Chain):
+            def __call__(self, x, scales):
+                if isinstance(scales, chainer.Variable):
+                    scales = scales.array
+                return self.head(x, cuda.to_cpu(scales))  # waits
+        """,
+    "lists and typed arrays are uploaded, device values are not": """
+        import chainer
+        class Agent(chainer.Chain):
+            def update_core(self, rewards, x: chainer.Variable):
+                xp = self.xp
+                a = xp.array([1.0 for _ in range(9)])  # waits
+                b = xp.asarray(rewards, dtype=xp.float32)  # waits
+                c = chainer.cuda.to_gpu(rewards)  # waits
+                d = xp.asarray(rewards)
+                return a, b, c, d, xp.array(x.array)
+        """,
+    "the weights of a Keras model are copied to the host": """
+        import tensorflow as tf
+        def train(model, target, data):
+            for x, y in data:
+                model.train_on_batch(x, y)  # waits
+                target.set_weights(model.get_weights())  # waits
+        """,
+    "a model that predicts runs a step of its loop": """
+        import tensorflow as tf
+        def score(encoder, data, save):
+            for item in data:
+                vectors = encoder.predict_on_batch(item)  # waits
+                save(vectors)
+        """,
+    "whatever made it, what trains on batches is a model": """
+        import numpy as np
+        from keras import backend as K
+        class Net:
+            def __init__(self, plan):
+                self.q = plan(K.placeholder())
+            def act(self, state):
+                values = self.q.predict_on_batch(state)  # waits
+                return np.argmax(values)
+        """,
+    "an optimizer's counters and a metric's result are variables": """
+        import tensorflow as tf
+        def train(model, dataset):
+            optimizer = tf.keras.optimizers.Adam()
+            mean = tf.keras.metrics.Mean()
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                grads = tape.gradient(loss, model.variables)
+                optimizer.apply_gradients(zip(grads, model.variables))
+                mean.update_state(loss)
+                step = optimizer.iterations.numpy()  # waits
+                rate = optimizer.lr.numpy()  # waits
+                value = float(mean.result())  # waits
+        """,
+    "a function mapped over a structure reads what that holds": """
+        import tensorflow as tf
+        @tf.function
+        def step(x, model, optimizer):
+            with tf.GradientTape() as tape:
+                loss = model(x)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.w), model.w))
+            return loss
+        def train(dataset, model, optimizer):
+            for x in dataset:
+                loss = step(x, model, optimizer)
+                loss = tf.nest.map_structure(lambda v: v.numpy(), loss)  # waits
+                print(loss)
+        """,
+    "what calls the traced training step runs one": """
+        import numpy as np
+        import tensorflow as tf
+        class Policy:
+            def train(self, states):
+                loss, logp = self._train_body(states)
+                tf.summary.scalar(name="loss", data=loss)  # waits
+                tf.summary.scalar(name="logp", data=np.mean(logp))  # waits
+            @tf.function
+            def _train_body(self, states):
+                with tf.GradientTape() as tape:
+                    loss = self.actor(states)
+                grads = tape.gradient(loss, self.actor.variables)
+                self.optimizer.apply_gradients(zip(grads, self.actor.variables))
+                tf.summary.scalar(name="inner", data=loss)
+                return loss, loss
+        """,
+    "a function that may be traced writes no summary": """
+        import tensorflow as tf
+        class Agent:
+            def compute(self, x):
+                with tf.GradientTape() as tape:
+                    loss = self.model(x)
+                tf.summary.scalar("loss", loss)
+                return loss
+        """,
+    "a session's results are NumPy's": """
+        import tensorflow as tf
+        def train(sess, train_op, loss_op, data):
+            for batch in data:
+                _, loss = sess.run([train_op, loss_op], feed_dict=batch)
+                print(float(loss))
+        """,
+    "a strategy runs the step that it is given": """
+        import tensorflow as tf
+        def train(model, optimizer, data, history):
+            strategy = tf.distribute.MirroredStrategy()
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                optimizer.apply_gradients(zip(tape.gradient(loss, model.w), model.w))
+                return loss
+            for x in strategy.experimental_distribute_dataset(data):
+                losses = strategy.run(step, args=(x,))
+                total = strategy.reduce("SUM", losses, axis=None)
+                history.append(total.numpy())  # waits
+        """,
+    "nodes of a graph have no value yet": """
+        import tensorflow as tf
+        x = tf.placeholder(tf.float32)
+        def build(layers):
+            for step in range(3):
+                with tf.GradientTape() as tape:
+                    y = tf.nn.relu(x)
+                if y in layers:
+                    print(y)
+        """,
+    "a loop over a data set alone is no step": """
+        import tensorflow as tf
+        def count(path, seen):
+            dataset = tf.data.TFRecordDataset(path)
+            for record in dataset:
+                seen.add(record.numpy())
+        """,
+    "a property is a call": """
+        import chainer
+        class Agent:
+            @property
+            def temperature(self):
+                return float(self.holder().array)  # waits
+            def update_core(self, loss):
+                print(loss)  # waits
+                return self.temperature * loss
+        """,
+    "a key of a dictionary is hashed, not read": """
+        import tensorflow as tf
+        def train(model, dataset, optimizer):
+            names = {}
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x))
+                optimizer.apply_gradients(tape.gradient(loss, model.w))
+                names[loss.ref()] = 1
+                value = names[loss]
+        """,
+    "a log that is off costs nothing": """
+        import chainer
+        import logging
+        class Agent:
+            def __init__(self, logger=None):
+                self.logger = logger or logging.getLogger(__name__)
+            def act(self, obs):
+                q = self.model(obs)
+                self.logger.debug("q: %s", q.array)
+                self.logger.info("q: %s", q.array)  # waits
+        """,
+    "every n-th round that trains is the step": """
+        import torch
+        def run(env, agent, optimizer, model, train_every):
+            for t in range(9000):
+                env.step(0)
+                if t % train_every == 0:
+                    loss = model(t)
+                    loss.backward()
+                    optimizer.step()
+                    print(loss)  # waits
+                if t % 100 == 0:
+                    print(model(t))
+        """,
+    "the first round of an inner loop comes in every step": """
+        import torch
+        def train(model, loader, optimizer):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                for k in range(4):
+                    if k == 0:
+                        print(loss)  # waits
+        """,
+    "what follows a check that raises is the rule": """
+        import torch
+        def train(model, loader, optimizer, total):
+            for i, batch in enumerate(loader):
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                if i != total:
+                    raise ValueError(i)
+                print(loss)  # waits
+        """,
+    "a counter that starts anew is a period": """
+        import torch
+        def train(model, loader, optimizer, period):
+            since = last = step = 0
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                since += 1
+                step += 1
+                if since >= period:
+                    since = 0
+                    print(loss)
+                if step - last >= period:
+                    last = step
+                    print(loss)
+                if loss.item() >= 9:  # waits
+                    print(loss)  # waits
+        """,
+    "one process of many waits all the same": """
+        import torch
+        def train(model, loader, optimizer, process_idx):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                if process_idx == 0:
+                    print(loss)  # waits
+        """,
+    "a value of Chainer is known by its data": """
+        import chainer
+        def train(iterator, updater, optimizer, losses):
+            for batch in iterator:
+                updated = updater(batch)
+                optimizer.update()
+                losses.append(float(updated.data))  # waits
+        """,
+    "a summary counts where an array was made before": """
+        import tensorflow as tf
+        def train_step(model, batch, step):
+            with tf.GradientTape() as tape:
+                loss = model(batch)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            tf.print(step, loss.numpy())  # waits
+            tf.summary.scalar("loss", loss, step=step)  # waits
+        """,
+    "steps per epoch are no epochs": """
+        import tensorflow as tf
+        def collect(env, steps_per_epoch, epochs):
+            for epoch in range(epochs):
+                observation = env.reset()
+                for t in range(steps_per_epoch):
+                    action = model(observation)
+                    observation, reward, done, _ = env.step(action[0].numpy())  # waits
+                for _ in range(80):
+                    train_step(observation)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        @tf.function
+        def train_step(batch):
+            optimizer.apply_gradients(zip(model(batch), model.trainable_variables))
+        """,
+    "a model's own methods, and those that only models have": """
+        import numpy as np
+        import tensorflow as tf
+        class Model(tf.keras.Model):
+            def action_value(self, observation):
+                return np.squeeze(self.predict_on_batch(observation), axis=-1)  # waits
+        class Agent:
+            def __init__(self, model):
+                self.model = model
+                self.model.compile(optimizer="adam")
+            def train(self, env, observation, updates):
+                for update in range(updates):
+                    observation, target = env.step(self.model.action_value(observation))
+                    self.model.train_on_batch(observation, target)  # waits
+        """,
+    "a method tells nothing where two frameworks have it": """
+        import tensorflow as tf
+        import torch
+        def act(fetch):
+            return fetch(1).numpy()
+        """,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
+def test_what_waits_is_found_and_nothing_else(source: str) -> None:
+    text = dedent(source).lstrip()
+    expected = {n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# waits")}
+    assert {f.line for f in check_source(text, "a.py", SETTINGS)} == expected
+
+
+def test_a_file_has_the_frameworks_of_what_it_imports_everything_from(tmp_path: Path) -> None:
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("")
+    (tmp_path / "pack" / "common.py").write_text("import tensorflow as tf\n")
+    agent = tmp_path / "pack" / "agent.py"
+    agent.write_text(
+        "from pack.common import *\n"
+        "class Agent:\n"
+        "    def get_action(self, state):\n"
+        "        return self.actor(state).numpy()\n"
+    )
+    assert [(f.path, f.line) for f in check_paths([tmp_path], SETTINGS).findings] == [
+        (str(agent), 4)
+    ]
+
+
+def test_a_doubtful_call_does_not_hide_the_read_in_a_helper() -> None:
+    source = """
+        import chainer
+        from chainer import cuda
+        class Regressor(chainer.Chain):
+            def scalar(self, value):
+                if isinstance(value, chainer.Variable):
+                    value = value.array
+                return cuda.to_cpu(value)
+            def __call__(self, x):
+                return self.scalar(self.part.unknown(x))
+    """
+    text = dedent(source).lstrip()
+    assert [f.line for f in check_source(text, "a.py", SETTINGS)] == [7]
+
+
+def test_a_compiled_step_in_another_file_makes_its_caller_a_step(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "import tensorflow as tf\n"
+        "class Base:\n"
+        "    @tf.function\n"
+        "    def _update_critic(self, states):\n"
+        "        with tf.GradientTape() as tape:\n"
+        "            loss = self.critic(states)\n"
+        "        gradients = tape.gradient(loss, self.critic.trainable_variables)\n"
+        "        self.optimizer.apply_gradients(gradients)\n"
+        "        return loss\n"
+    )
+    agent = tmp_path / "agent.py"
+    agent.write_text(
+        "import tensorflow as tf\n"
+        "from base import Base\n"
+        "class Agent(Base):\n"
+        "    def train(self, states):\n"
+        "        loss = self._update_critic(states)\n"
+        "        tf.summary.scalar('loss', loss)\n"
+        "        self._update_actor(states)\n"
+        "    @tf.function\n"
+        "    def _update_actor(self, states):\n"
+        "        self.optimizer.apply_gradients(self.actor(states))\n"
+    )
+    found = check_paths([tmp_path], SETTINGS).findings
+    assert [(f.path, f.line) for f in found] == [(str(agent), 6)]
