@@ -127,6 +127,7 @@ class Steps:
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
+    runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
 
 
 @dataclass(frozen=True)

@@ -106,13 +106,17 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] [--timeline] [--device-times SOURCE] [--cross-check] "
-        "[-q] (SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--depth DEPTH] [--timeline] [--device-times SOURCE] "
+        "[--cross-check] [-q] (SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
         help=f"where the trace goes (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--depth", choices=("light", "full"), default="light",
+        help="light (default): what Python calls; full: on torch also what waits below Python",
     )  # fmt: skip
     parser.add_argument(
         "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
@@ -275,6 +279,7 @@ def _run(arguments: argparse.Namespace) -> int:
     session = Session(
         command=target.command,
         timeline=timeline,
+        depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
     )

@@ -198,7 +198,12 @@ def stale_paths(framework: str) -> list[str]:
     found = catalogue.load().frameworks[framework]
     paths = [path for point in found.sync if point.runtime for path in point.runtime.patch]
     paths += [path for point in found.sync if point.source for path in point.source.functions]
-    paths += found.steps.runtime + found.steps.functions + found.steps.contexts
+    paths += (
+        found.steps.runtime
+        + found.steps.runtime_compiled
+        + found.steps.functions
+        + found.steps.contexts
+    )
     own = tuple(f"{module}." for module in found.modules)
     paths = [path for path in paths if path.startswith(own)]
     return [path for path in paths if not leads_somewhere(path)]

@@ -105,6 +105,17 @@ class Adapter:
         """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
         return frozenset()
 
+    def step_of(self, owner: object) -> object | None:
+        """Whose step has ended, by a call on `owner` of what the catalogue says ends one.
+
+        None: the user has marked it.
+        """
+        return owner
+
+    def is_tracing(self) -> bool:
+        """Whether a compiler only traces what this thread calls, to run it later on its own."""
+        return False
+
     def install(self, clock: Clock) -> Undo | None:
         """Hook what is no attribute (callbacks); return what takes it away again.
 

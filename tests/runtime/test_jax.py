@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -82,3 +84,39 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
         with Session(frameworks=["jax"]):
             pass
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
+
+
+def test_jaxs_own_annotation_of_a_step_marks_one() -> None:
+    step = jax.jit(lambda x: x + 1)
+
+    def train() -> None:
+        x = jnp.ones(())
+        for number in range(4):
+            with jax.profiler.StepTraceAnnotation("train", step_num=number):
+                x = step(x)
+            x.item()
+
+    record = trace(train)
+    assert (record.step_count, record.syncs_per_step) == (4, 1.0)
+
+
+def test_an_update_ends_a_step_where_it_runs_and_not_where_it_is_traced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "optax" not in sys.modules:
+        optax = types.ModuleType("optax")
+        optax.apply_updates = lambda params, updates: jax.tree.map(jnp.add, params, updates)  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "optax", optax)
+    optax = sys.modules["optax"]
+    original = optax.apply_updates
+
+    def update(params: Any) -> Any:
+        return optax.apply_updates(params, {"w": jnp.ones(2)})
+
+    for step, expected in ((update, 5), (jax.jit(update), 0)):
+        with Session(frameworks=["jax"]) as session:
+            params = {"w": jnp.zeros(2)}
+            for _ in range(5):
+                params = step(params)
+        assert session.record().step_count == expected
+    assert optax.apply_updates is original

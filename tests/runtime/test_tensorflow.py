@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -87,3 +88,56 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
         with Session(frameworks=["tensorflow"]):
             pass
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
+
+
+def test_a_compiled_training_step_ends_a_step_each_time_it_is_called() -> None:
+    import keras
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    optimizer = keras.optimizers.Adam()
+
+    @tf.function
+    def train_step(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        return loss
+
+    @tf.function
+    def evaluate(x: Any) -> Any:
+        return tf.reduce_mean(model(x))
+
+    def train() -> None:
+        for _ in range(4):
+            train_step(tf.ones((2, 3))).numpy()
+            evaluate(tf.ones((2, 3)))
+
+    record = trace(train)
+    assert (record.step_count, record.syncs_per_step) == (4, 1.0)
+
+
+def test_each_batch_that_keras_fits_is_a_step() -> None:
+    import keras
+
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    record = trace(lambda: model.fit(np.ones((16, 3)), np.ones((16, 1)), 4, epochs=2, verbose=0))
+    assert record.step_count == 8
+
+
+def test_the_error_of_a_compiled_function_passes_with_its_own_traceback() -> None:
+    @tf.function
+    def fails(x: Any) -> Any:
+        raise KeyError("mine")
+
+    def names() -> list[str]:
+        with pytest.raises(KeyError) as caught:
+            fails(tf.ones(()))
+        return [entry.name for entry in caught.traceback]
+
+    bare = names()
+    with Session(frameworks=["tensorflow"]):
+        traced = names()
+    if sys.version_info >= (3, 11):
+        assert traced == bare

@@ -31,6 +31,10 @@ class Adapter(Base):
             label = self._labels[name] = name.rpartition("/device:")[2] or "CPU:0"
         return label
 
+    def is_tracing(self) -> bool:
+        """Whether a `tf.function` is being traced."""
+        return bool(tf.inside_function())
+
     def version(self) -> str:
         """The framework's version."""
         return str(tf.__version__)
