@@ -189,7 +189,7 @@ class TraceRecord:
     A step ends at each boundary (an optimizer's step, or `asyncguard.step()`). `step_count` counts
     the boundaries, `steady_steps` the complete steps after the warm-up, which together took
     `steady_duration_ns`, and `step_syncs` is the number of sync points in each of the newest
-    complete steps (a bounded window).
+    complete steps (a bounded window), `step_allowed` of those that `allow_syncs` covered.
     """
 
     sites: tuple[SiteStats, ...]
@@ -198,6 +198,7 @@ class TraceRecord:
     steady_steps: int = 0
     steady_duration_ns: int = 0
     step_syncs: tuple[int, ...] = ()
+    step_allowed: tuple[int, ...] = ()
     command: str = ""
     root: str = ""  # directory that relative site paths start from
     asyncguard_version: str = ""

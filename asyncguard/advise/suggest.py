@@ -18,7 +18,7 @@ from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 # Under this share of the step, a saving is lost in the noise of any real run.
 NOTHING = 0.005
-# An asynchronous backend that never synchronises is worth a word only if its queue can grow long.
+# A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
 
 
@@ -95,25 +95,37 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
 
 
 def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
-    """No wait in many steps on an asynchronous backend: the queue and its memory grow."""
+    """No step waited where nothing else bounds the queue: it and its memory grow."""
     frameworks = catalogue.load().frameworks
-    asynchronous = [
+    unbounded = [
         name
         for name in record.frameworks
-        if name in frameworks and frameworks[name].asynchronous_cpu
+        if name in frameworks and frameworks[name].unbounded_queue
     ]
-    if record.sites or record.step_count < MANY_STEPS or not asynchronous:
+    waits = any(site.steady_count for site in record.sites)
+    if waits or record.step_count < MANY_STEPS or not unbounded:
         return
-    peak = record.extra.get("peak_pending_bytes")
-    bounded = f" It bounds what reached {peak / 2**20:,.0f} MiB in this run." if peak else ""
     yield Suggestion(
-        f"Synchronise once a mini-batch ({', '.join(asynchronous)})",
+        f"Synchronise once a mini-batch ({', '.join(unbounded)})",
         f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
-        f"from enqueuing far ahead: pending work and its memory grow.{bounded}",
+        f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
         (),
         syncs_saved_per_step=-1.0,
         saving_ns_per_step=None,
     )
+
+
+def _peak(record: TraceRecord) -> str:
+    """What a wait a step would have bounded in this run, as far as it is known."""
+    pending = record.extra.get("peak_pending_bytes")
+    if pending:
+        return (
+            f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here."
+        )
+    grown = record.extra.get("peak_memory_growth_bytes")
+    if grown:
+        return f" A wait a step bounds what the process grew by here, {grown / 2**20:,.0f} MiB."
+    return ""
 
 
 def _hot_groups(

@@ -90,6 +90,10 @@ class Adapter:
         """What tells the memory of `value` from that of others, where CPU values stand in."""
         return None
 
+    def peak_pending_bytes(self) -> int | None:
+        """The most memory that enqueued work held since the hooks are in place, where known."""
+        return None
+
     def default_device(self) -> str:
         """The device that a barrier waits for."""
         return ""

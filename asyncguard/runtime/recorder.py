@@ -129,6 +129,7 @@ class Reading:
     steady_steps: int
     steady_duration: int
     step_syncs: tuple[int, ...]
+    step_allowed: tuple[int, ...]  # of those, what `allow_syncs` covered
     duration: int
     stand_in: bool  # whether CPU values stood in for device values
     keeps_timeline: bool = False
@@ -187,6 +188,7 @@ class Recorder:
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
         # The waits of the newest steps: of device values, and of what stands in for them.
         self._counts: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
+        self._allowed: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
         self._started = self._warm = self._stopped = 0
         self._running = False
 
@@ -255,7 +257,8 @@ class Recorder:
                 steps=self.step,
                 steady_steps=steady,
                 steady_duration=self._last - self._warm if steady else 0,
-                step_syncs=self._step_syncs(steady),
+                step_syncs=self._newest(self._counts, steady),
+                step_allowed=self._newest(self._allowed, steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
                 keeps_timeline=self._spans is not None,
@@ -290,7 +293,7 @@ class Recorder:
         for table in self._tables:
             while table.log:
                 self._add(table, *table.log.popleft())
-        for counts in self._counts.values():
+        for counts in (*self._counts.values(), *self._allowed.values()):
             if len(counts) > 2 * STEP_WINDOW:
                 for step in sorted(counts)[:-STEP_WINDOW]:
                     del counts[step]
@@ -311,13 +314,15 @@ class Recorder:
         if stall > cell.longest:
             cell.longest = stall
         self._counts[site.blocker.stand_in][step] += 1
+        if site.reason is not None:
+            self._allowed[site.blocker.stand_in][step] += 1
         if self._spans is not None:
             self._spans.append(Span("wait", site, "", table.name, began, now))
 
-    def _step_syncs(self, steady: int) -> tuple[int, ...]:
-        """How often each of the newest complete steps waited."""
+    def _newest(self, counted: dict[bool, Counter[int]], steady: int) -> tuple[int, ...]:
+        """How often each of the newest complete steps waited, by one of the counts."""
         steps = range(self.step - min(steady, STEP_WINDOW), self.step)
-        return tuple(sum(counts[step] for counts in self._counts.values()) for step in steps)
+        return tuple(sum(counts[step] for counts in counted.values()) for step in steps)
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
@@ -329,7 +334,9 @@ class Recorder:
         self._add_up()
         self.step = 0
         self._warm = self._last = self._started
-        self._counts = {key: Counter({0: old.total()}) for key, old in self._counts.items()}
+        for counted in (self._counts, self._allowed):
+            for key, old in counted.items():
+                counted[key] = Counter({0: old.total()})
         for table in self._tables:
             for cell in list(table.cells.values()):
                 cell.restart()
@@ -359,6 +366,7 @@ class Recorder:
             for site in [site for site in table.cells if site.blocker.stand_in]:
                 del table.cells[site]
         self._counts[True].clear()
+        self._allowed[True].clear()
 
     def _table(self) -> Table:
         """The table of the task that runs, else of the thread."""

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import ranks, reading
+from asyncguard.runtime import memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
@@ -83,6 +83,8 @@ class Session:
         self._command = command
         self._root = os.getcwd()
         self._versions: dict[str, str] = {}
+        self._memory: memory.Resident | None = None
+        self._peaks: dict[str, int] = {}
         self._depth = depth
         self._thread = 0
         self._surface: list[Undo] = []
@@ -102,6 +104,7 @@ class Session:
         return self
 
     def _start(self) -> None:
+        self._memory = memory.read()
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         if self._device is not None:
@@ -135,7 +138,7 @@ class Session:
             self._cross_check.stop()
         try:
             self._recorder.stop()
-            self._note_versions()
+            self._note_frameworks()
         finally:
             self._unhook()
 
@@ -154,10 +157,11 @@ class Session:
     def record(self) -> TraceRecord:
         """What has been recorded: so far while running, else from start to stop."""
         if self._state == "running":
-            self._note_versions()
+            self._note_frameworks()
         record = reading.to_record(
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
+        record = replace(record, extra=dict(self._peaks))
         for part in (self._device, self._cross_check):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
@@ -179,11 +183,17 @@ class Session:
     ) -> None:
         self.stop()
 
-    def _note_versions(self) -> None:
+    def _note_frameworks(self) -> None:
+        grown = memory.growth(self._memory, memory.read())
+        if grown is not None:
+            self._peaks["peak_memory_growth_bytes"] = grown
         for adapter in registry.adapters():
             name = adapter.framework.name
             if self._frameworks is None or name in self._frameworks:
                 self._versions[name] = adapter.version()
+                pending = adapter.peak_pending_bytes()
+                if pending is not None:
+                    self._peaks["peak_pending_bytes"] = pending
 
 
 def step() -> None:

@@ -78,7 +78,7 @@ def from_json(data: Any) -> TraceRecord:
     values["timeline"] = tuple(
         TimelineEvent(**_known(TimelineEvent, event)) for event in data.get("timeline", ())
     )
-    for name in ("step_syncs", "notes"):
+    for name in ("step_syncs", "step_allowed", "notes"):
         values[name] = tuple(data.get(name, ()))
     return TraceRecord(**values)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncguard.advise import suggest
-from asyncguard.model import Suggestion, SyncKind, TraceRecord
+from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from tests.records import record, site, steady
 
 STEPS = 10
@@ -94,8 +94,10 @@ def test_nothing_to_gain_is_said() -> None:
     assert found
 
 
-@pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False)])
-def test_never_synchronising_is_told_on_asynchronous_backends(framework: str, told: bool) -> None:
+@pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False), ("jax", False)])
+def test_never_synchronising_is_told_where_nothing_else_bounds_the_queue(
+    framework: str, told: bool
+) -> None:
     trace = record(step_count=1000, frameworks={framework: "1.0"})
     assert bool(suggest(trace)) is told
 
@@ -120,3 +122,25 @@ def test_no_bound_exceeds_host_or_waiting_time(
     for item in suggest(run(*made, step_ns=host_ns + stall)):
         waited = sum(s.steady_stall_ns for s in item.sites) // STEPS
         assert 0 <= (item.saving_ns_per_step or 0) <= min(host_ns, waited)
+
+
+def without_waits(*sites: SiteStats, **extra: int) -> TraceRecord:
+    return record(*sites, step_count=1000, frameworks={"mxnet": "1.9.1"}, extra=extra)
+
+
+def test_a_wait_after_the_loop_bounds_no_step() -> None:
+    after = site(api="mxnet.waitall", framework="mxnet", kind=SyncKind.BARRIER, count=1)
+    assert titled(suggest(without_waits(after)), "Synchronise once a mini-batch")
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({}, "its memory grow."),
+        ({"peak_memory_growth_bytes": 300 << 20}, "what the process grew by here, 300 MiB."),
+        ({"peak_memory_growth_bytes": 9, "peak_pending_bytes": 3 << 19}, "results, 1.5 MiB"),
+    ],
+)
+def test_the_peak_that_a_wait_a_step_bounds_is_told(extra: dict[str, int], words: str) -> None:
+    (found,) = suggest(without_waits(**extra))
+    assert words in found.advice

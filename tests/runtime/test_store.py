@@ -63,6 +63,32 @@ def test_fields_of_a_newer_minor_version_are_skipped() -> None:
     assert store.from_json(data) == RECORD
 
 
+# One file of each version that was ever written: never changed, only added to.
+OLD = sorted((Path(__file__).parent / "data").glob("trace.v*.json"))
+
+
+def test_each_version_has_an_example() -> None:
+    assert [path.name for path in OLD] == [f"trace.v{n}.json" for n in range(1, store.VERSION + 1)]
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_old_versions_stay_readable(path: Path) -> None:
+    record = store.load(path)
+    assert {site.api: site.count for site in record.sites} == {
+        "engine.ndarray.__float__": 3,
+        "engine.ndarray.wait_to_read": 3,
+    }
+    assert (record.step_count, record.step_syncs) == (3, (2, 2))
+    assert {site.allowed for site in record.sites} == {"the log", None}
+    assert {event.kind for event in record.timeline} >= {"step", "wait", "enqueue", "run"}
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_the_published_schema_describes_old_versions_too(path: Path) -> None:
+    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+
+
 BROKEN: dict[str, Any] = {
     "not JSON": "{",
     "not an object": "[1, 2]",
