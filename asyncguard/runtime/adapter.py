@@ -47,6 +47,10 @@ class Adapter:
         """
         raise NotImplementedError
 
+    def device_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The device that a call waits for where no single value tells; None: it waits for none."""
+        raise NotImplementedError
+
     # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
     # through `dispatch`.
     overridden: Callable[[tuple[Any, ...]], bool] | None = None

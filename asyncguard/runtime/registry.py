@@ -95,12 +95,14 @@ class Installation:
 
     def _is_stale(self, hook: Hook) -> bool:
         """Whether somebody else has put another object there since the hook was made."""
-        return not self._patcher.holds(hook.place) and hook.place.effective() is not hook.raw
+        now = hook.place.effective()
+        return not self._patcher.holds(hook.place) and now is not hook.raw and now is not hook.hook
 
     def uninstall(self) -> None:
-        """Put every attribute back, also where user code has taken a hook for the function."""
+        """Put every attribute back, also where a module has taken a hook for the function."""
         self._patcher.restore()
-        for copy in self.plan().copies():
+        plan = self.plan()
+        for copy in (*plan.hooks, *plan.copies()):
             if copy.place.raw() is copy.hook:
                 setattr(copy.place.owner, copy.place.name, copy.raw)
         if self._undo is not None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from asyncguard.runtime import slots
 from asyncguard.runtime.patch import MISSING, NotLoaded, Patcher, Place, find, rewrap
+from asyncguard.runtime.slots import is_sequence
 
 
 class Base:
@@ -105,3 +107,37 @@ def test_finding_a_path_imports_nothing() -> None:
         assert find("lazy_parent.f").effective() is MISSING  # type: ignore[union-attr]
     finally:
         del sys.modules["lazy_parent"]
+
+
+class NoSequence:
+    """As torch's tensors: no `__getitem__` of Python's."""
+
+
+class Mapping(NoSequence):
+    def __getitem__(self, key: object) -> object:
+        return key
+
+
+def test_a_class_that_was_no_sequence_stays_none() -> None:
+    assert (is_sequence(NoSequence), is_sequence(Mapping)) == (False, True)
+    patcher = Patcher()
+    patcher.replace(Place(NoSequence, "__getitem__"), lambda self, key: "hook")
+    assert (is_sequence(NoSequence), is_sequence(Mapping)) == (False, True)
+    assert (NoSequence()[1], Mapping()[1]) == ("hook", 1)  # type: ignore[index]
+    patcher.restore()
+    assert (is_sequence(NoSequence), is_sequence(Mapping)) == (False, True)
+
+
+def test_a_sequence_stays_one() -> None:
+    patcher = Patcher()
+    patcher.replace(Place(Mapping, "__getitem__"), lambda self, key: "hook")
+    assert (is_sequence(Mapping), Mapping()[1]) == (True, "hook")
+    patcher.restore()
+    assert (is_sequence(Mapping), Mapping()[1]) == (True, 1)
+
+
+def test_slots_that_are_elsewhere_are_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "_ITEM", 0)
+    with pytest.raises(TypeError, match="not where CPython has them"):
+        slots.hide(Mapping)
+    assert Mapping()[1] == 1

@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import traceback
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 
 from asyncguard.model import TraceRecord
 from asyncguard.runtime.hub import BATCH, hub, state
+from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
+from asyncguard.runtime.slots import is_sequence
 from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
 
@@ -90,6 +93,27 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
     "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
+    "tensor of tensors": (lambda: torch.tensor([tensor()[0]] * 3), "torch.tensor.elements"),
+    "nested tensors": (lambda: torch.as_tensor([[tensor()[0]] * 3]), "torch.tensor.elements"),
+    "new_tensor of tensors": (
+        lambda: tensor().new_tensor([tensor()[0]]),
+        "torch.tensor.elements",
+    ),
+    "narrow": (lambda: tensor(1, 2).narrow(0, torch.tensor(1), 1), "torch.Tensor.narrow"),
+    "index_put_": (
+        lambda: tensor(1, 2).index_put_((tensor(1, 2) > 1,), tensor(3)),
+        "torch.Tensor.__setitem__.mask",
+    ),
+    "index_put": (
+        lambda: torch.index_put(tensor(1, 2), (tensor(1, 2) > 1,), tensor(3)),
+        "torch.Tensor.__setitem__.mask",
+    ),
+    "inverse": (lambda: torch.eye(2).inverse(), "torch.linalg.inv"),
+    "cov": (lambda: torch.cov(torch.ones(2, 3)), "torch.cov"),
+    "coalesce": (
+        lambda: torch.sparse_coo_tensor([[0, 0]], [1.0, 1.0], (2,)).coalesce(),
+        "torch.Tensor.coalesce",
+    ),
     "keyword": (lambda: torch.nonzero(input=tensor(0, 1)), "torch.nonzero"),
     "unbound": (lambda: torch.Tensor.item(tensor()), "torch.Tensor.item"),
     "one_hot": (lambda: F.one_hot(torch.tensor([1])), "torch.nn.functional.one_hot"),
@@ -172,6 +196,15 @@ NO_WAIT: dict[str, Callable[[], Any]] = {
     "where of three": lambda: torch.where(tensor() > 1, 1, 0),
     "masked fill": lambda: tensor().masked_fill_(tensor() > 1, 0),
     "mask write of a number": lambda: tensor(1, 2).__setitem__(tensor(1, 2) > 1, 1.0),
+    "tensor of numbers": lambda: (torch.tensor([1.0, 2.0]), torch.tensor([[1], [2]])),
+    "tensor of a tensor": lambda: tensor().new_tensor(tensor()),
+    "stack": lambda: torch.stack([tensor(), tensor()]),
+    "narrow by a number": lambda: tensor(1, 2).narrow(0, 1, 1),
+    "index_put_ of indices": lambda: (
+        tensor(1, 2).index_put_((torch.tensor([0]),), tensor(3)),
+        tensor(1, 2).index_put_(indices=(torch.tensor([0]),), values=tensor(3)),
+    ),
+    "value on the host": lambda: tensor(1, 2).__setitem__(0, torch.tensor(1.0)),
     "one_hot with classes": lambda: torch.nn.functional.one_hot(torch.tensor([1]), 3),
     "clip_grad_norm_": lambda: torch.nn.utils.clip_grad_norm_([], 1.0),
     "upload": lambda: torch.tensor([1.0], device="cpu").to("cpu"),
@@ -309,6 +342,24 @@ def test_threads_that_trace_at_once_leave_nothing_behind() -> None:
         thread.join()
     assert totals == [1] * 300
     assert changed(torch.Tensor, before) == []
+
+
+@pytest.mark.parametrize("within", [True, False], ids=["within", "afterwards"])
+def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
+    class Derived(torch.Tensor):
+        pass
+
+    with Session():
+
+        class DerivedWithin(torch.Tensor):
+            pass
+
+        if within:
+            assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
+            assert not any(map(is_sequence, (torch.Tensor, torch.nn.Parameter, Derived)))
+    assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
+    kinds = (torch.Tensor, torch.nn.Parameter, Derived, DerivedWithin)
+    assert not any(map(is_sequence, kinds))
 
 
 def test_nested_sessions_both_count() -> None:
@@ -513,6 +564,24 @@ def test_names_that_user_code_imported_are_hooked_and_put_back() -> None:
         assert module.nonzero is original  # type: ignore[attr-defined]
     finally:
         del module.nonzero  # type: ignore[attr-defined]
+
+
+def test_a_module_of_torchs_that_is_imported_in_a_trace_keeps_no_hook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = torch.nonzero
+    late = types.ModuleType("torch._imported_late")
+    with Session(frameworks=["torch"]):
+        late.nonzero = torch.nonzero  # type: ignore[attr-defined]  # from torch import nonzero
+        monkeypatch.setitem(sys.modules, "torch._imported_late", late)
+        with Session(frameworks=["torch"]):
+            pass
+    assert late.nonzero is original  # type: ignore[attr-defined]
+    with Session(frameworks=["torch"]):
+        plan = registry._installed["torch"].plan()
+    for _ in range(2):
+        with Session(frameworks=["torch"]):
+            assert registry._installed["torch"].plan() is plan
 
 
 def test_a_hook_that_outlives_its_trace_calls_straight_through() -> None:
