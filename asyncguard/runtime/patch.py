@@ -111,11 +111,7 @@ class Patcher:
 @contextmanager
 def _as_before(place: Place) -> Iterator[None]:
     """A class that was no sequence to C code stays none (see `slots`)."""
-    keep = (
-        place.name == "__getitem__"
-        and isinstance(place.owner, type)
-        and not slots.is_sequence(place.owner)
-    )
+    keep = isinstance(place.owner, type) and slots.is_empty(place.owner, place.name)
     yield
     if keep:
-        slots.hide(place.owner)
+        slots.empty(place.owner, place.name)

@@ -17,7 +17,7 @@ from asyncguard.model import TraceRecord
 from asyncguard.runtime.hub import BATCH, hub, state
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
-from asyncguard.runtime.slots import is_sequence
+from asyncguard.runtime.slots import is_empty
 from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
 
@@ -356,10 +356,11 @@ def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
 
         if within:
             assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
-            assert not any(map(is_sequence, (torch.Tensor, torch.nn.Parameter, Derived)))
+            assert is_empty(torch.Tensor, "__getitem__")
     assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
-    kinds = (torch.Tensor, torch.nn.Parameter, Derived, DerivedWithin)
-    assert not any(map(is_sequence, kinds))
+    for kind in (torch.Tensor, torch.nn.Parameter, Derived, DerivedWithin):
+        assert is_empty(kind, "__getitem__")
+        assert is_empty(kind, "__setitem__")
 
 
 def test_nested_sessions_both_count() -> None:
