@@ -309,7 +309,9 @@ def _report(arguments: argparse.Namespace) -> int:
     try:
         arguments.output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise AsyncguardError(f"{arguments.output}: cannot write the report: {error}") from error
+        raise AsyncguardError(
+            f"{arguments.output}: cannot write the report: {error.strerror}; name another with -o"
+        ) from error
     return 0
 
 
@@ -322,11 +324,18 @@ def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
     if ranks.is_ranked(records):
         return _renderer(name, "ranks")(ranks.merge(records), screen)
     render = _renderer(name, "traces")
-    titles = map(str, paths) if len(paths) > 1 else [""]
     return "\n".join(
-        render(_trace_report(record, title), screen)
-        for record, title in zip(records, titles, strict=True)
+        _rendered(render, record, path, screen, titled=len(paths) > 1)
+        for record, path in zip(records, paths, strict=True)
     )
+
+
+def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titled: bool) -> str:
+    try:
+        text: str = render(_trace_report(record, str(path) if titled else ""), screen)
+    except AsyncguardError as error:
+        raise AsyncguardError(f"{path}: {error}") from error
+    return text
 
 
 def _gate(arguments: argparse.Namespace) -> int:

@@ -100,7 +100,41 @@ BROKEN: dict[str, Any] = {
         '"sites": [3]}'
     ),
     "binary": b"\xff\xfe\x00",
+    "lists in lists": "[" * 100_000,
 }
+FIELDS: dict[str, tuple[str, Any]] = {
+    "version": ("version", True),
+    "step_count": ("step_count", None),
+    "frameworks": ("frameworks", ["torch"]),
+    "notes": ("notes", [1]),
+    "step_syncs": ("step_syncs", "abc"),
+    "a site's count": ("sites.0.count", "many"),
+    "a site's kind": ("sites.0.kind", "nope"),
+    "a site's histogram": ("sites.0.stall_histogram", {"7": "x"}),
+    "a site's source": ("sites.0.source", None),
+    "a site": ("sites.0", 7),
+    "an event's time": ("timeline.0.begin_ns", "soon"),
+    "an event's site": ("timeline.0.site", 99),
+    "an event's cause": ("timeline.1.cause", -1),
+    "an event": ("timeline.0", 1),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_value_that_cannot_be_is_refused_naming_the_file_and_the_remedy(
+    name: str, tmp_path: Path
+) -> None:
+    data = store.to_json(RECORD)
+    place, value = FIELDS[name]
+    *parents, last = [int(part) if part.isdigit() else part for part in place.split(".")]
+    owner: Any = data
+    for part in parents:
+        owner = owner[part]
+    owner[last] = value
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(AsyncguardError, match=r"broken\.json: .*record it again"):
+        store.load(path)
 
 
 @pytest.mark.parametrize("name", BROKEN)
