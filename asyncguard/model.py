@@ -155,13 +155,17 @@ class SiteStats:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to do about one or more sites, and at most how much it can save a step."""
+    """What to do about one or more sites, and at most how much it can save a step.
+
+    `help` is the catalogue's advice on the API that waited longest there.
+    """
 
     title: str
     advice: str
     sites: tuple[SiteStats, ...]
     syncs_saved_per_step: float
     saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ Each suggestion carries an upper bound on what it saves a step. A wait that is r
 host run ahead while the device works, so what comes back is at most the smaller of the two: the
 host's own time in a step and the time that the removed waits took. (The same bound as in
 Daydream, ATC'20, without its replay; a wait may only move elsewhere, so it is never a promise.)
-A trace without steps is read as one step.
+A trace without steps is read as one step. Where the CPU stood in for a device, what a wait takes
+says nothing of what it would take there: then there is no bound.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from asyncguard import catalogue
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
+from asyncguard.runtime.adapter import STAND_IN
 
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 # Under this share of the step, a saving is lost in the noise of any real run.
@@ -168,12 +170,22 @@ def _suggestion(
     share: float = 1.0,
 ) -> Suggestion:
     """Make a suggestion with its bound; `share` of the sites' waits would go away."""
+    if any(site.device == STAND_IN for site in sites):
+        return Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
     step, stall, waited = _step_times(record, sites)
     bound = int(min(step - stall, share * waited))
     if bound < NOTHING * step:
         title = f"Nothing to gain: {title[0].lower()}{title[1:]}"
         advice += " In this run the waits took next to no time."
-    return Suggestion(title, advice, tuple(sites), saved, bound)
+    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites))
+
+
+def _help(sites: Sequence[SiteStats]) -> str:
+    longest = max(sites, key=lambda site: site.cpu_stall_ns)
+    try:
+        return catalogue.load()[longest.api].advice
+    except KeyError:  # an API of a third party's adapter that brings no catalogue entry
+        return ""
 
 
 def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float, float, float]:

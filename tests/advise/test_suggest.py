@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncguard import catalogue
 from asyncguard.advise import suggest
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from tests.records import record, site, steady
@@ -40,6 +41,16 @@ def test_several_reads_of_one_step_become_one_transfer() -> None:
     assert "5, 6, 9" in found.advice
     assert found.syncs_saved_per_step == 2
     assert found.saving_ns_per_step == 200_000
+
+
+def test_a_suggestion_brings_the_catalogues_advice_on_what_waited_longest() -> None:
+    cheap = steady(1, line=5, stall_ns=100, api="torch.Tensor.tolist")
+    dear = steady(1, line=6, stall_ns=100_000, api="torch.Tensor.item")
+    entries = catalogue.load()
+    for item in suggest(run(cheap, dear)):
+        assert item.help == entries["torch.Tensor.item"].advice
+    unknown = steady(1, api="acme.fetch", framework="acme")
+    assert {item.help for item in suggest(run(unknown))} == {""}
 
 
 def test_reads_of_different_functions_are_not_batched() -> None:
@@ -86,6 +97,13 @@ def test_many_waits_in_a_step_become_one() -> None:
 def test_one_wait_a_step_is_right() -> None:
     wait = steady(1, api="mxnet.nd.NDArray.wait_to_read", framework="mxnet", kind=SyncKind.BARRIER)
     assert suggest(run(wait)) == ()
+
+
+def test_where_the_cpu_stood_in_for_a_device_nothing_is_said_of_what_is_saved() -> None:
+    reads = [steady(1, line=line, stall_ns=100, device="cpu (stand-in)") for line in (1, 2)]
+    found = suggest(run(*reads))
+    assert [item.saving_ns_per_step for item in found] == [None, None]
+    assert not any("Nothing to gain" in item.title for item in found)
 
 
 def test_nothing_to_gain_is_said() -> None:
