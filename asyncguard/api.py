@@ -131,6 +131,12 @@ def trace(
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
 
+        with asyncguard.trace() as trace:
+            train()
+        print(trace.total_syncs, trace.syncs_per_step)
+
+    A sync point is a call at which Python waits for the device: `loss.item()`, `print(t)`, `if t:`.
+
     frameworks: the names to watch; None: all that are or will be imported.
     count_cpu:  torch: whether reads of CPU tensors count; None: only where no accelerator is in
                 use, where they stand in for device tensors.

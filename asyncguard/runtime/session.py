@@ -197,10 +197,15 @@ class Session:
 
 
 def step() -> None:
-    """Mark the end of a step: one iteration of the loop.
+    """Mark the end of a step, one iteration of your loop, in every trace that is running.
 
-    Needed only where no optimizer marks it. In the sessions that see it, it replaces the marks
-    of optimizers.
+        for batch in loader:
+            predict(batch)
+            asyncguard.step()
+
+    Needed only where no optimizer's update marks it: in inference, under plain `jax.jit`. From the
+    first call on the updates of optimizers mark no steps, and what they marked before is forgotten.
+    Without a running trace it does nothing.
     """
     hub.mark(None)
 
