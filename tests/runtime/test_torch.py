@@ -346,9 +346,6 @@ def test_threads_that_trace_at_once_leave_nothing_behind() -> None:
 
 @pytest.mark.parametrize("within", [True, False], ids=["within", "afterwards"])
 def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
-    class Derived(torch.Tensor):
-        pass
-
     with Session():
 
         class DerivedWithin(torch.Tensor):
@@ -361,6 +358,48 @@ def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
     for kind in (torch.Tensor, torch.nn.Parameter, Derived, DerivedWithin):
         assert is_empty(kind, "__getitem__")
         assert is_empty(kind, "__setitem__")
+
+
+class Piecewise(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.where(x > 1, x, -x) * 2
+
+
+class Derived(torch.Tensor):
+    pass
+
+
+def program() -> list[Any]:
+    """What goes through hooked names in odd ways; what it gives and how it fails."""
+    x, written = torch.arange(4.0), torch.arange(4.0)
+    written[written > 1] = 0
+    written[[0, 1]] = torch.tensor(7.0)
+    with torch.device("meta"):
+        device = torch.tensor(1.0).device.type
+    given = [
+        torch.tensor([x[0], x[1]]).tolist(),
+        np.stack([x, x]).tolist(),
+        written.tolist(),
+        type(x.as_subclass(Derived)[1]).__name__,
+        torch.func.vmap(lambda v: v * 2)(x).tolist(),
+        torch.func.grad(lambda v: (v**2).sum())(x).tolist(),
+        torch.fx.symbolic_trace(Piecewise())(x).tolist(),
+        torch.export.export(Piecewise(), (x,)).module()(x).tolist(),
+        device,
+    ]
+    for wrong in (x.item, x.__bool__, torch.where, x.index_put_, lambda: x[9], lambda: x.to("no")):
+        with pytest.raises((RuntimeError, TypeError, IndexError)) as caught:
+            wrong()
+        given.append(str(caught.value).splitlines()[0])
+    return given
+
+
+@pytest.mark.parametrize("depth", ["light", "full"])
+def test_a_program_gives_the_same_inside_a_trace_and_after_it(depth: str) -> None:
+    bare = program()
+    with Session(depth=depth):
+        assert program() == bare
+    assert program() == bare
 
 
 def test_nested_sessions_both_count() -> None:
@@ -651,6 +690,21 @@ def test_full_depth_sees_what_runs_below_python_and_counts_nothing_twice() -> No
         "torch.Tensor.__repr__": 1,
     }
     assert full == {**light, "torch.nonzero": 1}
+
+
+@pytest.mark.parametrize(
+    ("composite", "api"),
+    [
+        (lambda: torch.linalg.cond(torch.eye(2)), "torch.linalg.svd"),
+        (lambda: torch.linalg.matrix_power(torch.eye(2), -1), "torch.linalg.inv"),
+        (lambda: torch.ones(3).view(torch.tensor(3)), "torch.Tensor.item"),
+    ],
+)
+def test_full_depth_sees_what_composite_operators_wait_for(
+    composite: Callable[[], Any], api: str
+) -> None:
+    assert counts(trace(composite)) == {}
+    assert counts(trace(composite, depth="full")) == {api: 1}
 
 
 def test_full_depth_sees_its_own_thread_and_light_tracing_all() -> None:
