@@ -148,6 +148,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.unless is not None:
         unless = condition(point.unless, skip, devices)
         parts.append(lambda args, kwargs: not unless(args, kwargs))
+    if point.runtime.value == "second_argument":
+        parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)
