@@ -194,6 +194,20 @@ def test_processes_of_the_script_write_no_trace(script: Any, run: Any) -> None:
     assert ran.total() == 1
 
 
+def test_a_forked_child_dies_of_sigterm_as_without_us(script: Any, run: Any) -> None:
+    script(
+        """
+        import os, signal, sys
+        if child := os.fork():
+            print(os.waitpid(child, 0)[1])
+        else:
+            print(signal.getsignal(signal.SIGTERM), flush=True)
+            os.kill(os.getpid(), signal.SIGTERM)
+        """
+    )
+    same_as_python(run, "script.py")
+
+
 def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(
     script: Any, run: Any, tmp_path: Path
 ) -> None:
