@@ -34,7 +34,7 @@ test-numpy1: $(READY1)
 	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk $(V1)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-numpy2: $(READY2)
-	ASYNCGUARD_REQUIRE=jax,tensorflow,keras $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations $(PYTEST_ARGS)
 
 lint: $(READY1)
 	$(V1)/bin/ruff check .

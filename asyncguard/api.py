@@ -131,13 +131,19 @@ def trace(
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
 
+        with asyncguard.trace() as trace:
+            train()
+        print(trace.total_syncs, trace.syncs_per_step)
+
+    A sync point is a call at which Python waits for the device: `loss.item()`, `print(t)`, `if t:`.
+
     frameworks: the names to watch; None: all that are or will be imported.
     count_cpu:  torch: whether reads of CPU tensors count; None: only where no accelerator is in
                 use, where they stand in for device tensors.
     warmup:     how many steps at the start are kept apart from the per-step figures.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
-    depth:      "light": the entry points that Python can call; "full": on torch, if it is imported
-                by then, also the operators below them, in the thread that starts the trace alone.
+    depth:      "light": the entry points that Python can call; "full": on torch also the operators
+                below them, in the thread that starts the trace alone.
     device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
                 causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them
                 that can. None: nobody, which costs nothing; a GPU stall is then None.

@@ -43,8 +43,11 @@ OPERATORS = (
     "scalar-index",
 )  # fmt: skip
 # `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
-# holds the host, one of CUDA tensors the stream.
-DECIDERS = ("self", "argument", "cpu_argument", "result", "none")
+# holds the host, one of CUDA tensors the stream. `elements`: those of the first argument, a list.
+# `call`: the framework's adapter looks at the whole call.
+DECIDERS = (
+    "self", "argument", "second_argument", "cpu_argument", "elements", "result", "call", "none",
+)  # fmt: skip
 MOVES = ("", "download", "upload")
 
 
@@ -127,6 +130,7 @@ class Steps:
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
+    runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
 
 
 @dataclass(frozen=True)

@@ -106,13 +106,17 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] [--timeline] [--device-times SOURCE] [--cross-check] "
-        "[-q] (SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--depth DEPTH] [--timeline] [--device-times SOURCE] "
+        "[--cross-check] [-q] (SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
         help=f"where the trace goes (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--depth", choices=("light", "full"), default="light",
+        help="light (default): what Python calls; full: on torch also what waits below Python",
     )  # fmt: skip
     parser.add_argument(
         "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
@@ -275,6 +279,7 @@ def _run(arguments: argparse.Namespace) -> int:
     session = Session(
         command=target.command,
         timeline=timeline,
+        depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
     )
@@ -304,7 +309,9 @@ def _report(arguments: argparse.Namespace) -> int:
     try:
         arguments.output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise AsyncguardError(f"{arguments.output}: cannot write the report: {error}") from error
+        raise AsyncguardError(
+            f"{arguments.output}: cannot write the report: {error.strerror}; name another with -o"
+        ) from error
     return 0
 
 
@@ -317,11 +324,18 @@ def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
     if ranks.is_ranked(records):
         return _renderer(name, "ranks")(ranks.merge(records), screen)
     render = _renderer(name, "traces")
-    titles = map(str, paths) if len(paths) > 1 else [""]
     return "\n".join(
-        render(_trace_report(record, title), screen)
-        for record, title in zip(records, titles, strict=True)
+        _rendered(render, record, path, screen, titled=len(paths) > 1)
+        for record, path in zip(records, paths, strict=True)
     )
+
+
+def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titled: bool) -> str:
+    try:
+        text: str = render(_trace_report(record, str(path) if titled else ""), screen)
+    except AsyncguardError as error:
+        raise AsyncguardError(f"{path}: {error}") from error
+    return text
 
 
 def _gate(arguments: argparse.Namespace) -> int:

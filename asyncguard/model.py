@@ -155,13 +155,17 @@ class SiteStats:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to do about one or more sites, and at most how much it can save a step."""
+    """What to do about one or more sites, and at most how much it can save a step.
+
+    `help` is the catalogue's advice on the API that waited longest there.
+    """
 
     title: str
     advice: str
     sites: tuple[SiteStats, ...]
     syncs_saved_per_step: float
     saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,7 @@ class TraceRecord:
     A step ends at each boundary (an optimizer's step, or `asyncguard.step()`). `step_count` counts
     the boundaries, `steady_steps` the complete steps after the warm-up, which together took
     `steady_duration_ns`, and `step_syncs` is the number of sync points in each of the newest
-    complete steps (a bounded window).
+    complete steps (a bounded window), `step_allowed` of those that `allow_syncs` covered.
     """
 
     sites: tuple[SiteStats, ...]
@@ -198,6 +202,7 @@ class TraceRecord:
     steady_steps: int = 0
     steady_duration_ns: int = 0
     step_syncs: tuple[int, ...] = ()
+    step_allowed: tuple[int, ...] = ()
     command: str = ""
     root: str = ""  # directory that relative site paths start from
     asyncguard_version: str = ""

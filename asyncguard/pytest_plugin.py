@@ -64,7 +64,8 @@ def _excess(record: TraceRecord, limit: int, per: str | None) -> str:
             "asyncguard.step() in the test"
         )
     else:
-        most = max(record.step_syncs, default=0)
+        steps = zip(record.step_syncs, record.step_allowed, strict=True)
+        most = max((waits - allowed for waits, allowed in steps), default=0)
         unit = " in one step"
     if most <= limit:
         return ""

@@ -174,6 +174,7 @@ def test_every_kind_of_hook_is_named_once() -> None:
                     len(listed) == len(points)
                     or point.runtime.moves
                     or point.runtime.operators
+                    or point.runtime.value == "elements"
                     or (point.source and point.source.operators)
                 )
                 assert told_apart, f"{path}: {point.id} is not told from the others"
@@ -198,13 +199,20 @@ def stale_paths(framework: str) -> list[str]:
     found = catalogue.load().frameworks[framework]
     paths = [path for point in found.sync if point.runtime for path in point.runtime.patch]
     paths += [path for point in found.sync if point.source for path in point.source.functions]
-    paths += found.steps.runtime + found.steps.functions + found.steps.contexts
+    paths += (
+        found.steps.runtime
+        + found.steps.runtime_compiled
+        + found.steps.functions
+        + found.steps.contexts
+    )
     own = tuple(f"{module}." for module in found.modules)
     paths = [path for path in paths if path.startswith(own)]
     return [path for path in paths if not leads_somewhere(path)]
 
 
 def leads_somewhere(path: str) -> bool:
+    if path.endswith(".__buffer__") and sys.version_info < (3, 12):
+        return True  # PEP 688
     try:
         return callable(resolve(path))
     except (ImportError, AttributeError):

@@ -165,6 +165,23 @@ def test_report_json_holds_record_totals_and_suggestions(
     assert data["suggestions"]
 
 
+def test_a_report_that_cannot_be_written_is_named(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.save(record(site()), directory / "t.json")
+    assert main(["report", "t.json", "-o", "none/r.txt"]) == 2
+    error = capsys.readouterr().err
+    assert "none/r.txt: cannot write the report: No such file or directory; name another" in error
+
+
+def test_a_trace_that_a_format_cannot_show_is_named(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store.save(record(site()), directory / "t.json")
+    assert main(["report", "--format", "perfetto", "t.json"]) == 2
+    assert "t.json: this trace holds no timeline" in capsys.readouterr().err
+
+
 def test_report_writes_to_a_file(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store.save(record(site()), directory / "t.json")
     assert main(["report", "t.json", "-o", "report.txt"]) == 0

@@ -133,3 +133,23 @@ def test_a_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
     )
     assert done.ret != 0
     done.stdout.fnmatch_lines(["*max_syncs: per='epoch'*"])
+
+
+@pytest.mark.parametrize(("reads", "outcome"), [(0, "passed"), (1, "failed")])
+def test_allowed_syncs_do_not_count_in_a_step_either(
+    pytester: pytest.Pytester, reads: int, outcome: str
+) -> None:
+    done = run(
+        pytester,
+        f"""
+    @pytest.mark.max_syncs(0, per="step")
+    def test_it():
+        for _ in range(3):
+            with asyncguard.allow_syncs("the check of this test"):
+                torch.ones(1).item()
+            for _ in range({reads}):
+                torch.ones(1).item()
+            asyncguard.step()
+    """,
+    )
+    done.assert_outcomes(**{outcome: 1})

@@ -46,7 +46,8 @@ class RankReport:
 def is_ranked(records: Sequence[TraceRecord]) -> bool:
     """Whether these are traces of different ranks, to be merged rather than listed."""
     ranks = [record.extra.get("rank") for record in records]
-    return len(records) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
+    told = all(isinstance(rank, int) for rank in ranks)
+    return len(records) > 1 and told and len(set(ranks)) == len(ranks)
 
 
 def merge(records: Sequence[TraceRecord]) -> RankReport:

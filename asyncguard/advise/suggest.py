@@ -4,7 +4,8 @@ Each suggestion carries an upper bound on what it saves a step. A wait that is r
 host run ahead while the device works, so what comes back is at most the smaller of the two: the
 host's own time in a step and the time that the removed waits took. (The same bound as in
 Daydream, ATC'20, without its replay; a wait may only move elsewhere, so it is never a promise.)
-A trace without steps is read as one step.
+A trace without steps is read as one step. Where the CPU stood in for a device, what a wait takes
+says nothing of what it would take there: then there is no bound.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Iterable, Sequence
 
 from asyncguard import catalogue
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
+from asyncguard.runtime.adapter import STAND_IN
 
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 # Under this share of the step, a saving is lost in the noise of any real run.
 NOTHING = 0.005
-# An asynchronous backend that never synchronises is worth a word only if its queue can grow long.
+# A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
 
 
@@ -95,25 +97,37 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
 
 
 def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
-    """No wait in many steps on an asynchronous backend: the queue and its memory grow."""
+    """No step waited where nothing else bounds the queue: it and its memory grow."""
     frameworks = catalogue.load().frameworks
-    asynchronous = [
+    unbounded = [
         name
         for name in record.frameworks
-        if name in frameworks and frameworks[name].asynchronous_cpu
+        if name in frameworks and frameworks[name].unbounded_queue
     ]
-    if record.sites or record.step_count < MANY_STEPS or not asynchronous:
+    waits = any(site.steady_count for site in record.sites)
+    if waits or record.step_count < MANY_STEPS or not unbounded:
         return
-    peak = record.extra.get("peak_pending_bytes")
-    bounded = f" It bounds what reached {peak / 2**20:,.0f} MiB in this run." if peak else ""
     yield Suggestion(
-        f"Synchronise once a mini-batch ({', '.join(asynchronous)})",
+        f"Synchronise once a mini-batch ({', '.join(unbounded)})",
         f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
-        f"from enqueuing far ahead: pending work and its memory grow.{bounded}",
+        f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
         (),
         syncs_saved_per_step=-1.0,
         saving_ns_per_step=None,
     )
+
+
+def _peak(record: TraceRecord) -> str:
+    """What a wait a step would have bounded in this run, as far as it is known."""
+    pending = record.extra.get("peak_pending_bytes")
+    if pending:
+        return (
+            f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here."
+        )
+    grown = record.extra.get("peak_memory_growth_bytes")
+    if grown:
+        return f" A wait a step bounds what the process grew by here, {grown / 2**20:,.0f} MiB."
+    return ""
 
 
 def _hot_groups(
@@ -156,12 +170,22 @@ def _suggestion(
     share: float = 1.0,
 ) -> Suggestion:
     """Make a suggestion with its bound; `share` of the sites' waits would go away."""
+    if any(site.device == STAND_IN for site in sites):
+        return Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
     step, stall, waited = _step_times(record, sites)
     bound = int(min(step - stall, share * waited))
     if bound < NOTHING * step:
         title = f"Nothing to gain: {title[0].lower()}{title[1:]}"
         advice += " In this run the waits took next to no time."
-    return Suggestion(title, advice, tuple(sites), saved, bound)
+    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites))
+
+
+def _help(sites: Sequence[SiteStats]) -> str:
+    longest = max(sites, key=lambda site: site.cpu_stall_ns)
+    try:
+        return catalogue.load()[longest.api].advice
+    except KeyError:  # an API of a third party's adapter that brings no catalogue entry
+        return ""
 
 
 def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float, float, float]:

@@ -935,7 +935,7 @@ def instance_method(
     if cls is None:
         return UNKNOWN_VALUE
     if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
-        _register(cls, owner, arguments)
+        _register(frame, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(method)  # a subclass out of sight may have its own
@@ -963,11 +963,11 @@ def instance_method(
     return UNKNOWN_VALUE
 
 
-def _register(cls: ClassInfo, owner: Value, arguments: Arguments) -> None:
+def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
     """`register_buffer("scale", scale)` makes an attribute that moves with its model."""
     name = arguments[0].value.literal if arguments else None
-    if isinstance(name, str):
-        cls.attributes[name] = device(owner.framework)
+    if isinstance(name, str) and frame.given is not None:
+        frame.given[name] = device(owner.framework)
 
 
 def model_method(

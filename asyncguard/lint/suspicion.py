@@ -130,6 +130,7 @@ class Tables(NamedTuple):
     trigger_ends: frozenset[str]  # of functions that read their arguments
     clocks: frozenset[str]
     steps: frozenset[str]  # methods of training steps
+    registers: frozenset[str]  # methods that make attributes
 
 
 @lru_cache(maxsize=64)
@@ -153,6 +154,7 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
         frozenset(_ends(knowledge.trigger_functions)) - {"log"},
         frozenset(_ends(knowledge.clocks)),
         frozenset(m for m, owners in knowledge.step_methods.items() if owners & active),
+        frozenset().union(*(knowledge.registers[framework] for framework in frameworks)),
     )
 
 
@@ -367,6 +369,8 @@ class _Look:
         self.calls.add(name)
         found.clocks += name in self.words.tables.clocks
         self.expressions.append(node)
+        if name in self.words.tables.registers and node.args:
+            self.given.add(str(getattr(node.args[0], "value", "")))
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
             found.steps |= name in self.words.tables.steps

@@ -31,7 +31,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
     for number, item in enumerate(report.suggestions, 1):
         saving = item.saving_ns_per_step
         bound = "" if saving is None else f" (at most {duration(saving)} a step)"
-        lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(item.advice)}")
+        text = f"{item.advice} {item.help}".rstrip()
+        lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(text)}")
     return "\n".join(lines) + "\n"
 
 

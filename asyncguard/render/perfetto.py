@@ -43,7 +43,9 @@ def traces(report: TraceReport, screen: Screen) -> str:
             finish = {"ph": "f", "bp": "e", "pid": pid, "tid": tid}
             flow = {"cat": "bubble", "name": "sync point -> idle device", "id": index}
             events.append(flow | start | {"ts": cause.begin_ns / 1e3})
-            events.append(flow | finish | {"ts": event.begin_ns / 1e3})
+            # An arrow that ends before it begins would not be drawn.
+            end = max(event.begin_ns, cause.begin_ns)
+            events.append(flow | finish | {"ts": end / 1e3})
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}) + "\n"
 
 

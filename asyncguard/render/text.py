@@ -218,6 +218,7 @@ def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> N
     bound = "" if saving is None else f", at most {duration(saving)}"
     saved = suggestion.syncs_saved_per_step
     number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
-    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} sync points{bound} a {unit}"
+    noun = "sync point" if abs(saved) == 1 else "sync points"
+    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} {noun}{bound} a {unit}"
     page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
     page.line(escape(suggestion.advice), indent=4)

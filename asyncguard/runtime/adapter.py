@@ -47,6 +47,10 @@ class Adapter:
         """
         raise NotImplementedError
 
+    def device_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The device that a call waits for where no single value tells; None: it waits for none."""
+        raise NotImplementedError
+
     # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
     # through `dispatch`.
     overridden: Callable[[tuple[Any, ...]], bool] | None = None
@@ -90,6 +94,10 @@ class Adapter:
         """What tells the memory of `value` from that of others, where CPU values stand in."""
         return None
 
+    def peak_pending_bytes(self) -> int | None:
+        """The most memory that enqueued work held since the hooks are in place, where known."""
+        return None
+
     def default_device(self) -> str:
         """The device that a barrier waits for."""
         return ""
@@ -104,6 +112,17 @@ class Adapter:
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
         return frozenset()
+
+    def step_of(self, owner: object) -> object | None:
+        """Whose step has ended, by a call on `owner` of what the catalogue says ends one.
+
+        None: the user has marked it.
+        """
+        return owner
+
+    def is_tracing(self) -> bool:
+        """Whether a compiler only traces what this thread calls, to run it later on its own."""
+        return False
 
     def install(self, clock: Clock) -> Undo | None:
         """Hook what is no attribute (callbacks); return what takes it away again.

@@ -24,6 +24,7 @@ from asyncguard.runtime.hub import BATCH, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
 _getframe = sys._getframe
@@ -290,8 +291,8 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
     return getitem
 
 
-def step_hook(original: Function) -> Function:
-    """A replacement for an optimizer's `step`, which marks the end of a step."""
+def step_hook(original: Function, name: str, adapter: Adapter) -> Function:
+    """A replacement for what ends a step, such as an optimizer's `update`; `name` for the log."""
 
     def hook(*args: Any, **kwargs: Any) -> Any:
         doing = state.doing
@@ -305,7 +306,39 @@ def step_hook(original: Function) -> Function:
         finally:
             doing.stepping = not outermost
         if outermost:
-            hub.mark(args[0] if args else None)
+            try:
+                if not adapter.is_tracing():
+                    hub.mark(adapter.step_of(args[0] if args else None))
+                elif doing.compiled is not None:
+                    compiled_steps.add(doing.compiled)
+            except Exception as error:  # noqa: BLE001  the user's training must go on
+                hub.fail(name, error)
+        return result
+
+    return disguise(hook, original)
+
+
+def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
+    """A replacement for the call of a compiled function, which may be a whole training step.
+
+    What ends a step is then called only while the function is traced: that is remembered of it.
+    """
+
+    def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        doing = state.doing
+        outermost = doing.compiled is None
+        if outermost:
+            doing.compiled = self
+        try:
+            result = original(self, *args, **kwargs)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+        finally:
+            if outermost:
+                doing.compiled = None
+        if outermost and self in compiled_steps:
+            hub.mark(self)
         return result
 
     return disguise(hook, original)

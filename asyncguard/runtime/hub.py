@@ -95,9 +95,10 @@ class _Several:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("fetched", "log", "log_of", "stepping", "waiting")
+    __slots__ = ("compiled", "fetched", "log", "log_of", "stepping", "waiting")
 
     def __init__(self) -> None:
+        self.compiled: object = None  # the outermost compiled function that is being called
         self.fetched: tuple[Any, ...] | None = None  # what the last wait brought to the host
         self.log: deque[Any] = deque()  # the thread's waits, for the `Logged` with this key
         self.log_of: object = None

@@ -32,6 +32,8 @@ def is_plain(index: Any) -> bool:
 
 def operators(args: tuple[Any, ...], on_device: Test, is_mask: Test) -> frozenset[str]:
     """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) are of."""
+    if len(args) < 2:  # a function of its own, called with keywords
+        return frozenset()
     index = args[1]
     parts = index if isinstance(index, tuple) else (index,)
     found = {sort for part in parts for sort in _sorts(part, args, on_device, is_mask)}

@@ -164,6 +164,16 @@ class _Ending:
         self._session.start()
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
             signal.signal(signal.SIGTERM, self._terminated)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        """A forked child has nothing to save: SIGTERM kills it at once, also within a C call.
+
+        A handler of Python's waits for the call to return, which a lock's may never do.
+        """
+        if signal.getsignal(signal.SIGTERM) == self._terminated:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def script_ended(self) -> None:
         """The main module has ended: save now, or once the threads that it left behind end."""
@@ -189,7 +199,7 @@ class _Ending:
             print(f"asyncguard: {error}", file=sys.stderr)
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
-        """SIGTERM: save, then die of it, as without us. A forked child only dies."""
+        """SIGTERM: save, then die of it, as without us."""
         signal.signal(number, signal.SIG_DFL)
         self.save()
         os.kill(os.getpid(), number)

@@ -68,8 +68,13 @@ class _Scope:
 class limit_syncs(_Scope):  # noqa: N801  called like a function
     """At most `count` waits in the block, or in each of its steps with `per="step"`.
 
-    Steps end where an optimizer steps or `asyncguard.step()` is called. Waits under
-    `allow_syncs` are free. One more raises SyncLimitExceeded, at the line that would wait.
+        with asyncguard.limit_syncs(1, per="step"):
+            train()
+
+    One more raises SyncLimitExceeded at the line that would wait, before it waits. It holds for the
+    thread that enters the block and the asyncio tasks started there; no trace is needed. Steps end
+    where an optimizer updates or `asyncguard.step()` is called. Waits under `allow_syncs` are free.
+    Also a decorator: `@limit_syncs(2)`. Raises ValueError for another `count` or `per`.
     """
 
     def __init__(self, count: int, per: Literal["step"] | None = None) -> None:
@@ -128,12 +133,25 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
 
 
 def forbid_syncs() -> limit_syncs:
-    """No wait at all in the block: the first one raises SyncLimitExceeded, at its line."""
+    """No wait at all in the block: the first one raises SyncLimitExceeded, at its line.
+
+        with asyncguard.forbid_syncs():
+            loss = model(x).mean()
+
+    As `limit_syncs(0)`: in this thread, with or without a trace, and as a decorator.
+    """
     return limit_syncs(0)
 
 
 class allow_syncs(_Scope):  # noqa: N801
-    """The waits of the block are meant: limits do not see them, and traces note the reason."""
+    """The waits of the block are meant: limits do not see them, and traces note the reason.
+
+        with asyncguard.allow_syncs("log every 100 steps"):
+            print(loss.item())
+
+    Reports show the reason, gates and suggestions leave such waits alone. Also a decorator. Raises
+    ValueError without a reason.
+    """
 
     def __init__(self, reason: str) -> None:
         if not isinstance(reason, str) or not reason.strip():

@@ -7,9 +7,12 @@ frameworks. An adapter hands it the replacements and calls `restore` when the la
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from asyncguard.runtime import slots
 
 MISSING: Any = object()
 
@@ -81,8 +84,9 @@ class Patcher:
     def replace(self, place: Place, new: Any) -> None:
         """Put `new` in place. Raises TypeError where the owner is an immutable C type."""
         old = place.raw()
-        setattr(place.owner, place.name, new)
-        self._undo[place.key] = (place, old, new)
+        with _as_before(place):
+            setattr(place.owner, place.name, new)
+            self._undo[place.key] = (place, old, new)
 
     def holds(self, place: Place) -> bool:
         """Whether this patcher has replaced the attribute."""
@@ -97,7 +101,17 @@ class Patcher:
             _, (place, old, new) = self._undo.popitem()
             if place.raw() is not new:
                 continue
-            if old is MISSING:
-                delattr(place.owner, place.name)
-            else:
-                setattr(place.owner, place.name, old)
+            with _as_before(place):
+                if old is MISSING:
+                    delattr(place.owner, place.name)
+                else:
+                    setattr(place.owner, place.name, old)
+
+
+@contextmanager
+def _as_before(place: Place) -> Iterator[None]:
+    """A class that was no sequence to C code stays none (see `slots`)."""
+    keep = isinstance(place.owner, type) and slots.is_empty(place.owner, place.name)
+    yield
+    if keep:
+        slots.empty(place.owner, place.name)

@@ -22,6 +22,7 @@ Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
+_NUMBERS = frozenset({int, float, bool, complex, str, type(None)})
 
 
 class Probe:
@@ -70,13 +71,21 @@ class Probe:
             return None
         if self._value == "none":
             return self._blocker(self._adapter.default_device())
-        device = self._device_within(self._pick(args, kwargs))
+        if self._value == "call":
+            called_for = self._adapter.device_of_call(args, kwargs)
+            return None if called_for is None else self._blocker(called_for)
+        picked = self._pick(args, kwargs)
+        if self._value == "elements" and not isinstance(picked, list | tuple):
+            return None
+        device = self._device_within(picked)
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
 
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""
+        if type(value) in _NUMBERS:
+            return None
         device = self._adapter.device_of(value)
         if device is None and isinstance(value, list | tuple | dict):
             parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
@@ -99,7 +108,7 @@ def _picker(point: SyncPoint, method: bool) -> Pick:
         return lambda args, kwargs: args[0] if args else next(iter(kwargs.values()), None)
     if _listed(point, method):
         return _pick_listed(point, method)
-    skip = 1 if method else 0
+    skip = (1 if method else 0) + (point.runtime.value == "second_argument")
     return lambda args, kwargs: (
         args[skip] if len(args) > skip else next(iter(kwargs.values()), None)
     )
@@ -139,6 +148,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.unless is not None:
         unless = condition(point.unless, skip, devices)
         parts.append(lambda args, kwargs: not unless(args, kwargs))
+    if point.runtime.value == "second_argument":
+        parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)

@@ -36,6 +36,7 @@ def to_record(
         steady_steps=reading.steady_steps,
         steady_duration_ns=reading.steady_duration,
         step_syncs=reading.step_syncs,
+        step_allowed=reading.step_allowed,
         command=command,
         root=root,
         asyncguard_version=asyncguard.__version__,

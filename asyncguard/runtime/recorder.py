@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
 THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
 Clock = Callable[[], int]
+Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
 Wait = tuple[Site, int, int, int]  # site, begin, end, step
 running_loop = asyncio._get_running_loop
 
@@ -129,6 +130,7 @@ class Reading:
     steady_steps: int
     steady_duration: int
     step_syncs: tuple[int, ...]
+    step_allowed: tuple[int, ...]  # of those, what `allow_syncs` covered
     duration: int
     stand_in: bool  # whether CPU values stood in for device values
     keeps_timeline: bool = False
@@ -186,7 +188,8 @@ class Recorder:
         self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
         # The waits of the newest steps: of device values, and of what stands in for them.
-        self._counts: dict[bool, Counter[int]] = {False: Counter(), True: Counter()}
+        self._counts: Counts = {False: defaultdict(int), True: defaultdict(int)}
+        self._allowed: Counts = {False: defaultdict(int), True: defaultdict(int)}
         self._started = self._warm = self._stopped = 0
         self._running = False
 
@@ -255,7 +258,8 @@ class Recorder:
                 steps=self.step,
                 steady_steps=steady,
                 steady_duration=self._last - self._warm if steady else 0,
-                step_syncs=self._step_syncs(steady),
+                step_syncs=self._newest(self._counts, steady),
+                step_allowed=self._newest(self._allowed, steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
                 keeps_timeline=self._spans is not None,
@@ -288,36 +292,40 @@ class Recorder:
     def _add_up(self) -> None:
         """Empty the logs, an entry at a time: a signal handler that reads goes on from there."""
         for table in self._tables:
-            while table.log:
-                self._add(table, *table.log.popleft())
-        for counts in self._counts.values():
+            self._add_up_table(table, table.log, table.cells)
+        for counts in (*self._counts.values(), *self._allowed.values()):
             if len(counts) > 2 * STEP_WINDOW:
                 for step in sorted(counts)[:-STEP_WINDOW]:
                     del counts[step]
 
-    def _add(self, table: Table, site: Site, began: int, now: int, step: int) -> None:
-        cell = table.cells.get(site) or self._new_cell(table, site, step)
-        if cell is None:
-            return
-        stall = now - began
-        if cell.step != step:
-            if cell.step < self._warmup:
-                cell.warm, cell.warm_stall = cell.count, cell.stall
-            cell.base, cell.base_stall = cell.count, cell.stall
-            cell.step = step
-        cell.count += 1
-        cell.stall += stall
-        cell.buckets[stall.bit_length()] += 1
-        if stall > cell.longest:
-            cell.longest = stall
-        self._counts[site.blocker.stand_in][step] += 1
-        if self._spans is not None:
-            self._spans.append(Span("wait", site, "", table.name, began, now))
+    def _add_up_table(self, table: Table, log: deque[Wait], cells: dict[Site, Cell]) -> None:
+        """In one loop, without calls: it runs for every wait."""
+        while log:
+            site, began, now, step = log.popleft()
+            cell = cells.get(site) or self._new_cell(table, site, step)
+            if cell is None:
+                continue
+            stall = now - began
+            if cell.step != step:
+                if cell.step < self._warmup:
+                    cell.warm, cell.warm_stall = cell.count, cell.stall
+                cell.base, cell.base_stall = cell.count, cell.stall
+                cell.step = step
+            cell.count += 1
+            cell.stall += stall
+            cell.buckets[stall.bit_length()] += 1
+            if stall > cell.longest:
+                cell.longest = stall
+            self._counts[site.blocker.stand_in][step] += 1
+            if site.reason is not None:
+                self._allowed[site.blocker.stand_in][step] += 1
+            if self._spans is not None:
+                self._spans.append(Span("wait", site, "", table.name, began, now))
 
-    def _step_syncs(self, steady: int) -> tuple[int, ...]:
-        """How often each of the newest complete steps waited."""
+    def _newest(self, counted: Counts, steady: int) -> tuple[int, ...]:
+        """How often each of the newest complete steps waited, by one of the counts."""
         steps = range(self.step - min(steady, STEP_WINDOW), self.step)
-        return tuple(sum(counts[step] for counts in self._counts.values()) for step in steps)
+        return tuple(sum(counts.get(step, 0) for counts in counted.values()) for step in steps)
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
@@ -329,7 +337,9 @@ class Recorder:
         self._add_up()
         self.step = 0
         self._warm = self._last = self._started
-        self._counts = {key: Counter({0: old.total()}) for key, old in self._counts.items()}
+        for counted in (self._counts, self._allowed):
+            for key, old in counted.items():
+                counted[key] = defaultdict(int, {0: sum(old.values())})
         for table in self._tables:
             for cell in list(table.cells.values()):
                 cell.restart()
@@ -359,6 +369,7 @@ class Recorder:
             for site in [site for site in table.cells if site.blocker.stand_in]:
                 del table.cells[site]
         self._counts[True].clear()
+        self._allowed[True].clear()
 
     def _table(self) -> Table:
         """The table of the task that runs, else of the thread."""

@@ -14,7 +14,7 @@ import pkgutil
 import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -95,12 +95,14 @@ class Installation:
 
     def _is_stale(self, hook: Hook) -> bool:
         """Whether somebody else has put another object there since the hook was made."""
-        return not self._patcher.holds(hook.place) and hook.place.effective() is not hook.raw
+        now = hook.place.effective()
+        return not self._patcher.holds(hook.place) and now is not hook.raw and now is not hook.hook
 
     def uninstall(self) -> None:
-        """Put every attribute back, also where user code has taken a hook for the function."""
+        """Put every attribute back, also where a module has taken a hook for the function."""
         self._patcher.restore()
-        for copy in self.plan().copies():
+        plan = self.plan()
+        for copy in (*plan.hooks, *plan.copies()):
             if copy.place.raw() is copy.hook:
                 setattr(copy.place.owner, copy.place.name, copy.raw)
         if self._undo is not None:
@@ -119,7 +121,7 @@ class Installation:
         return self._plan
 
     def _points(self) -> dict[str, list[SyncPoint]]:
-        """Attribute path -> its catalogue entries in their order; none for what marks a step."""
+        """Attribute path -> its catalogue entries in their order; none for what ends a step."""
         if not self.adapter.patches:
             return {}
         version = self.adapter.version()
@@ -128,7 +130,8 @@ class Installation:
             if point.runtime is not None and versions.matches(version, point.versions):
                 for path in point.runtime.patch:
                     result.setdefault(path, []).append(point)
-        return {**result, **{path: [] for path in self.adapter.framework.steps.runtime}}
+        steps = self.adapter.framework.steps
+        return {**result, **{path: [] for path in steps.runtime + steps.runtime_compiled}}
 
     def _hooks_of(self, path: str) -> Iterator[Hook]:
         """The hook of one path, and of the copies that other modules hold of a function."""
@@ -158,7 +161,9 @@ class Installation:
     def _make(self, path: str, place: patch.Place, raw: Any) -> Any:
         points = self._points()[path]
         if not points:
-            return patch.rewrap(raw, hooks.step_hook)
+            compiled = path in self.adapter.framework.steps.runtime_compiled
+            make = hooks.compiled_hook if compiled else hooks.step_hook
+            return patch.rewrap(raw, lambda function: make(function, path, self.adapter))
         method = isinstance(place.owner, type) and not isinstance(raw, staticmethod)
         probes = [Probe(point, self.adapter, method) for point in points]
         return patch.rewrap(raw, lambda function: hooks.make(function, path, self.adapter, probes))
@@ -219,6 +224,7 @@ class Registry:
         self._made: dict[str, Installation] = {}  # every adapter made so far
         self._installed: dict[str, Installation] = {}
         self._failed: set[str] = set()
+        self._told: list[Callable[[Adapter], None]] = []
         self._watcher = watch.Watcher(self._imported)
         self._warnings = patch.Patcher()
 
@@ -245,6 +251,14 @@ class Registry:
     def adapters(self) -> tuple[Adapter, ...]:
         """The adapters in place now; another thread may be changing them."""
         return tuple(installation.adapter for installation in list(self._installed.values()))
+
+    def each(self, tell: Callable[[Adapter], None]) -> Undo:
+        """Tell of each adapter in place now, and of those to come until that is undone."""
+        with hub.lock:
+            self._told.append(tell)
+            for adapter in self.adapters():
+                tell(adapter)
+        return lambda: self._told.remove(tell)
 
     def accelerator_in_use(self) -> bool:
         """Whether a framework whose CPU values stand in has values on an accelerator."""
@@ -286,6 +300,8 @@ class Registry:
             installation = self._made.get(name) or Installation(home.make())
             self._made[name] = self._installed[name] = installation
             installation.install(self._wants[0][1])
+            for tell in self._told:
+                tell(installation.adapter)
         except Exception:  # noqa: BLE001  the user's program must run, hooked or not
             self._failed.add(name)
             self._installed.pop(name, None)

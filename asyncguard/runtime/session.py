@@ -7,14 +7,16 @@ hooks every thread of the process.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import ranks, reading
-from asyncguard.runtime.adapter import Undo
+from asyncguard.runtime import memory, ranks, reading
+from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
@@ -22,6 +24,10 @@ from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 
 DEPTHS = ("light", "full")
+NOT_DEEP_NOTE = (
+    "Full depth saw nothing below Python: torch was not imported in the thread that started the"
+    " trace."
+)
 T = TypeVar("T")
 
 
@@ -34,8 +40,8 @@ class Session:
     warmup:     how many steps are kept apart from the per-step figures.
     clock:      returns nanoseconds.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
-    depth:      "light": the entry points that Python can call; "full": also the operators that the
-                frameworks imported by then run below Python (torch), in the thread that starts it.
+    depth:      "light": the entry points that Python can call; "full": also the operators that
+                torch runs below Python, in the thread that starts the session.
     command:    what is being run, for the record.
     device_times: who measures the idle time of the device that each wait causes: "cupti",
                 "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
@@ -77,8 +83,12 @@ class Session:
         self._command = command
         self._root = os.getcwd()
         self._versions: dict[str, str] = {}
+        self._memory: memory.Resident | None = None
+        self._peaks: dict[str, int] = {}
         self._depth = depth
+        self._thread = 0
         self._surface: list[Undo] = []
+        self._went_deep = False
         self._state = "new"
 
     def start(self) -> Session:
@@ -94,6 +104,7 @@ class Session:
         return self
 
     def _start(self) -> None:
+        self._memory = memory.read()
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         if self._device is not None:
@@ -105,8 +116,16 @@ class Session:
         if self._device is not None:  # behind the recorder, whose stalls its work must not enter
             hub.add(self._device)
         if self._depth == "full":
-            deep = [adapter.deepen() for adapter in registry.adapters()]
-            self._surface = [undo for undo in deep if undo is not None]
+            self._thread = threading.get_ident()
+            self._surface.append(registry.each(self._deepen))
+
+    def _deepen(self, adapter: Adapter) -> None:
+        """Go below Python where the adapter can, now or once its framework is imported."""
+        # What is done to a thread has to be undone there.
+        undo = adapter.deepen() if threading.get_ident() == self._thread else None
+        if undo is not None:
+            self._surface.append(undo)
+            self._went_deep = True
 
     def stop(self) -> None:
         """Stop recording and put back what was hooked, unless another session needs it."""
@@ -119,7 +138,7 @@ class Session:
             self._cross_check.stop()
         try:
             self._recorder.stop()
-            self._note_versions()
+            self._note_frameworks()
         finally:
             self._unhook()
 
@@ -138,12 +157,15 @@ class Session:
     def record(self) -> TraceRecord:
         """What has been recorded: so far while running, else from start to stop."""
         if self._state == "running":
-            self._note_versions()
+            self._note_frameworks()
         record = reading.to_record(
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
+        record = replace(record, extra=dict(self._peaks))
         for part in (self._device, self._cross_check):
             record = part.annotate(record) if part is not None else record
+        if self._depth == "full" and not self._went_deep:
+            record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
         return ranks.seated(record, ranks.seat())
 
     def totals(self) -> Totals:
@@ -161,18 +183,29 @@ class Session:
     ) -> None:
         self.stop()
 
-    def _note_versions(self) -> None:
+    def _note_frameworks(self) -> None:
+        grown = memory.growth(self._memory, memory.read())
+        if grown is not None:
+            self._peaks["peak_memory_growth_bytes"] = grown
         for adapter in registry.adapters():
             name = adapter.framework.name
             if self._frameworks is None or name in self._frameworks:
                 self._versions[name] = adapter.version()
+                pending = adapter.peak_pending_bytes()
+                if pending is not None:
+                    self._peaks["peak_pending_bytes"] = pending
 
 
 def step() -> None:
-    """Mark the end of a step: one iteration of the loop.
+    """Mark the end of a step, one iteration of your loop, in every trace that is running.
 
-    Needed only where no optimizer marks it. In the sessions that see it, it replaces the marks
-    of optimizers.
+        for batch in loader:
+            predict(batch)
+            asyncguard.step()
+
+    Needed only where no optimizer's update marks it: in inference, under plain `jax.jit`. From the
+    first call on the updates of optimizers mark no steps, and what they marked before is forgotten.
+    Without a running trace it does nothing.
     """
     hub.mark(None)
 

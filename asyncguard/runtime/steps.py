@@ -50,6 +50,24 @@ class Pace:
         return earlier is not None and earlier() is reference()
 
 
+class CompiledSteps:
+    """The compiled functions that were seen to hold an update: each call of them ends a step."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, weakref.ref[object]] = {}  # by id: some compare by their contents
+
+    def add(self, function: object) -> None:
+        """An update was met as `function` was traced."""
+        key = id(function)
+        self._known[key] = weakref.ref(function, lambda _: self._known.pop(key, None))
+
+    def __contains__(self, function: object) -> bool:
+        return id(function) in self._known
+
+
+compiled_steps = CompiledSteps()
+
+
 def _reference(source: object) -> weakref.ref[object]:
     try:
         return weakref.ref(source)

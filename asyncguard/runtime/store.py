@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from asyncguard.model import (
     AsyncguardError,
@@ -46,7 +49,7 @@ def load(path: Path) -> TraceRecord:
             f"{path}: cannot read the trace: {error.strerror}; "
             "'asyncguard run -o TRACE script.py' writes one"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AsyncguardError(f"{path}: not a trace: {error}; record it again") from error
     try:
         return from_json(data)
@@ -69,27 +72,66 @@ def from_json(data: Any) -> TraceRecord:
     """Rebuild a record from `to_json`'s result. Raises KeyError, TypeError or ValueError."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise ValueError(f"it lacks 'format': {FORMAT!r}")
-    if not isinstance(data.get("version"), int) or not 1 <= data["version"] <= VERSION:
+    version = data.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise ValueError(
-            f"its version is {data.get('version')!r}, and {VERSION} is the newest known"
+            f"its version is {version!r}, and {VERSION} is the newest that this asyncguard knows"
         )
     values = _known(TraceRecord, data)
     values["sites"] = tuple(_site(site) for site in data["sites"])
-    values["timeline"] = tuple(
-        TimelineEvent(**_known(TimelineEvent, event)) for event in data.get("timeline", ())
-    )
-    for name in ("step_syncs", "notes"):
-        values[name] = tuple(data.get(name, ()))
-    return TraceRecord(**values)
+    values["timeline"] = tuple(_event(event, data) for event in data.get("timeline", ()))
+    return _made(TraceRecord, values)
 
 
 def _site(data: Mapping[str, Any]) -> SiteStats:
     values = _known(SiteStats, data)
     values["kind"] = SyncKind(data["kind"])
-    values["stack"] = tuple(data.get("stack", ()))
     histogram = data.get("stall_histogram", {})
     values["stall_histogram"] = {int(exponent): count for exponent, count in histogram.items()}
-    return SiteStats(**values)
+    return _made(SiteStats, values)
+
+
+def _event(data: Mapping[str, Any], trace: Mapping[str, Any]) -> TimelineEvent:
+    event = _made(TimelineEvent, _known(TimelineEvent, data))
+    for name, index, among in (
+        ("site", event.site, trace["sites"]),
+        ("cause", event.cause, trace["timeline"]),
+    ):
+        if index is not None and not 0 <= index < len(among):
+            raise ValueError(f"{name} of an event is {index}, of {len(among)}")
+    return event
+
+
+def _made(record: type[R], values: Mapping[str, Any]) -> R:
+    """The record, if each value is of the type that it declares."""
+    hints = _hints(record)  # type: ignore[arg-type]  # classes can be hashed
+    checked = {}
+    for name, value in values.items():
+        value = tuple(value) if isinstance(value, list) else value
+        if not _fits(value, hints[name]):
+            raise ValueError(f"{name} is {reprlib.repr(value)}")
+        checked[name] = value
+    return record(**checked)
+
+
+_hints = lru_cache(get_type_hints)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value of JSON's is of a type, as the records write types."""
+    parts = get_args(hint)
+    if isinstance(hint, UnionType):
+        return any(_fits(value, part) for part in parts)
+    kind = get_origin(hint) or hint
+    if kind is Any:
+        return True
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        return False
+    if kind is tuple:
+        return all(_fits(item, parts[0]) for item in value)
+    if parts:  # a mapping
+        return all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
+    return True
 
 
 def _known(record: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncguard import catalogue
 from asyncguard.advise import suggest
-from asyncguard.model import Suggestion, SyncKind, TraceRecord
+from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from tests.records import record, site, steady
 
 STEPS = 10
@@ -40,6 +41,16 @@ def test_several_reads_of_one_step_become_one_transfer() -> None:
     assert "5, 6, 9" in found.advice
     assert found.syncs_saved_per_step == 2
     assert found.saving_ns_per_step == 200_000
+
+
+def test_a_suggestion_brings_the_catalogues_advice_on_what_waited_longest() -> None:
+    cheap = steady(1, line=5, stall_ns=100, api="torch.Tensor.tolist")
+    dear = steady(1, line=6, stall_ns=100_000, api="torch.Tensor.item")
+    entries = catalogue.load()
+    for item in suggest(run(cheap, dear)):
+        assert item.help == entries["torch.Tensor.item"].advice
+    unknown = steady(1, api="acme.fetch", framework="acme")
+    assert {item.help for item in suggest(run(unknown))} == {""}
 
 
 def test_reads_of_different_functions_are_not_batched() -> None:
@@ -88,14 +99,23 @@ def test_one_wait_a_step_is_right() -> None:
     assert suggest(run(wait)) == ()
 
 
+def test_where_the_cpu_stood_in_for_a_device_nothing_is_said_of_what_is_saved() -> None:
+    reads = [steady(1, line=line, stall_ns=100, device="cpu (stand-in)") for line in (1, 2)]
+    found = suggest(run(*reads))
+    assert [item.saving_ns_per_step for item in found] == [None, None]
+    assert not any("Nothing to gain" in item.title for item in found)
+
+
 def test_nothing_to_gain_is_said() -> None:
     found = suggest(run(steady(1, stall_ns=100)))
     assert all(item.title.startswith("Nothing to gain") for item in found)
     assert found
 
 
-@pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False)])
-def test_never_synchronising_is_told_on_asynchronous_backends(framework: str, told: bool) -> None:
+@pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False), ("jax", False)])
+def test_never_synchronising_is_told_where_nothing_else_bounds_the_queue(
+    framework: str, told: bool
+) -> None:
     trace = record(step_count=1000, frameworks={framework: "1.0"})
     assert bool(suggest(trace)) is told
 
@@ -120,3 +140,25 @@ def test_no_bound_exceeds_host_or_waiting_time(
     for item in suggest(run(*made, step_ns=host_ns + stall)):
         waited = sum(s.steady_stall_ns for s in item.sites) // STEPS
         assert 0 <= (item.saving_ns_per_step or 0) <= min(host_ns, waited)
+
+
+def without_waits(*sites: SiteStats, **extra: int) -> TraceRecord:
+    return record(*sites, step_count=1000, frameworks={"mxnet": "1.9.1"}, extra=extra)
+
+
+def test_a_wait_after_the_loop_bounds_no_step() -> None:
+    after = site(api="mxnet.waitall", framework="mxnet", kind=SyncKind.BARRIER, count=1)
+    assert titled(suggest(without_waits(after)), "Synchronise once a mini-batch")
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({}, "its memory grow."),
+        ({"peak_memory_growth_bytes": 300 << 20}, "what the process grew by here, 300 MiB."),
+        ({"peak_memory_growth_bytes": 9, "peak_pending_bytes": 3 << 19}, "results, 1.5 MiB"),
+    ],
+)
+def test_the_peak_that_a_wait_a_step_bounds_is_told(extra: dict[str, int], words: str) -> None:
+    (found,) = suggest(without_waits(**extra))
+    assert words in found.advice

@@ -117,6 +117,20 @@ def test_perfetto_has_host_and_device_tracks_and_a_flow_to_each_bubble() -> None
     assert (start["pid"], finish["pid"]) == (1, 2)
 
 
+@pytest.mark.parametrize("idle_from", [50, 100, 550])
+def test_perfettos_flows_begin_in_the_wait_and_end_later_in_the_bubble(idle_from: int) -> None:
+    *others, idle = EVENTS
+    idle = replace(idle, begin_ns=idle_from)
+    report = replace(REPORT, record=replace(REPORT.record, timeline=(*others, idle)))
+    events = json.loads(formats("traces")["perfetto"](report, SCREEN))["traceEvents"]
+    start, finish = (next(e for e in events if e["ph"] == kind) for kind in "sf")
+    assert start["ts"] <= finish["ts"]
+    for flow, category in ((start, "wait"), (finish, "idle")):
+        span = next(e for e in events if e.get("cat") == category and e["ph"] == "X")
+        assert (span["pid"], span["tid"]) == (flow["pid"], flow["tid"])
+        assert span["ts"] <= flow["ts"] <= span["ts"] + span["dur"]
+
+
 def test_perfetto_without_a_timeline_says_how_to_get_one() -> None:
     with pytest.raises(AsyncguardError, match="--timeline"):
         formats("traces")["perfetto"](TraceReport(record(site())), SCREEN)

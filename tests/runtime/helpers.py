@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from typing import Any
 
@@ -29,11 +30,28 @@ def counts(record: TraceRecord) -> dict[str, int]:
 
 
 def attributes(owner: Any) -> dict[str, Any]:
-    """The very objects that an owner's namespace holds."""
-    return dict(vars(owner))
+    """The very objects that an owner's namespace holds, and what C code sees of a class."""
+    return {**vars(owner), **_slots(owner)}
 
 
 def changed(owner: Any, before: dict[str, Any]) -> list[str]:
     """The names whose objects are not those of `before`."""
-    now = vars(owner)
-    return [n for n in {*now, *before} if now.get(n, Ellipsis) is not before.get(n, Ellipsis)]
+    now = attributes(owner)
+    return [n for n in {*now, *before} if not _same(now.get(n, ...), before.get(n, ...))]
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other or (isinstance(one, _Slot) and one == other)
+
+
+class _Slot(int):
+    """An address of C code's."""
+
+
+def _slots(owner: Any) -> dict[str, Any]:
+    """Where each slot of a class leads: what its attributes are to C code."""
+    if not isinstance(owner, type):
+        return {}
+    get = ctypes.pythonapi.PyType_GetSlot
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    return {f"slot {number}": _Slot(get(owner, number) or 0) for number in range(1, 81)}

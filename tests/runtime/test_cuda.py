@@ -63,6 +63,22 @@ BLOCKING: dict[str, tuple[Callable[[Any], Any], str]] = {
     "allclose": (lambda x: torch.allclose(x, x.clone()), "torch.allclose"),
     "equal": (lambda x: torch.equal(x, x.clone()), "torch.equal"),
     "tensor": (lambda x: torch.tensor([1.0], device="cuda"), "torch.tensor"),
+    "list of tensors": (lambda x: torch.tensor([x[0], x[1]]), "torch.tensor.elements"),
+    "mask in index_put_": (
+        lambda x: x.index_put_((x > 0,), x[:1]),
+        "torch.Tensor.__setitem__.mask",
+    ),
+    "values of the host": (
+        lambda x: x.__setitem__(slice(0, 2), torch.ones(2)),
+        "torch.Tensor.__setitem__.upload",
+    ),
+    "narrow": (lambda x: x.narrow(0, x.argmin(), 1), "torch.Tensor.narrow"),
+    "cov": (lambda x: torch.cov(x.reshape(8, 8)), "torch.cov"),
+    "inverse": (lambda x: torch.eye(8, device="cuda").inverse(), "torch.linalg.inv"),
+    "max_norm": (
+        lambda x: F.embedding(x.long(), x.reshape(64, 1), max_norm=1.0),
+        "torch.embedding_renorm_",
+    ),
     "synchronize": (lambda x: torch.cuda.synchronize(), "torch.cuda.synchronize"),
     "stream": (
         lambda x: torch.cuda.current_stream().synchronize(),
@@ -77,6 +93,8 @@ FREE: dict[str, Callable[[Any], Any]] = {
     "masked_fill": lambda x: x.masked_fill(x > 0, 0.0),
     "factory": lambda x: torch.zeros(8, device="cuda"),
     "integer index": lambda x: x[0],
+    "list of numbers": lambda x: torch.tensor([1.0, 2.0]),
+    "stack": lambda x: torch.stack([x[0], x[1]]),
     "device index": lambda x: x[torch.zeros(2, dtype=torch.long, device="cuda")],
     "pinned upload": lambda x: torch.empty(8, pin_memory=True).to("cuda", non_blocking=True),
 }

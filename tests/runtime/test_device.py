@@ -58,7 +58,7 @@ class Played:
         call = len(self._records.runs) + 1_000 * begin
         self._records.add_run(device, begin + AHEAD, end + AHEAD, call, "kernel")
         if launched is not None:
-            self._records.add_launch(call, launched + AHEAD)
+            self._records.add_launch(call, launched + AHEAD, launched + 1 + AHEAD)
 
     def drain(self) -> Records:
         taken, self._records = self._records, Records()
@@ -101,6 +101,13 @@ def test_idle_time_reaches_the_site_that_caused_it() -> None:
     assert play.source.stopped
     idle = [span for span in play.recorder.read().spans if span.kind == "idle"]
     assert [(span.thread, span.begin, span.end) for span in idle[:1]] == [("cuda:0", 20, 40)]
+    spans = [s for s in play.recorder.read().spans if s.kind in ("enqueue", "run")]
+    assert [(span.kind, span.begin, span.end) for span in spans] == [
+        ("run", 10, 20),
+        ("enqueue", 5, 6),
+        ("run", 40, 50),
+        ("enqueue", 38, 39),
+    ]
 
 
 def test_a_wait_that_left_no_device_idle_is_zero_not_none() -> None:
@@ -252,7 +259,7 @@ def test_a_launch_that_is_reported_after_its_kernel_still_counts() -> None:
     play.source.run(10, 20, launched=5)
     play.source.run(40, 50)
     play.source.full()
-    play.source._records.add_launch(40_001, 38 + AHEAD)
+    play.source._records.add_launch(40_001, 38 + AHEAD, 39 + AHEAD)
     play.wait(site, 12, 22)
     assert play.stop() == {site: 20}
 
@@ -378,8 +385,8 @@ def test_cupti_records_become_runs_launches_and_host_waits() -> None:
         [
             run_of(_Kind.CONCURRENT_KERNEL, 10, 20, 1),
             run_of(_Kind.MEMCPY, 0, 0, 2),  # lost
-            SimpleNamespace(kind=int(_Kind.RUNTIME), correlation_id=1, start=5),
-            SimpleNamespace(kind=int(_Kind.DRIVER), correlation_id=1, start=6),
+            SimpleNamespace(kind=int(_Kind.RUNTIME), correlation_id=1, start=5, end=9),
+            SimpleNamespace(kind=int(_Kind.DRIVER), correlation_id=1, start=6, end=8),
             SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=3),
             SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=2),
             SimpleNamespace(kind=999),
@@ -387,7 +394,7 @@ def test_cupti_records_become_runs_launches_and_host_waits() -> None:
     )
     records = source.drain()
     assert [run[:4] for run in records.runs] == [(1, 10, 20, 1)]
-    assert records.launches == {1: 5}
+    assert records.launches == {1: (5, 9)}
     assert records.host_waits == 1
     assert source.drain() == Records()
 
@@ -483,7 +490,7 @@ def test_profiler_events_become_runs_launches_and_host_waits(tells_type: bool) -
         (10, 20, 1),
         (30, 40, 2),
     ]
-    assert records.launches == {1: 5}
+    assert records.launches == {1: (5, 15)}
     assert records.host_waits == 1
 
 

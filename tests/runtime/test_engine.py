@@ -140,3 +140,16 @@ def test_sessions_in_a_row_leave_the_engine_alone() -> None:
         with Session(), Session():
             np.ones(1).wait_to_read()
         assert hooks.listeners == ()
+
+
+def test_the_record_says_how_much_was_pending_at_most_where_no_step_waited() -> None:
+    may_begin = threading.Event()
+    with engine.use(engine.ThreadedEngine(1)) as busy, asyncguard.trace() as trace:
+        busy.push(lambda: may_begin.wait(60), writes=[busy.new_variable()])
+        for _ in trace.steps(range(200)):
+            np.ones((64, 64))
+        may_begin.set()
+        engine.waitall()
+    assert trace.record.extra["peak_pending_bytes"] == 200 * 64 * 64 * 8
+    (suggestion,) = trace.suggestions
+    assert "6.2 MiB at most here" in suggestion.advice

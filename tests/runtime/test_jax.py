@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +43,25 @@ ONE_WAIT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "f-string": (lambda x: f"{x:.2f}", "jax.Array.__format__"),
     "mask": (lambda x: jnp.ones(3)[jnp.ones(3) > 0], "jax.Array.__getitem__.mask"),
     "nonzero": (lambda x: jnp.nonzero(jnp.ones(3)), "jax.numpy.nonzero"),
+    "np.asanyarray": (lambda x: np.asanyarray(x), "jax.Array.__array__"),
+    "np.save": (lambda x: np.save(io.BytesIO(), x), "jax.Array.__array__"),
+    "jnp.save": (lambda x: jnp.save(io.BytesIO(), x), "jax.Array.__array__"),
+    "np.concatenate": (lambda x: np.concatenate([x[None], x[None]]), "jax.Array.__array__"),
+    "np.stack": (lambda x: np.stack([x, x]), "jax.Array.__array__"),
+    "dlpack": (lambda x: np.from_dlpack(x), "jax.Array.__dlpack__"),
+    "arange": (lambda x: jnp.arange(x), "jax.numpy.arange"),
+    "repeat": (lambda x: jnp.repeat(jnp.ones(1), x.astype(int)), "jax.numpy.repeat"),
+}
+# NumPy converts these in C, through the buffer of an array on the CPU.
+IN_C: dict[str, Callable[[Any], Any]] = {
+    "ufunc": lambda x: np.add(x, 1),
+    "isnan": lambda x: np.isnan(x),
+    "scalar type": lambda x: np.float32(x),
+    "linalg": lambda x: np.linalg.norm(x[None]),
+    "assignment": lambda x: np.ones(3).__setitem__(slice(None), x),
+    "bytes": lambda x: bytes(x),
+    "memoryview": lambda x: memoryview(x),
+    "assert_allclose": lambda x: np.testing.assert_array_equal(x, 1.0),
 }
 
 
@@ -53,6 +75,23 @@ def test_each_blocking_call_counts_once(name: str) -> None:
     assert record.sites[0].device.startswith("cpu")
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="__buffer__ came with Python 3.12")
+@pytest.mark.parametrize("name", IN_C)
+def test_what_numpy_converts_in_c_counts(name: str) -> None:
+    value = jnp.ones(())
+    record = trace(lambda: IN_C[name](value))
+    assert counts(record).keys() == {"jax.Array.__array__"}
+    assert record.sites[0].path == "tests/runtime/test_jax.py"
+
+
+def test_an_array_keeps_its_memory_when_numpy_looks_at_it_in_a_trace() -> None:
+    value = jnp.arange(3.0)
+    bare = np.asarray(value)
+    with Session(frameworks=["jax"]):
+        traced = np.asarray(value)
+    assert np.shares_memory(bare, traced)
+
+
 def test_what_does_not_wait_does_not_count() -> None:
     @jax.jit
     def compiled(x: Any) -> Any:
@@ -62,6 +101,8 @@ def test_what_does_not_wait_does_not_count() -> None:
         x = jnp.arange(4.0)
         y = compiled(x) + x[0] + x[1:2].sum() + len(x)
         y.shape, y.dtype
+        np.sum(x), np.mean(x), np.shape(x), np.ones(4) + x
+        jnp.repeat(x, 2), jnp.arange(3)
         copy.copy(jax.device_put(x))
         jax.grad(compiled)(x)
 
@@ -82,3 +123,39 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
         with Session(frameworks=["jax"]):
             pass
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
+
+
+def test_jaxs_own_annotation_of_a_step_marks_one() -> None:
+    step = jax.jit(lambda x: x + 1)
+
+    def train() -> None:
+        x = jnp.ones(())
+        for number in range(4):
+            with jax.profiler.StepTraceAnnotation("train", step_num=number):
+                x = step(x)
+            x.item()
+
+    record = trace(train)
+    assert (record.step_count, record.syncs_per_step) == (4, 1.0)
+
+
+def test_an_update_ends_a_step_where_it_runs_and_not_where_it_is_traced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "optax" not in sys.modules:
+        optax = types.ModuleType("optax")
+        optax.apply_updates = lambda params, updates: jax.tree.map(jnp.add, params, updates)  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "optax", optax)
+    optax = sys.modules["optax"]
+    original = optax.apply_updates
+
+    def update(params: Any) -> Any:
+        return optax.apply_updates(params, {"w": jnp.ones(2)})
+
+    for step, expected in ((update, 5), (jax.jit(update), 0)):
+        with Session(frameworks=["jax"]) as session:
+            params = {"w": jnp.zeros(2)}
+            for _ in range(5):
+                params = step(params)
+        assert session.record().step_count == expected
+    assert optax.apply_updates is original

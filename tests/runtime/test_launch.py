@@ -194,6 +194,20 @@ def test_processes_of_the_script_write_no_trace(script: Any, run: Any) -> None:
     assert ran.total() == 1
 
 
+def test_a_forked_child_dies_of_sigterm_as_without_us(script: Any, run: Any) -> None:
+    script(
+        """
+        import os, signal, sys
+        if child := os.fork():
+            print(os.waitpid(child, 0)[1])
+        else:
+            print(signal.getsignal(signal.SIGTERM), flush=True)
+            os.kill(os.getpid(), signal.SIGTERM)
+        """
+    )
+    same_as_python(run, "script.py")
+
+
 def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(
     script: Any, run: Any, tmp_path: Path
 ) -> None:
@@ -255,3 +269,19 @@ def test_torch_is_hooked_when_the_script_imports_it(script: Any, run: Any) -> No
 def test_nothing_of_asyncguard_is_in_a_modules_traceback(script: Any, run: Any) -> None:
     script("import torch_is_not_here\n", "broken.py")
     same_as_python(run, "-m", "broken")
+
+
+def test_full_depth_goes_below_python_once_the_script_imports_torch(script: Any, run: Any) -> None:
+    require("torch")
+    script("import torch\ntorch.ops.aten.nonzero(torch.ones(2))\n")
+    for depth, expected in (("light", []), ("full", ["torch.nonzero"])):
+        ran = run([*ASYNCGUARD, "--depth", depth], "script.py")
+        assert ran.status == 0, ran.err
+        record = store.load(ran.trace)
+        assert [site.api for site in record.sites] == expected
+
+
+def test_full_depth_says_where_it_saw_nothing_below_python(script: Any, run: Any) -> None:
+    script(WAIT)
+    (note,) = store.load(run([*ASYNCGUARD, "--depth", "full"], "script.py").trace).notes
+    assert note.startswith("Full depth saw nothing below Python")

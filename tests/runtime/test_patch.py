@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from asyncguard.runtime import slots
 from asyncguard.runtime.patch import MISSING, NotLoaded, Patcher, Place, find, rewrap
 
 
@@ -105,3 +106,41 @@ def test_finding_a_path_imports_nothing() -> None:
         assert find("lazy_parent.f").effective() is MISSING  # type: ignore[union-attr]
     finally:
         del sys.modules["lazy_parent"]
+
+
+class NoSequence:
+    """As torch's tensors: no `__getitem__` of Python's."""
+
+
+class Mapping(NoSequence):
+    def __getitem__(self, key: object) -> object:
+        return key
+
+
+def empties() -> list[bool]:
+    return [slots.is_empty(kind, "__getitem__") for kind in (NoSequence, Mapping)]
+
+
+def test_a_class_that_was_no_sequence_stays_none() -> None:
+    patcher = Patcher()
+    assert empties() == [True, False]
+    patcher.replace(Place(NoSequence, "__getitem__"), lambda self, key: "hook")
+    assert empties() == [True, False]
+    assert (NoSequence()[1], Mapping()[1]) == ("hook", 1)  # type: ignore[index]
+    patcher.restore()
+    assert empties() == [True, False]
+
+
+def test_a_sequence_stays_one() -> None:
+    patcher = Patcher()
+    patcher.replace(Place(Mapping, "__getitem__"), lambda self, key: "hook")
+    assert (empties(), Mapping()[1]) == ([True, False], "hook")
+    patcher.restore()
+    assert (empties(), Mapping()[1]) == ([True, False], 1)
+
+
+def test_slots_that_are_elsewhere_are_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "_SLOTS", {"__getitem__": (44, 0)})
+    with pytest.raises(TypeError, match="not where CPython has them"):
+        slots.empty(Mapping, "__getitem__")
+    assert Mapping()[1] == 1

@@ -7,7 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -160,34 +162,70 @@ def test_a_collective_of_cpu_tensors_waits_also_where_reads_of_them_do_not_count
     ]
 
 
+# What the work of an accelerator's collective says where it is not timed, and what any other says.
+UNTIMED, NO_SUPPORT = "getDuration only works if", "This Backend doesn't support getDuration."
+
+
 @pytest.mark.parametrize(
-    ("config", "cuda", "blocking", "device"),
+    ("says", "settings", "waits"),
     [
-        ("cpu:gloo,cuda:gloo", True, "", "cpu"),
-        ("cuda:nccl", True, "", None),
-        ("cpu:gloo,cuda:nccl", True, "", None),
-        ("cpu:gloo,cuda:nccl", False, "", "cpu"),
-        ("cuda:nccl", True, "1", "cpu"),
-        ("cuda:nccl", True, "0", None),
+        (UNTIMED, {}, False),
+        ("", {}, False),  # it is timed, and tells
+        (NO_SUPPORT, {}, True),  # of gloo, also where NCCL is the default
+        (UNTIMED, {"cuda": False}, True),
+        (UNTIMED, {"blocking": "1"}, True),
+        (UNTIMED, {"blocking": "0"}, False),
+        (UNTIMED, {"timeout": timedelta(minutes=1)}, True),
+        (UNTIMED, {"timeout": timedelta(0)}, False),
+        (UNTIMED, {"barrier": True}, True),
+        (None, {"config": "cpu:gloo,cuda:nccl"}, False),  # an older torch
+        (None, {"config": "cpu:gloo,cuda:gloo"}, True),
     ],
 )
-def test_work_holds_the_host_but_on_nccl_where_it_holds_the_stream(
-    config: str, cuda: bool, blocking: str, device: str | None, monkeypatch: pytest.MonkeyPatch
+def test_work_holds_the_host_but_on_an_accelerator_where_it_holds_the_stream(
+    says: str | None, settings: dict[str, Any], waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = require("torch")
     dist = torch.distributed
-    monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", blocking)
+
+    def duration(work: Any) -> float:
+        if says:
+            raise RuntimeError(says)
+        return 1.0
+
+    monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", settings.get("blocking", ""))
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
+        if says is None:
+            monkeypatch.delattr(dist.Work, "_get_duration")
+        else:
+            monkeypatch.setattr(dist.Work, "_get_duration", duration)
+        config = settings.get("config", "cuda:nccl")
         monkeypatch.setattr(dist, "get_backend_config", lambda: config)
-        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: cuda)
+        monkeypatch.setattr(torch.cuda, "is_initialized", lambda: settings.get("cuda", True))
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         with asyncguard.trace(frameworks=["torch"]) as trace:
-            dist.all_reduce(torch.ones(1), async_op=True).wait()
+            if "barrier" in settings:
+                work = dist.barrier(async_op=True)
+            else:
+                work = dist.all_reduce(torch.ones(1), async_op=True)
+            work.wait(*([settings["timeout"]] if "timeout" in settings else []))
     finally:
         monkeypatch.undo()
         dist.destroy_process_group()
-    assert [site.device for site in trace.sites] == ([device] if device else [])
+    assert [site.device for site in trace.sites] == (["cpu"] if waits else [])
+
+
+def test_real_gloo_work_says_that_it_cannot_tell_its_duration() -> None:
+    torch = require("torch")
+    dist = torch.distributed
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        work = dist.all_reduce(torch.ones(1), async_op=True)
+        with pytest.raises(RuntimeError, match="support"):
+            work._get_duration()
+    finally:
+        dist.destroy_process_group()
 
 
 def test_a_collective_of_cuda_tensors_holds_the_stream_and_not_the_host() -> None:

@@ -63,6 +63,32 @@ def test_fields_of_a_newer_minor_version_are_skipped() -> None:
     assert store.from_json(data) == RECORD
 
 
+# One file of each version that was ever written: never changed, only added to.
+OLD = sorted((Path(__file__).parent / "data").glob("trace.v*.json"))
+
+
+def test_each_version_has_an_example() -> None:
+    assert [path.name for path in OLD] == [f"trace.v{n}.json" for n in range(1, store.VERSION + 1)]
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_old_versions_stay_readable(path: Path) -> None:
+    record = store.load(path)
+    assert {site.api: site.count for site in record.sites} == {
+        "engine.ndarray.__float__": 3,
+        "engine.ndarray.wait_to_read": 3,
+    }
+    assert (record.step_count, record.step_syncs) == (3, (2, 2))
+    assert {site.allowed for site in record.sites} == {"the log", None}
+    assert {event.kind for event in record.timeline} >= {"step", "wait", "enqueue", "run"}
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_the_published_schema_describes_old_versions_too(path: Path) -> None:
+    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
+
+
 BROKEN: dict[str, Any] = {
     "not JSON": "{",
     "not an object": "[1, 2]",
@@ -74,7 +100,41 @@ BROKEN: dict[str, Any] = {
         '"sites": [3]}'
     ),
     "binary": b"\xff\xfe\x00",
+    "lists in lists": "[" * 100_000,
 }
+FIELDS: dict[str, tuple[str, Any]] = {
+    "version": ("version", True),
+    "step_count": ("step_count", None),
+    "frameworks": ("frameworks", ["torch"]),
+    "notes": ("notes", [1]),
+    "step_syncs": ("step_syncs", "abc"),
+    "a site's count": ("sites.0.count", "many"),
+    "a site's kind": ("sites.0.kind", "nope"),
+    "a site's histogram": ("sites.0.stall_histogram", {"7": "x"}),
+    "a site's source": ("sites.0.source", None),
+    "a site": ("sites.0", 7),
+    "an event's time": ("timeline.0.begin_ns", "soon"),
+    "an event's site": ("timeline.0.site", 99),
+    "an event's cause": ("timeline.1.cause", -1),
+    "an event": ("timeline.0", 1),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_value_that_cannot_be_is_refused_naming_the_file_and_the_remedy(
+    name: str, tmp_path: Path
+) -> None:
+    data = store.to_json(RECORD)
+    place, value = FIELDS[name]
+    *parents, last = [int(part) if part.isdigit() else part for part in place.split(".")]
+    owner: Any = data
+    for part in parents:
+        owner = owner[part]
+    owner[last] = value
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(AsyncguardError, match=r"broken\.json: .*record it again"):
+        store.load(path)
 
 
 @pytest.mark.parametrize("name", BROKEN)

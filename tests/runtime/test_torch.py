@@ -7,14 +7,20 @@ import pickle
 import sys
 import threading
 import traceback
+import types
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from asyncguard import catalogue
 from asyncguard.model import TraceRecord
+from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.hub import BATCH, hub, state
+from asyncguard.runtime.probes import Probe
+from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
+from asyncguard.runtime.slots import is_empty
 from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
 
@@ -90,6 +96,27 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
     "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
+    "tensor of tensors": (lambda: torch.tensor([tensor()[0]] * 3), "torch.tensor.elements"),
+    "nested tensors": (lambda: torch.as_tensor([[tensor()[0]] * 3]), "torch.tensor.elements"),
+    "new_tensor of tensors": (
+        lambda: tensor().new_tensor([tensor()[0]]),
+        "torch.tensor.elements",
+    ),
+    "narrow": (lambda: tensor(1, 2).narrow(0, torch.tensor(1), 1), "torch.Tensor.narrow"),
+    "index_put_": (
+        lambda: tensor(1, 2).index_put_((tensor(1, 2) > 1,), tensor(3)),
+        "torch.Tensor.__setitem__.mask",
+    ),
+    "index_put": (
+        lambda: torch.index_put(tensor(1, 2), (tensor(1, 2) > 1,), tensor(3)),
+        "torch.Tensor.__setitem__.mask",
+    ),
+    "inverse": (lambda: torch.eye(2).inverse(), "torch.linalg.inv"),
+    "cov": (lambda: torch.cov(torch.ones(2, 3)), "torch.cov"),
+    "coalesce": (
+        lambda: torch.sparse_coo_tensor([[0, 0]], [1.0, 1.0], (2,)).coalesce(),
+        "torch.Tensor.coalesce",
+    ),
     "keyword": (lambda: torch.nonzero(input=tensor(0, 1)), "torch.nonzero"),
     "unbound": (lambda: torch.Tensor.item(tensor()), "torch.Tensor.item"),
     "one_hot": (lambda: F.one_hot(torch.tensor([1])), "torch.nn.functional.one_hot"),
@@ -172,6 +199,15 @@ NO_WAIT: dict[str, Callable[[], Any]] = {
     "where of three": lambda: torch.where(tensor() > 1, 1, 0),
     "masked fill": lambda: tensor().masked_fill_(tensor() > 1, 0),
     "mask write of a number": lambda: tensor(1, 2).__setitem__(tensor(1, 2) > 1, 1.0),
+    "tensor of numbers": lambda: (torch.tensor([1.0, 2.0]), torch.tensor([[1], [2]])),
+    "tensor of a tensor": lambda: tensor().new_tensor(tensor()),
+    "stack": lambda: torch.stack([tensor(), tensor()]),
+    "narrow by a number": lambda: tensor(1, 2).narrow(0, 1, 1),
+    "index_put_ of indices": lambda: (
+        tensor(1, 2).index_put_((torch.tensor([0]),), tensor(3)),
+        tensor(1, 2).index_put_(indices=(torch.tensor([0]),), values=tensor(3)),
+    ),
+    "value on the host": lambda: tensor(1, 2).__setitem__(0, torch.tensor(1.0)),
     "one_hot with classes": lambda: torch.nn.functional.one_hot(torch.tensor([1]), 3),
     "clip_grad_norm_": lambda: torch.nn.utils.clip_grad_norm_([], 1.0),
     "upload": lambda: torch.tensor([1.0], device="cpu").to("cpu"),
@@ -309,6 +345,64 @@ def test_threads_that_trace_at_once_leave_nothing_behind() -> None:
         thread.join()
     assert totals == [1] * 300
     assert changed(torch.Tensor, before) == []
+
+
+@pytest.mark.parametrize("within", [True, False], ids=["within", "afterwards"])
+def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
+    with Session():
+
+        class DerivedWithin(torch.Tensor):
+            pass
+
+        if within:
+            assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
+            assert is_empty(torch.Tensor, "__getitem__")
+    assert torch.tensor([torch.tensor(1.0)]).tolist() == [1.0]
+    for kind in (torch.Tensor, torch.nn.Parameter, Derived, DerivedWithin):
+        assert is_empty(kind, "__getitem__")
+        assert is_empty(kind, "__setitem__")
+
+
+class Piecewise(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.where(x > 1, x, -x) * 2
+
+
+class Derived(torch.Tensor):
+    pass
+
+
+def program() -> list[Any]:
+    """What goes through hooked names in odd ways; what it gives and how it fails."""
+    x, written = torch.arange(4.0), torch.arange(4.0)
+    written[written > 1] = 0
+    written[[0, 1]] = torch.tensor(7.0)
+    with torch.device("meta"):
+        device = torch.tensor(1.0).device.type
+    given = [
+        torch.tensor([x[0], x[1]]).tolist(),
+        np.stack([x, x]).tolist(),
+        written.tolist(),
+        type(x.as_subclass(Derived)[1]).__name__,
+        torch.func.vmap(lambda v: v * 2)(x).tolist(),
+        torch.func.grad(lambda v: (v**2).sum())(x).tolist(),
+        torch.fx.symbolic_trace(Piecewise())(x).tolist(),
+        torch.export.export(Piecewise(), (x,)).module()(x).tolist(),
+        device,
+    ]
+    for wrong in (x.item, x.__bool__, torch.where, x.index_put_, lambda: x[9], lambda: x.to("no")):
+        with pytest.raises((RuntimeError, TypeError, IndexError)) as caught:
+            wrong()
+        given.append(str(caught.value).splitlines()[0])
+    return given
+
+
+@pytest.mark.parametrize("depth", ["light", "full"])
+def test_a_program_gives_the_same_inside_a_trace_and_after_it(depth: str) -> None:
+    bare = program()
+    with Session(depth=depth):
+        assert program() == bare
+    assert program() == bare
 
 
 def test_nested_sessions_both_count() -> None:
@@ -515,6 +609,24 @@ def test_names_that_user_code_imported_are_hooked_and_put_back() -> None:
         del module.nonzero  # type: ignore[attr-defined]
 
 
+def test_a_module_of_torchs_that_is_imported_in_a_trace_keeps_no_hook(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = torch.nonzero
+    late = types.ModuleType("torch._imported_late")
+    with Session(frameworks=["torch"]):
+        late.nonzero = torch.nonzero  # type: ignore[attr-defined]  # from torch import nonzero
+        monkeypatch.setitem(sys.modules, "torch._imported_late", late)
+        with Session(frameworks=["torch"]):
+            pass
+    assert late.nonzero is original  # type: ignore[attr-defined]
+    with Session(frameworks=["torch"]):
+        plan = registry._installed["torch"].plan()
+    for _ in range(2):
+        with Session(frameworks=["torch"]):
+            assert registry._installed["torch"].plan() is plan
+
+
 def test_a_hook_that_outlives_its_trace_calls_straight_through() -> None:
     with Session() as session:
         kept = torch.Tensor.item
@@ -583,6 +695,21 @@ def test_full_depth_sees_what_runs_below_python_and_counts_nothing_twice() -> No
     assert full == {**light, "torch.nonzero": 1}
 
 
+@pytest.mark.parametrize(
+    ("composite", "api"),
+    [
+        (lambda: torch.linalg.cond(torch.eye(2)), "torch.linalg.svd"),
+        (lambda: torch.linalg.matrix_power(torch.eye(2), -1), "torch.linalg.inv"),
+        (lambda: torch.ones(3).view(torch.tensor(3)), "torch.Tensor.item"),
+    ],
+)
+def test_full_depth_sees_what_composite_operators_wait_for(
+    composite: Callable[[], Any], api: str
+) -> None:
+    assert counts(trace(composite)) == {}
+    assert counts(trace(composite, depth="full")) == {api: 1}
+
+
 def test_full_depth_sees_its_own_thread_and_light_tracing_all() -> None:
     full = trace(lambda: in_another_thread(below_python), depth="full")
     assert counts(full) == counts(trace(below_python))
@@ -622,3 +749,19 @@ def test_full_depth_leaves_an_optimizers_counters_out() -> None:
             optimizer.step()
 
     assert trace(train, depth="full").total_syncs == 0
+
+
+@pytest.mark.parametrize(("value", "waits"), [((2,), True), ((), False)], ids=["vector", "number"])
+def test_values_of_the_host_are_uploaded_where_a_tensor_on_a_device_is_written(
+    value: tuple[int, ...], waits: bool
+) -> None:
+    catalogued = catalogue.load()
+    adapter = Adapter(catalogued.frameworks["torch"])
+    target, host = torch.ones(4), torch.ones(value)
+    adapter.device_of = lambda each: "cuda:0" if each is target else STAND_IN  # type: ignore[method-assign]
+    probe = Probe(catalogued["torch.Tensor.__setitem__.upload"], adapter, method=True)
+    args = (target, slice(0, 2), host)
+    assert probe.late
+    assert probe.applies(args, {}) == waits
+    assert probe.after(args, {}, None) is not None
+    assert probe.after((target, 0, target), {}, None) is None

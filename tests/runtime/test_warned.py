@@ -6,10 +6,12 @@ import sys
 import warnings
 from contextlib import nullcontext
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from asyncguard.runtime import hooks
+from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
 
@@ -40,7 +42,7 @@ def masks() -> None:
         values[mask]
 
 
-@hooks.step_hook
+@lambda function: hooks.step_hook(function, "a step", Mock(spec=Adapter))
 def python_function() -> None:
     warnings.warn("from within", DeprecationWarning, stacklevel=2)
 

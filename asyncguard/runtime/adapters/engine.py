@@ -37,7 +37,12 @@ class Adapter(Base):
         """Listen. The engine has one clock for all of its listeners: the first session's."""
         listener = _Listener({point.id: point for point in self.framework.sync}, clock)
         hooks.attach(listener, clock)
+        self._listener = listener
         return lambda: hooks.detach(listener)
+
+    def peak_pending_bytes(self) -> int:
+        """The engine says so at each enqueue."""
+        return self._listener.peak_pending_bytes
 
     def version(self) -> str:
         """The engine is part of asyncguard."""
@@ -54,6 +59,7 @@ class _Listener(hooks.Listener):
         self._clock = clock
         self._blockers: dict[str, Blocker] = {}
         self._begun: dict[int, Site] = {}  # id of the sync point -> where it waits
+        self.peak_pending_bytes = 0
         self._unsettled: dict[int, tuple[hooks.Sync, Site]] = {}
 
     def begins(self, sync: hooks.Sync) -> None:
@@ -77,6 +83,7 @@ class _Listener(hooks.Listener):
             self._report_idle(sync, site)
 
     def enqueued(self, event: hooks.Enqueue) -> None:
+        self.peak_pending_bytes = max(self.peak_pending_bytes, event.pending_bytes)
         hub.sink.event("enqueue", event.name, event.t_begin, event.t_end)
 
     def executed(self, event: hooks.Execution) -> None:

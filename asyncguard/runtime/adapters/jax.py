@@ -38,6 +38,16 @@ class Adapter(Base):
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
         return indexing.operators(args, self._is_array, _is_mask)
 
+    def step_of(self, owner: object) -> object | None:
+        """The class of what was updated: the states of a training are new ones in each step."""
+        if isinstance(owner, jax.profiler.StepTraceAnnotation):
+            return None
+        return type(owner)
+
+    def is_tracing(self) -> bool:
+        """Whether `jit`, `grad` or another of their kind is at work."""
+        return not jax._src.core.trace_state_clean()
+
     def _is_array(self, value: Any) -> bool:
         return type(value) is self._array
 

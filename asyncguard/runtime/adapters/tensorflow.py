@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
+from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import Adapter as Base
 
 
@@ -23,7 +24,7 @@ class Adapter(Base):
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's or variable's device, such as CPU:0."""
-        if not isinstance(value, ops.EagerTensor | tf.Variable):
+        if not _is_tensor(value):
             return None
         name = value.device
         label = self._labels.get(name)
@@ -31,6 +32,22 @@ class Adapter(Base):
             label = self._labels[name] = name.rpartition("/device:")[2] or "CPU:0"
         return label
 
+    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+        """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
+        return indexing.operators(args, _is_tensor, _is_mask)
+
+    def is_tracing(self) -> bool:
+        """Whether a `tf.function` is being traced."""
+        return bool(tf.inside_function())
+
     def version(self) -> str:
         """The framework's version."""
         return str(tf.__version__)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, ops.EagerTensor | tf.Variable)
+
+
+def _is_mask(value: Any) -> bool:
+    return bool(value.dtype == tf.bool)

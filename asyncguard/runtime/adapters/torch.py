@@ -35,7 +35,6 @@ _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _MASKS = (torch.bool, torch.uint8)
-_WORK = getattr(torch.distributed, "Work", ())  # a torch may be built without
 _BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 
@@ -64,12 +63,16 @@ class Adapter(Base):
                 return STAND_IN if value.is_cpu else self._label(value.device)
         if isinstance(value, torch.amp.GradScaler):
             return self.default_device() if value.is_enabled() else None
-        if isinstance(value, _WORK):
-            return None if _only_streams_wait() else HOST
         if isinstance(value, torch.distributions.Distribution):
             parts = (self.device_of(v) for v in vars(value).values() if torch.is_tensor(v))
             return next((device for device in parts if device), None)
         return None
+
+    def device_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """`Work.wait` holds the host, unless it is the stream that it holds."""
+        work, *rest = args
+        timeout = rest[0] if rest else kwargs.get("timeout")
+        return HOST if timeout or not _only_streams_wait(work) else None
 
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
@@ -241,18 +244,32 @@ def _is_mask(value: torch.Tensor) -> bool:
     return value.dtype in _MASKS
 
 
-def _only_streams_wait() -> bool:
-    """Whether the work of a collective holds the stream and not the host, as NCCL's does.
+def _only_streams_wait(work: Any) -> bool:
+    """Whether `work.wait()` holds the stream and not the host, as that of NCCL's collectives does.
 
-    A work does not tell whose it is: what the default group does with CUDA tensors is believed.
+    A work does not say whose it is. Those of accelerators can tell how long they took on the
+    device; where others are asked that, they raise and say that they do not support it.
     """
-    if not (torch.cuda.is_initialized() and torch.distributed.is_initialized()):
+    if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
         return False
-    blocking = any(
-        os.environ.get(name, "0").lower() not in ("", "0", "n", "no", "f", "false")
-        for name in _BLOCKING_WAIT
-    )
-    return not blocking and "cuda:nccl" in torch.distributed.get_backend_config()
+    try:
+        work._get_duration()
+    except RuntimeError as error:
+        return "support" not in str(error)
+    except AttributeError:  # an older torch: what the default group does with CUDA is believed
+        return "cuda:nccl" in torch.distributed.get_backend_config()
+    return True
+
+
+def _is_barrier(work: Any) -> bool:
+    """NCCL's barrier holds the host."""
+    kind = torch._C._distributed_c10d.OpType.BARRIER
+    return hasattr(work, "_get_op_type") and work._get_op_type() == int(kind)
+
+
+def _is_set(names: tuple[str, ...]) -> bool:
+    values = (os.environ.get(name, "0").lower() for name in names)
+    return any(value not in ("", "0", "n", "no", "f", "false") for value in values)
 
 
 def _has_no_data(value: torch.Tensor) -> bool:

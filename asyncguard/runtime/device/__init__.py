@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
 from asyncguard.runtime.device import clocks, cupti, kineto
-from asyncguard.runtime.device.source import Records, Run, Source, Unavailable
+from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Site
 
@@ -86,7 +86,7 @@ class DeviceTimes:
         self._lock = threading.RLock()  # what follows is for one thread at a time
         self._seen: set[Site] = set()
         self._runs: list[Run] = []  # whose launch is not known yet; their clock
-        self._launches: dict[int, int] = {}
+        self._launches: dict[int, Launch] = {}
         self._sweep = Sweep()
         self._host_waits = self._unknown = self._measured = self._lost = 0
         self._name = self._broken = ""
@@ -216,12 +216,15 @@ class DeviceTimes:
             else:
                 self._runs.append(run)
 
-    def _activity(self, run: Run, launched: int | None) -> Activity:
+    def _activity(self, run: Run, launch: Launch | None) -> Activity:
         assert self._alignment is not None
         ours = self._alignment.ours
         begin, end = ours(run.begin), ours(run.end)
         self._stalls.event("run", run.name, begin, end, _label(run.device))
-        return Activity(run.device, begin, end, None if launched is None else ours(launched))
+        if launch is None:
+            return Activity(run.device, begin, end)
+        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end))
+        return Activity(run.device, begin, end, ours(launch.begin))
 
     def _settle(self, until: int | None) -> None:
         """Hand over what is known of the time before `until`."""

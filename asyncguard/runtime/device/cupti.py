@@ -168,7 +168,7 @@ class Cupti:
         self._records.add_run(run.device_id, run.start, run.end, run.correlation_id, name)
 
     def _called(self, call: Any) -> None:
-        self._records.add_launch(call.correlation_id, call.start)
+        self._records.add_launch(call.correlation_id, call.start, call.end)
 
     def _waited(self, wait: Any) -> None:
         # One stream waiting for another does not hold the host.

@@ -74,7 +74,8 @@ class Kineto:
         if name in HOST_WAITS:
             self._records.host_waits += 1
         elif not on_device:
-            self._records.add_launch(event.correlation_id(), event.start_ns())
+            begin, end = event.start_ns(), event.start_ns() + event.duration_ns()
+            self._records.add_launch(event.correlation_id(), begin, end)
         elif _is_run(event, name):
             begin, end = event.start_ns(), event.start_ns() + event.duration_ns()
             device, call = event.device_index(), event.correlation_id()

@@ -25,12 +25,19 @@ class Run(NamedTuple):
     name: str
 
 
+class Launch(NamedTuple):
+    """The call of the host that enqueued a run."""
+
+    begin: int
+    end: int
+
+
 @dataclass
 class Records:
     """What a source has seen since it was last asked; times in ns of its own clock."""
 
     runs: list[Run] = field(default_factory=list)
-    launches: dict[int, int] = field(default_factory=dict)  # correlation -> when it was called
+    launches: dict[int, Launch] = field(default_factory=dict)  # by correlation
     host_waits: int = 0  # how often the host synchronised with a stream, an event or a device
 
     def add_run(self, device: int, begin: int, end: int, correlation: int, name: str) -> None:
@@ -38,10 +45,11 @@ class Records:
         if 0 < begin <= end:
             self.runs.append(Run(device, begin, end, correlation, name))
 
-    def add_launch(self, correlation: int, begin: int) -> None:
+    def add_launch(self, correlation: int, begin: int, end: int) -> None:
         """Take in the call that enqueued: of a nested one (driver in runtime) the outermost."""
-        if begin > 0:
-            self.launches[correlation] = min(begin, self.launches.get(correlation, begin))
+        known = self.launches.get(correlation)
+        if begin > 0 and (known is None or begin < known.begin):
+            self.launches[correlation] = Launch(begin, max(begin, end))
 
 
 class Source(Protocol):
