@@ -114,7 +114,6 @@ class FileAnalysis:
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.running = False
-        self.used = False  # its trees were let go: the rules have nothing to look at any more
         self.leafless = True  # it has no trees
 
     @cached_property
@@ -258,8 +257,8 @@ class FileAnalysis:
         What other files hold of this one stays good: its names, its classes, the summaries that
         they asked for.
         """
-        self.used = self.leafless = True
-        kept = set(self.asked_abroad())
+        self.leafless = True
+        kept = {self.body, *self.asked_abroad()}
         for info in kept:
             for busy, summary in info.summaries.items():
                 info.summaries[busy] = summary.without_trees()

@@ -75,13 +75,16 @@ def _of_text(
     text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
 ) -> FileFacts:
     knowledge = project.knowledge
-    frameworks = project.frameworks(path, text)
-    parsed = check_syntax(text)
+    analysis = project.file(path)
+    parsed = check_syntax(text) if analysis is None else None
     comments = suppressions(text)
+    frameworks = project.frameworks(path, text)
     if not frameworks:
         return FileFacts(path, suppressions=comments)
     _make_room(project)
-    analysis = project.file(path, text, parsed, frameworks)
+    if analysis is None:
+        assert parsed is not None
+        analysis = project.add(path, text, parsed, frameworks)
     outline = analysis.outline
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}
@@ -95,11 +98,13 @@ def _of_text(
         analysis.parsed = None
         return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
     analysis.run_from(roots)
-    analysis.report([info for info in analysis.infos() if info.summary is not None])
+    run = [info for info in analysis.infos() if info.summary is not None]
+    analysis.report([info for info in run if info.unit is not None])
     candidates = list(_candidates(analysis))
     calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
-    defined = tuple((info.name, info.qualname) for info in analysis.reported if info.name)
-    for info in _reached(analysis):
+    defined = tuple((info.name, info.qualname) for info in run if info.name)
+    bare = [info for info in run if info.unit is None]  # the rules have looked at them before
+    for info in (*bare, *_reached(analysis, run)):
         told = _told(info)
         candidates += told.candidates
         calls += told.calls
@@ -118,10 +123,10 @@ def _of_text(
     )
 
 
-def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
+def _reached(analysis: FileAnalysis, run: Iterable[FunctionInfo]) -> Iterator[FunctionInfo]:
     """Yield the functions of other files that the file's own lead to, as far as followed."""
     seen: set[int] = set()
-    pending = list(analysis.reported)
+    pending = list(run)
     while pending:
         info = pending.pop()
         for edge in info.summary.edges if info.summary is not None else ():
@@ -136,7 +141,7 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 def _make_room(project: Project) -> None:
     """Let go of trees that seem done with; the rules first look at what others may ask about."""
     for analysis in project.overgrown():
-        for info in analysis.asked_abroad():
+        for info in (analysis.body, *analysis.asked_abroad()):
             _told(info)
         analysis.shed()
 

@@ -206,14 +206,20 @@ class Project:
         """Return the module name of a file, one of those to check or not."""
         return self.names.get(path) or module_name(Path(path).absolute(), self.packages)
 
-    def file(
-        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
-    ) -> FileAnalysis:
-        """Return the analysis of a file to check, the one that importers have asked for if any."""
+    def file(self, path: str) -> FileAnalysis | None:
+        """Return the analysis of a file to check, if importers have asked for it before."""
         name = self.name(path)
-        known = self.loaded.get(name)
-        if known is None or known.used or self.modules.get(name) != path:
-            known = self.analysis(path, text, parsed, frameworks)
-        if self.modules.get(name) == path:
+        known = self.loaded.get(name) if self.modules.get(name) == path else None
+        if known is not None:
             self._keep(name, known)
         return known
+
+    def add(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> FileAnalysis:
+        """Return the analysis of a file to check, and keep it for importers."""
+        analysis = self.analysis(path, text, parsed, frameworks)
+        name = self.name(path)
+        if self.modules.get(name) == path:
+            self._keep(name, analysis)
+        return analysis

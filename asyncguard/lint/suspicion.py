@@ -179,6 +179,9 @@ class Words:
         for look in looks:
             look.judge()
         looks[-1].found.binds = frozenset(looks[-1].values)
+        for look in looks:
+            look.values.clear()  # what is stored leads back to the looks
+        attributes.clear()
 
     def hint(self, method: str) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
