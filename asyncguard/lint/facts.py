@@ -232,18 +232,20 @@ def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
 
 def _via_places(reports: Iterable[Report]) -> dict[int, tuple[str, int, int]]:
     """Find the places of the reads inside helpers, whichever file these are in."""
-    sites: list[Site] = []
-    for report in reports:
-        site = report.via
-        while site is not None:
-            sites.append(site)
-            site = site.via
+    sites = [site for report in reports for site in _chain(report.via)]
     found = _places((s.function, (s.node,)) for s in sites if s.place is None)
     return {
         id(site): (site.function.module.path, place[0], place[1] + 1)
         for site in sites
         if (place := site.place or found.get(id(site.node)))
     }
+
+
+def _chain(site: Site | None) -> Iterator[Site]:
+    """Yield a site, and those that it stands for, down to the read."""
+    while site is not None:
+        yield site
+        site = site.via
 
 
 def _candidate(
@@ -258,9 +260,8 @@ def _candidate(
     if "{lines}" in message:
         lines = {found[id(node)][0] for node in report.extra_nodes if id(node) in found}
         message = message.replace("{lines}", ", ".join(map(str, sorted(lines))))
-    via = None
+    via = tuple(inside[id(site)] for site in _chain(report.via) if id(site) in inside)
     if report.via is not None:
-        via = inside.get(id(report.via))
         message += _reading(report.via, inside)
     finding = Finding(
         code=report.code,
@@ -285,11 +286,8 @@ def _candidate(
 
 def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:
     """Name the place inside the helpers where the value is read in the end."""
-    name = site.function.name
-    while site.via is not None:
-        site = site.via
-    where = inside.get(id(site))
-    return f" ({name} reads it at {Path(where[0]).name}:{where[1]})" if where else ""
+    where = inside.get(id(list(_chain(site))[-1]))
+    return f" ({site.function.name} reads it at {Path(where[0]).name}:{where[1]})" if where else ""
 
 
 def _short(text: str) -> str:

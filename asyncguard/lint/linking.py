@@ -24,14 +24,14 @@ _OWN = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
 class Candidate(NamedTuple):
     """A finding whose loop context is as seen within its function.
 
-    `via` is the place of the read inside a helper that a call stands for; `reads_parameter` marks
-    such a read, which is left to the calls where these are known. `named`: only its name says that
-    the value is on the device, which is likely where the function is entered in every step.
+    `via` are the places inside helpers that a call stands for, down to the read; `reads_parameter`
+    marks such a read, which is left to the calls where these are known. `named`: only its name says
+    that the value is on the device, which is likely where the function is entered in every step.
     """
 
     finding: Finding
     reads_parameter: bool = False
-    via: tuple[str, int, int] | None = None
+    via: tuple[tuple[str, int, int], ...] = ()
     named: bool = False
 
 
@@ -215,7 +215,7 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for hook in facts.hooks
     }
     candidates = {c for facts in files.values() for c in facts.candidates}
-    told = {c.via for c in candidates if c.via is not None and not _is_doubtful(c)}
+    told = {place for c in candidates if not _is_doubtful(c) for place in c.via}
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding

@@ -318,8 +318,8 @@ class _Look:
         self.calls: set[str] = set()
         self.given: set[str] = set()  # attributes of `self`
         for parameter in _parameters(given):
-            if not _is_plain(parameter.annotation):
-                self.values[parameter.arg] = [Stored(self, None)]
+            plain = _is_plain(parameter.annotation)
+            self.values[parameter.arg] = [] if plain else [Stored(self, None)]
         self.at(body)
 
     def at(self, body: Sequence[ast.stmt]) -> None:
@@ -481,7 +481,7 @@ class _Look:
     def _may_hold(self, name: str, table: dict[str, list[Stored]]) -> bool:
         """Whether a variable or attribute may hold a device value, by all that it is given."""
         known = table.get(name)
-        return not known or self.flow.ask((id(table), name), known)
+        return known is None or (bool(known) and self.flow.ask((id(table), name), known))
 
     def may_be_data(self, value: ast.expr | None) -> bool:
         """Whether what is stored in this function may be a device value."""

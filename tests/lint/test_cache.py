@@ -44,6 +44,39 @@ def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
     assert run(tmp_path) == []
 
 
+def test_a_change_far_away_makes_every_caller_stale(tmp_path: Path) -> None:
+    """Both ask the helper; only the first of them made it ask for what it calls in turn."""
+    (tmp_path / "deep.py").write_text(HELPER.format(body="print(x.item())").replace("log", "show"))
+    (tmp_path / "helper.py").write_text(
+        "import torch\nfrom deep import show\n" + "def log(x):\n    show(x)\n"
+    )
+    (tmp_path / "main.py").write_text(MAIN)
+    (tmp_path / "other.py").write_text(MAIN)
+    assert run(tmp_path) == [("main.py", 8), ("other.py", 8)]
+    (tmp_path / "deep.py").write_text(HELPER.format(body="keep.append(x)").replace("log", "show"))
+    assert run(tmp_path) == []
+
+
+def test_what_has_not_changed_is_not_analysed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "main.py").write_text(MAIN)
+    (tmp_path / "alone.py").write_text("import torch\nx = 1\n")
+    first = run(tmp_path)
+    seen = []
+    check = worker.Worker.check
+
+    def spy(self: worker.Worker, path: str, *rest: object) -> object:
+        seen.append(Path(path).name)
+        return check(self, path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker.Worker, "check", spy)
+    (tmp_path / "alone.py").write_text("import torch\nx = 22\n")
+    assert run(tmp_path) == first
+    assert seen == ["alone.py"]
+
+
 def test_a_broken_cache_is_thrown_away(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text(MAIN)
     run(tmp_path)

@@ -47,6 +47,9 @@ def function(body: str, name: str = "f") -> str:
         "for y in items:\n    if check(y):\n        pass",
         "for y in items:\n    if 'id' in y:\n        pass",
         "for i in range(depth):\n    i = x[i]\n    print(i)",
+        "for y in items:\n    n = y.sum()\n    m = n * 2\n    if m > 1:\n        pass",
+        "for y in items:\n    torch.arange(y.max())",
+        "a = 1\nfor y in items:\n    b = a + 1\n    a = b * y.sum()\n    if b > 1:\n        pass",
     ],
 )
 def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
@@ -65,10 +68,23 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
         "for i, y in enumerate(items):\n    self.add(str(i), math.sqrt(2 * i))",
         "for y in items:\n    if y.shape[0] > 1:\n        raise ValueError(f'{y}')",
         "for y in items:\n    self.logger.info('next')",
+        "for y in items:\n    n = len(y) * 2\n    if n > 1:\n        pass",
+        "for y in items:\n    torch.arange(x.shape[1], device=x.device)",
+        "for y in items:\n    y.masked_fill(y > 0, float('-inf'))",
+        "for i in range(self.config.layers):\n    pass",
+        "self.width = 4\nfor y in items:\n    math.sqrt(self.width)",
+        "batch, width = x.shape\nfor i in range(batch * width):\n    pass",
+        "for y in items:\n    if torch.is_grad_enabled():\n        pass",
     ],
 )
 def test_what_can_be_no_device_value_is_not(body: str) -> None:
     assert roots(function(body)) == []
+
+
+def test_a_parameter_that_is_declared_a_number_is_one() -> None:
+    code = "def f(items, n: {}):\n    for y in items:\n        range(n)\n"
+    assert roots(code.format("int")) == roots(code.format("float | None")) == []
+    assert roots(code.format("torch.Tensor")) == roots(code.format("Size")) == ["f"]
 
 
 def test_a_hook_of_the_framework_needs_no_loop() -> None:

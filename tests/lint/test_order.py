@@ -1,0 +1,111 @@
+"""Findings depend on the files alone: not on their order, the processes, or what memory holds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint import linking, project, worker
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.settings import Settings
+from asyncguard.model import Finding
+
+FILES = {
+    "names.py": "from readers import *\n",
+    "readers.py": """\
+        import torch
+        from deep import show
+        def log(x):
+            show(x)
+        def norm(x, p):
+            return x.norm(p)
+    """,
+    "deep.py": """\
+        import torch
+        def show(x):
+            print(x.item())
+    """,
+    "models.py": """\
+        import torch
+        from readers import norm
+        class Base(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+                self.scale = torch.ones(4).cuda()
+        class Net(Base):
+            def forward(self, x):
+                y = self.layer(x) * self.scale
+                if norm(y, 2) > 1:
+                    y = y / 2
+                return y
+    """,
+    "train.py": """\
+        import torch
+        from models import Net
+        from names import log
+        def fit(loader, optimizer):
+            net = Net()
+            for x, y in loader:
+                loss = torch.nn.functional.cross_entropy(net(x), y)
+                loss.backward()
+                optimizer.step()
+                log(loss)
+    """,
+}
+EXPECTED = {("train.py", 10), ("models.py", 11)}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    for name, code in FILES.items():
+        lines = code.splitlines()
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        (tmp_path / name).write_text("\n".join(line[indent:] for line in lines) + "\n")
+    return sorted(str(path) for path in tmp_path.glob("*.py"))
+
+
+def found(facts: dict[str, FileFacts]) -> set[Finding]:
+    return {finding for findings in linking.link(facts).values() for finding in findings}
+
+
+def checked(order: Sequence[str], files: list[str]) -> set[Finding]:
+    checker = worker.Worker(worker.index(files), worker.Options(False))
+    return found({path: checker.check(path) for path in order})
+
+
+def orders(files: list[str]) -> Iterator[tuple[str, ...]]:
+    yield from itertools.permutations(files)
+
+
+@pytest.mark.parametrize("trees", [1, 48])
+def test_every_order_finds_the_same(
+    files: list[str], trees: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = checked(files, files)
+    assert {(Path(f.path).name, f.line) for f in expected if f.loop.value == "step"} == EXPECTED
+    monkeypatch.setattr(project, "MAX_TREES", trees)
+    for order in orders(files):
+        assert checked(order, files) == expected, order
+
+
+def test_a_file_checked_beside_others_is_told_the_same_as_in_a_process_of_its_own(
+    files: list[str],
+) -> None:
+    apart: dict[str, FileFacts] = {}
+    for path in files:
+        apart[path] = worker.Worker(worker.index(files), worker.Options(False)).check(path)
+    assert found(apart) == checked(files, files)
+
+
+def test_any_number_of_processes_finds_the_same(files: list[str], tmp_path: Path) -> None:
+    for number in range(20):
+        copy = tmp_path / f"more{number}.py"
+        copy.write_text((tmp_path / "train.py").read_text())
+    one, two = (check_paths([tmp_path], Settings(cache=False, jobs=jobs)) for jobs in (1, 2))
+    assert one.findings == two.findings
+    assert len({f.path for f in one.findings}) == 22
