@@ -16,6 +16,7 @@ import pytest
 from asyncguard import catalogue
 from asyncguard.catalogue import CatalogueError, SyncPoint
 from asyncguard.model import Confidence
+from asyncguard.runtime import versions
 
 POINTS = list(catalogue.load())
 FRAMEWORKS = list(catalogue.load().frameworks.values())
@@ -197,8 +198,11 @@ def resolve(path: str) -> object:
 def stale_paths(framework: str) -> list[str]:
     """What the entries of a framework name and the installed framework lacks."""
     found = catalogue.load().frameworks[framework]
-    paths = [path for point in found.sync if point.runtime for path in point.runtime.patch]
-    paths += [path for point in found.sync if point.source for path in point.source.functions]
+    name = "asyncguard" if framework == "engine" else framework
+    version = getattr(importlib.import_module(name), "__version__", "")
+    points = [point for point in found.sync if versions.matches(version, point.versions)]
+    paths = [path for point in points if point.runtime for path in point.runtime.patch]
+    paths += [path for point in points if point.source for path in point.source.functions]
     paths += (
         found.steps.runtime
         + found.steps.runtime_compiled
