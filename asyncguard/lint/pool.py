@@ -79,8 +79,7 @@ class Pool(Generic[Item, Result]):
             self._give(index, queues, at_work)
         while at_work:
             for ready in wait(list(at_work)):
-                assert isinstance(ready, Connection)
-                index, item = at_work.pop(ready)
+                index, item = at_work.pop(ready)  # type: ignore[call-overload]
                 result = self._result(index)
                 self._give(index, queues, at_work)
                 yield item, result
