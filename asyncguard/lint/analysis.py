@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 12  # nested calls that are followed
-MAX_ABROAD = 2  # of them into other files
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Summary:
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""
-        drop_trees({id(site): site for site in (*self.sites, *self.reads)}.values())
+        drop_trees({*self.sites, *self.reads})
         bare = (e._replace(node=NO_TREE, loops=(), blocks=()) for e in self.events)
         return replace(self, events=tuple(bare))
 
@@ -153,9 +152,8 @@ class FileAnalysis:
     @cached_property
     def symbolic(self) -> frozenset[str]:
         """The frameworks with which the file builds graphs, to be run by a session."""
-        text = "\n".join(self.lines)
         calls = self.knowledge.graph_calls
-        return frozenset(f for f in self.frameworks if f in calls and calls[f].search(text))
+        return frozenset(f for f in self.frameworks if f in calls and calls[f].search(self.text))
 
     # ---- running
 
@@ -277,12 +275,12 @@ class FileAnalysis:
     def asked_abroad(self) -> list[FunctionInfo]:
         """Return the functions that other files called, and what these call in this file."""
         found = [info for info in self.functions if info.abroad and info.summary is not None]
-        seen = set(map(id, found))
+        seen = set(found)
         for info in found:
             for edge in info.summary.edges:
                 callee = edge.callee
-                if callee.module is self and id(callee) not in seen and callee.summary is not None:
-                    seen.add(id(callee))
+                if callee.module is self and callee not in seen and callee.summary is not None:
+                    seen.add(callee)
                     found.append(callee)
         return found
 

@@ -390,10 +390,15 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
 
 def leaf(tree: Value) -> Value:
     """Return what a tree of values holds: device values, if any are known to be in it."""
-    found = first_device(tree)
-    while found.kind == CONTAINER and found.element is not None:
-        found = found.element
+    found = _innermost(first_device(tree))
     return replace(found, name=MASK if found.name == MASK else "")
+
+
+def _innermost(value: Value) -> Value:
+    """Return what containers of containers hold in the end, as far as it is known."""
+    while value.kind == CONTAINER and value.element is not None:
+        value = value.element
+    return value
 
 
 def mark_compiled(arguments: Arguments) -> None:
@@ -854,8 +859,7 @@ _BOOLEAN = re.compile(r"(^|\.)bool_?$|\.BoolTensor$")
 
 def _is_mask(value: Value) -> bool:
     """Whether a value is a mask, or a list or tuple of masks."""
-    while value.kind == CONTAINER and value.element is not None:
-        value = value.element
+    value = _innermost(value)
     return value.kind in ARRAYS and value.name == MASK
 
 

@@ -124,8 +124,9 @@ def _check_files(
     progress(done, len(files))
     if fresh:  # what the cache holds was woken before
         jobs = settings.jobs if len(fresh) > FEW else 1
-        with pool.Pool(worker.check_many, jobs, worker.start, (worker.index(files), options)) as p:
-            check = partial(_checked, p, cache.note)
+        start = worker.start, (worker.index(files), options)
+        with pool.Pool(worker.check_many, jobs, *start) as workers:
+            check = partial(_checked, workers, cache.note)
             for results in check([(path, frozenset()) for path in fresh]):
                 known.update({result.path: result for result in results})
                 done += len(results)

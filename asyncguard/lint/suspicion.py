@@ -98,26 +98,29 @@ class Names:
 
     def checked(self, node: ast.Attribute) -> Iterator[str]:
         """Yield a chain of names as it is written, if it starts at something checked."""
-        parts: list[str] = []
-        owner: ast.expr = node
-        while isinstance(owner, ast.Attribute):
-            parts.append(owner.attr)
-            owner = owner.value
-        if isinstance(owner, ast.Name) and self.full.get(owner.id) == "":
-            yield ".".join([owner.id, *reversed(parts)])
+        chain = _chain(node)
+        if chain and self.full.get(chain[0]) == "":
+            yield ".".join(chain)
 
     def of(self, node: ast.expr) -> str | None:
         """Return what a chain of names stands for: "" if anything, None if a mere variable."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
+        chain = _chain(node)
+        if not chain:
             return None
-        base = self.full.get(node.id)
+        first, *parts = chain
+        base = self.full.get(first)
         if base is None and (parts or self.any_name):
             return "" if self.any_name else None
-        return ".".join([base or node.id, *reversed(parts)]) if base != "" else ""
+        return ".".join([base or first, *parts]) if base != "" else ""
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """Return the names of `a.b.c`; none of anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
 class Tables(NamedTuple):
@@ -598,13 +601,8 @@ def _below(node: Any) -> list[Any]:
 
 
 def _self_path(node: ast.expr) -> str:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Name) and node.id == "self" and parts:
-        return ".".join(["self", *reversed(parts)])
-    return ""
+    chain = _chain(node)
+    return ".".join(chain) if len(chain) > 1 and chain[0] == "self" else ""
 
 
 def _parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
