@@ -69,6 +69,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     step_loops: bool = False
+    rounds: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
     def without_trees(self) -> Summary:
@@ -738,6 +739,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained,
         frame.step_loops,
+        frame.rounds,
         frame.by_caller,
     )
 

@@ -61,11 +61,12 @@ def protocol_site(
     value: Value,
     *,
     sink: bool = False,
+    whole: bool = False,
     among: tuple[str, ...] = (),
 ) -> bool:
     """Note a site if `protocol` of `value` (or of what it contains) waits.
 
-    `among`: only for values of these frameworks.
+    `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
     read = (
         first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
@@ -80,7 +81,7 @@ def protocol_site(
             continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
-            frame.site(point, node, read, sink=sink, subject=node)
+            frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
 
@@ -111,11 +112,20 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         truth(frame, node.expression)
         return HOST_VALUE
     value = evaluate(frame, node)
-    if not isinstance(node, cst.NamedExpr):
-        protocol_site(frame, "__bool__", node, value)
-    else:
-        protocol_site(frame, "__bool__", node.value, value)
+    tested = node.value if isinstance(node, cst.NamedExpr) else node
+    if value.kind == DEVICE and _is_only_named(frame, node):
+        value = weaken(value, LOW)  # more likely asks whether there is any
+    protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
+
+
+def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether nothing but a variable's name says what it is."""
+    path = dotted(node)
+    if not path or frame.usage(path) is not None or frame.hint(path).kind != DEVICE:
+        return False
+    known = frame.lookup(path)
+    return known is None or known.kind == UNKNOWN
 
 
 def with_narrowed(
@@ -333,7 +343,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
-            return part_of(owner)
+            return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -633,7 +643,7 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         if one.kind == HOST_ARRAY:
             return replace(one, params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
-        return HOST_VALUE
+        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
     return Value(params=params)
 
 
@@ -694,7 +704,7 @@ def _compare(
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
         if right.kind == DEVICE and not isinstance(left.literal, str):
-            protocol_site(frame, "__contains__", node, right)
+            protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
     for side in (left, right):
         if isinstance(side.literal, str) or side.name == "None" or side.name == "str":
@@ -772,7 +782,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     indices = [_index(frame, element.slice) for element in node.slice]
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        return part_of(owner)
+        chosen = owner.name == STRUCTURE and all(i.literal is not None for i in indices)
+        return owner if chosen else part_of(owner)
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY:

@@ -82,6 +82,7 @@ class FileFacts:
     dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
     innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
     # where all calls seemed to lead to no sync point, call
+    rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
 
     def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
         """Add what the analysis of the dormant functions of these names told."""
@@ -92,6 +93,7 @@ class FileFacts:
             hooks=self.hooks + more.hooks,
             named=self.named + more.named,
             defined=self.defined + more.defined,
+            rounds=self.rounds | more.rounds,
             dormant=self.dormant - names,
             innocent={name: calls for name, calls in self.innocent.items() if name not in names},
         )
@@ -153,8 +155,12 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
 
 
 def entries(files: Collection[FileFacts]) -> dict[Key, int]:
-    """Return how often each function is entered, as far as hooks and callers tell."""
+    """Return how often each function is entered, as far as hooks and callers tell.
+
+    One that loops over training steps is not entered in each: it runs an epoch, or a round.
+    """
     meant = definitions(files)
+    rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
     entered: dict[Key, int] = {}
     outgoing: dict[Key, list[Call]] = {}
     pending: list[Key] = []
@@ -173,6 +179,8 @@ def entries(files: Collection[FileFacts]) -> dict[Key, int]:
         for call in outgoing.get(caller, ()):
             callee = (call.callee_path, call.callee)
             level = _level(call, entered.get(caller, COLD))
+            if callee in rounds:
+                level = min(level, EPOCH)
             if level > entered.get(callee, COLD):
                 entered[callee] = level
                 pending.append(callee)

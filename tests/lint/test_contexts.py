@@ -9,7 +9,7 @@ import pytest
 
 from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.settings import Settings
-from asyncguard.model import Device
+from asyncguard.model import Device, Loop
 
 SETTINGS = Settings(cache=False)
 
@@ -47,6 +47,28 @@ HOT = {
             for t in range(100):
                 action = torch.tanh(x.cuda())
                 env.step(action.cpu().numpy())
+        """,
+    "gradients of the parameters, by their names, within a step": """
+        import torch
+        def train(model, rows):
+            for row in rows:
+                loss = model(row).sum()
+                for name, parameter in model.named_parameters():
+                    grad = torch.autograd.grad(loss, parameter)
+                print(loss)
+        """,
+    "a helper that takes numbers as well": """
+        import numbers, torch
+        def is_nan(x):
+            if isinstance(x, numbers.Number):
+                return x != x
+            return torch.isnan(x).any()
+        def train(model, loader):
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+                if is_nan(loss):
+                    continue
         """,
     "a functional training step": """
         import jax
@@ -244,6 +266,34 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        dedent("""
+            import torch
+            class Agent:
+                def learn_from_rollout(self, batches):
+                    for batch in batches:
+                        self.optimizer.zero_grad()
+                        loss = self.model(batch).sum()
+                        loss.backward()
+                        self.optimizer.step()
+                    self.log.append(loss.item())
+        """)
+    )
+    (tmp_path / "run.py").write_text(
+        dedent("""
+            import torch
+            def run(env, agent, x: torch.Tensor):
+                for step in range(1000):
+                    x = torch.tanh(x)
+                    env.step(x)
+                    agent.learn_from_rollout(env.batches)
+        """)
+    )
+    audit = check_paths([tmp_path], Settings(select=("ALL",), cache=False)).findings
+    assert [f.loop for f in audit if f.code == "ASG102"] == [Loop.EPOCH]
 
 
 def test_a_checkpoint_is_no_device_value() -> None:

@@ -82,6 +82,23 @@ NO_WAITS = [
     "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
     "mask_idx = x.sum(0)\nreturn x[mask_idx]",
     "if x.shape != y.wanted_shape or x.dtype != y.sum():\n    return x\nreturn y",
+    # parameters have names, which are no tensors
+    'for n, p in self.named_parameters():\n    print(f"{n} {p.requires_grad}")',
+    # what a program keeps in an attribute of its own is no part of a tensor
+    "n = float(unknown.n)\nif x._is_ready:\n    return x\nreturn y",
+    'n = float(unknown.n)\nif getattr(x, "_is_ready", False):\n    return x\nreturn y',
+    # a model's output may hold anything: a part of it is no more known than all
+    "n = float(unknown.n)\nout = self.net(x)\nif out[1]:\n    return x\nreturn y",
+    # a test of the type of an argument, and of a number then
+    "import numbers\nn = float(unknown.n)\ndef scale(s):\n"
+    "    if isinstance(s, numbers.Number) and s == 1:\n        return x\n    return x * s\n"
+    "return scale(x.sum())",
+    # whether a dict holds anything is known without what it holds
+    'def log(logs):\n    return logs if logs else {}\nreturn log({"loss": x.sum()})',
+    # a name alone: whether there is such a thing
+    "n = float(unknown.n)\nif self.unknown.aux_loss:\n    return x\nreturn y",
+    "if self.unknown.build_model(3) > 3:\n    return x\nreturn y",
+    "if x.q_scale() > 0.1:\n    return x\nreturn y",
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
