@@ -33,6 +33,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    ITSELF,
     LOW,
     MEDIUM,
     MODEL,
@@ -290,7 +291,8 @@ class FileAnalysis:
         if name not in cls.attributes:
             setters = [method for method in cls.methods.values() if method.sets(name)]
             setters.sort(key=lambda method: method.name != "__init__")
-            found = cls.attributes[name] = cls.own.get(name)  # what it sees itself as
+            found = cls.own.get(name)
+            cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
             if self.depth >= MAX_SUMMARIES and setters:
                 del cls.attributes[name]
                 return found

@@ -813,7 +813,7 @@ _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "se
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output, which must then be a dict of device values."""
-    element = part_of(owner)
+    element = owner if owner.name == STRUCTURE else part_of(owner)
     if method == "items":
         return container(container(None, (HOST_VALUE, element)))
     if method == "keys":

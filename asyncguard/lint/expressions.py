@@ -29,12 +29,14 @@ from asyncguard.lint.values import (
     HOST_VALUE,
     INDICES,
     INSTANCE,
+    ITSELF,
     LOW,
     MASK,
     MEDIUM,
     MODEL,
     NONE_VALUE,
     SYMBOL,
+    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -187,11 +189,15 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
+_PLAIN_TYPES = re.compile(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
-    known = dotted(node).rpartition(".")[2] in _COLLECTIONS
-    return container(None) if known else type_value(frame, node)
+    name = dotted(node).rpartition(".")[2]
+    if name in _COLLECTIONS:
+        return container(None)
+    value = type_value(frame, node)
+    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES.search(name) else value
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
@@ -326,7 +332,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN:
+    if value.kind == UNKNOWN and value.name != ITSELF:
         hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
@@ -460,7 +466,7 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         items.append(value)
     element_value = _join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    name = "tuple" if isinstance(node, cst.Tuple) else ""
+    name = TUPLE if isinstance(node, cst.Tuple) else ""
     return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
 
 
@@ -629,6 +635,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
     params = left.params | right.params
     for one, other in ((left, right), (right, left)):
+        if one.name == ITSELF:
+            return other
         if one.kind == DEVICE:
             if other.kind == CONTAINER and one.confidence < MEDIUM:
                 continue  # a list, more likely: those are added to lists
@@ -649,7 +657,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
 
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
-    return container(_join_all(elements))
+    plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
+    return replace(container(_join_all(elements)), name=TUPLE if plain else "")
 
 
 @handles(cst.UnaryOperation)
@@ -693,6 +702,8 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _describes(node: cst.BaseExpression) -> bool:
     """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    if isinstance(node, cst.Call):
+        return not node.args and dotted(node.func).rpartition(".")[2] == "type"
     return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
 
 
@@ -906,8 +917,12 @@ def _sequence_cost(index: Value) -> str:
         return FREE_INDEX
     if any(part.kind == DEVICE for part in parts):
         return DEVICE_INDEX
-    tuple_of_numbers = index.name == "tuple" and all(part.kind == HOST for part in parts)
-    return FREE_INDEX if tuple_of_numbers else UPLOADED_INDEX
+    if index.name != TUPLE:
+        return UPLOADED_INDEX
+    return UPLOADED_INDEX if any(part.kind in _UPLOADED for part in parts) else FREE_INDEX
+
+
+_UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
 _SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)

@@ -304,5 +304,5 @@ def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = " ".join(text.split())  # what waits mostly stands at the end: `f(...).item()`
+    return text if len(text) <= 60 else f"{text[:35]}...{text[-22:]}"

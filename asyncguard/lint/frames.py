@@ -41,6 +41,8 @@ MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds a program's options, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = re.compile(r"(config|cfg|conf|args|options|hparams|settings|flags)$", re.IGNORECASE)
 
+# What draws something for someone to look at, a few samples at most: its loops are no steps.
+_SHOWS = re.compile(r"^_*(plot|draw|show|visuali[sz]e|animate)(_|$)")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
@@ -280,8 +282,10 @@ class Frame:
 
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
+        shows = _SHOWS.search(self.function.name) is not None
         for index in range(len(self.loops) - 1, -1, -1):
-            if self.loops[index].kind == Loop.STEP:
+            loop = self.loops[index]
+            if loop.kind == Loop.STEP and (loop.over_steps or not shows):
                 return Loop.STEP, self._guarded(index + 1)
         if any(loop.kind == Loop.EPOCH for loop in self.loops):
             return Loop.EPOCH, self._guarded(0)

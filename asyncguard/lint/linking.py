@@ -169,6 +169,8 @@ def entries(files: Collection[FileFacts]) -> dict[Key, int]:
             entered[hook.path, hook.function] = _OWN[hook.loop]
             pending.append((hook.path, hook.function))
         for call in (*facts.calls, *_by_name(facts, meant)):
+            if _tests(call):
+                continue
             caller = (call.caller_path, call.caller)
             if caller not in outgoing:
                 outgoing[caller] = []
@@ -198,6 +200,15 @@ _RARE = re.compile(
     r"^_*(save|load|export|plot|visuali[sz]e|set_?up|teardown|finalize)(_|$)"
     r"|state_dict|(save|load)_checkpoint"
 )
+
+
+def _tests(call: Call) -> bool:
+    """Whether a test calls what it tests, which says nothing of how often programs do."""
+    elsewhere = call.callee_path != call.caller_path
+    return elsewhere and _TEST.search(f"{call.caller_path}/{call.caller}") is not None
+
+
+_TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 
 def _is_rare(call: Call | NamedCall) -> bool:

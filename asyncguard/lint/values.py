@@ -78,7 +78,9 @@ def literal(value: str | int | float | bool) -> Value:
 MASK = "bool"  # the name of an array of truth values, on the host or on the device
 INDICES = "indices"  # and of one of indices
 DICT = "dict"  # the name of a container that is known to be a dict
+TUPLE = "tuple"  # of one that is a tuple
 PAIRS = "pairs"  # and of one of names with device values
+ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:

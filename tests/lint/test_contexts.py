@@ -177,6 +177,23 @@ COLD = {
                     optimizer.step()
                 print(loss)
         """,
+    "every n-th time, or always if that is asked for": """
+        import torch
+        def train(model, loader, settings):
+            for step, batch in enumerate(loader):
+                loss = model(batch).sum()
+                loss.backward()
+                if step % 50 == 0 or settings.careful:
+                    print(loss)
+                if settings.log_at(step):
+                    print(loss)
+        """,
+    "samples that are drawn for someone to look at": """
+        import torch
+        def plot_samples(model, rows):
+            for row in rows:
+                print(model(row).mean())
+        """,
     "a method that is not called reads nothing": """
         import torch
         def train(model, loader, images):
@@ -266,6 +283,19 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+def test_a_loop_of_a_test_is_none_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "scores.py").write_text(
+        "import torch\ndef score(x: torch.Tensor):\n    return x.sum().item()\n"
+    )
+    loop = "import torch\nfrom scores import score\ndef {}(model, loader):\n"
+    loop += "    for x in loader:\n        model(x).backward()\n        score(model.weights)\n"
+    (tmp_path / "tests" / "test_scores.py").write_text(loop.format("test_score"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == []
+    (tmp_path / "run.py").write_text(loop.format("run"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == [3]
 
 
 def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
