@@ -33,6 +33,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    ITSELF,
     LOW,
     MEDIUM,
     MODEL,
@@ -69,6 +70,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     step_loops: bool = False
+    rounds: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
     def without_trees(self) -> Summary:
@@ -289,7 +291,8 @@ class FileAnalysis:
         if name not in cls.attributes:
             setters = [method for method in cls.methods.values() if method.sets(name)]
             setters.sort(key=lambda method: method.name != "__init__")
-            found = cls.attributes[name] = cls.own.get(name)  # what it sees itself as
+            found = cls.own.get(name)
+            cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
             if self.depth >= MAX_SUMMARIES and setters:
                 del cls.attributes[name]
                 return found
@@ -738,6 +741,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained,
         frame.step_loops,
+        frame.rounds,
         frame.by_caller,
     )
 

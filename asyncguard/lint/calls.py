@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -34,6 +34,7 @@ from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
     DEVICE,
+    DICT,
     EITHER,
     FUNCTION,
     HIGH,
@@ -47,6 +48,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    PAIRS,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -250,12 +252,18 @@ def reads_of_call(
         if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
             continue
         for param in read.params:
-            value = first_device(bound.get(param, UNKNOWN_VALUE))
+            value = bound.get(param, UNKNOWN_VALUE)
+            if not read.whole:
+                value = first_device(value)
+            elif value.name == STRUCTURE:
+                value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
             if not _reads(value):
                 continue
             point = frame.analysis.translate(read.point, value.framework)
             if point is not None:
-                frame.site(point, node, value, sink=read.sink, via=read, subject=node)
+                frame.site(
+                    point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node
+                )
             break
 
 
@@ -338,7 +346,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             frame.site(point, node, value, subject=node)
             break
     if knowledge.step_functions.find(name):
-        frame.evidence(strong=True)
+        frame.evidence(strong=True, update="grad" not in name)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if trigger := knowledge.trigger(name):
@@ -742,7 +750,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     active = frame.analysis.frameworks
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
-            frame.evidence(strong=True)
+            frame.evidence(strong=True, update="backward" not in method)
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
@@ -805,7 +813,7 @@ _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "se
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output, which must then be a dict of device values."""
-    element = part_of(owner)
+    element = owner if owner.name == STRUCTURE else part_of(owner)
     if method == "items":
         return container(container(None, (HOST_VALUE, element)))
     if method == "keys":
@@ -979,8 +987,8 @@ def model_method(
 ) -> Value:
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
-    if kind == CONTAINER:
-        return container(device(owner.framework, owner.confidence))
+    if kind in _COLLECTIONS:
+        return _COLLECTIONS[kind](device(owner.framework, owner.confidence))
     if kind == MODEL:
         return owner
     if kind == DEVICE:
@@ -995,8 +1003,16 @@ def model_method(
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return device(owner.framework, min(MEDIUM, owner.confidence))
+        return replace(device(owner.framework, min(MEDIUM, owner.confidence)), name=STRUCTURE)
     return UNKNOWN_VALUE
+
+
+# What methods of a model return that hold its parameters: all, with their names, by their names.
+_COLLECTIONS: dict[str, Callable[[Value], Value]] = {
+    CONTAINER: lambda held: container(held),
+    PAIRS: lambda held: replace(container(container(None, (HOST_VALUE, held))), name=PAIRS),
+    "mapping": lambda held: replace(container(held), name=DICT),
+}
 
 
 def unknown_upload(

@@ -29,12 +29,14 @@ from asyncguard.lint.values import (
     HOST_VALUE,
     INDICES,
     INSTANCE,
+    ITSELF,
     LOW,
     MASK,
     MEDIUM,
     MODEL,
     NONE_VALUE,
     SYMBOL,
+    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -61,11 +63,12 @@ def protocol_site(
     value: Value,
     *,
     sink: bool = False,
+    whole: bool = False,
     among: tuple[str, ...] = (),
 ) -> bool:
     """Note a site if `protocol` of `value` (or of what it contains) waits.
 
-    `among`: only for values of these frameworks.
+    `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
     read = (
         first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
@@ -80,7 +83,7 @@ def protocol_site(
             continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
-            frame.site(point, node, read, sink=sink, subject=node)
+            frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
 
@@ -111,11 +114,20 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         truth(frame, node.expression)
         return HOST_VALUE
     value = evaluate(frame, node)
-    if not isinstance(node, cst.NamedExpr):
-        protocol_site(frame, "__bool__", node, value)
-    else:
-        protocol_site(frame, "__bool__", node.value, value)
+    tested = node.value if isinstance(node, cst.NamedExpr) else node
+    if value.kind == DEVICE and _is_only_named(frame, node):
+        value = weaken(value, LOW)  # more likely asks whether there is any
+    protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
+
+
+def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether nothing but a variable's name says what it is."""
+    path = dotted(node)
+    if not path or frame.usage(path) is not None or frame.hint(path).kind != DEVICE:
+        return False
+    known = frame.lookup(path)
+    return known is None or known.kind == UNKNOWN
 
 
 def with_narrowed(
@@ -177,11 +189,15 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
+_PLAIN_TYPES = re.compile(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
-    known = dotted(node).rpartition(".")[2] in _COLLECTIONS
-    return container(None) if known else type_value(frame, node)
+    name = dotted(node).rpartition(".")[2]
+    if name in _COLLECTIONS:
+        return container(None)
+    value = type_value(frame, node)
+    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES.search(name) else value
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
@@ -316,7 +332,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN:
+    if value.kind == UNKNOWN and value.name != ITSELF:
         hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
@@ -333,7 +349,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
-            return part_of(owner)
+            return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -450,7 +466,7 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         items.append(value)
     element_value = _join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    name = "tuple" if isinstance(node, cst.Tuple) else ""
+    name = TUPLE if isinstance(node, cst.Tuple) else ""
     return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
 
 
@@ -619,6 +635,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
     params = left.params | right.params
     for one, other in ((left, right), (right, left)):
+        if one.name == ITSELF:
+            return other
         if one.kind == DEVICE:
             if other.kind == CONTAINER and one.confidence < MEDIUM:
                 continue  # a list, more likely: those are added to lists
@@ -633,13 +651,14 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         if one.kind == HOST_ARRAY:
             return replace(one, params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
-        return HOST_VALUE
+        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
     return Value(params=params)
 
 
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
-    return container(_join_all(elements))
+    plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
+    return replace(container(_join_all(elements)), name=TUPLE if plain else "")
 
 
 @handles(cst.UnaryOperation)
@@ -683,6 +702,8 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _describes(node: cst.BaseExpression) -> bool:
     """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    if isinstance(node, cst.Call):
+        return not node.args and dotted(node.func).rpartition(".")[2] == "type"
     return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
 
 
@@ -694,7 +715,7 @@ def _compare(
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
         if right.kind == DEVICE and not isinstance(left.literal, str):
-            protocol_site(frame, "__contains__", node, right)
+            protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
     for side in (left, right):
         if isinstance(side.literal, str) or side.name == "None" or side.name == "str":
@@ -772,7 +793,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     indices = [_index(frame, element.slice) for element in node.slice]
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        return part_of(owner)
+        chosen = owner.name == STRUCTURE and all(i.literal is not None for i in indices)
+        return owner if chosen else part_of(owner)
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY:
@@ -895,8 +917,12 @@ def _sequence_cost(index: Value) -> str:
         return FREE_INDEX
     if any(part.kind == DEVICE for part in parts):
         return DEVICE_INDEX
-    tuple_of_numbers = index.name == "tuple" and all(part.kind == HOST for part in parts)
-    return FREE_INDEX if tuple_of_numbers else UPLOADED_INDEX
+    if index.name != TUPLE:
+        return UPLOADED_INDEX
+    return UPLOADED_INDEX if any(part.kind in _UPLOADED for part in parts) else FREE_INDEX
+
+
+_UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
 _SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)

@@ -39,6 +39,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    PAIRS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -353,7 +354,8 @@ def for_(frame: Frame, node: cst.For) -> bool:
     element = builtin_calls.loop_element(frame, iterable)
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
-    record.transparent = iterable.kind == CONTAINER and element.kind == DEVICE
+    held = element.kind == DEVICE or iterable.name == PAIRS
+    record.transparent = iterable.kind == CONTAINER and held
 
     def body() -> bool:
         store(frame, node.target, element)
@@ -400,6 +402,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
             frame.loops[-1].inner = True
             frame.loops[-1].trainings |= record.strong or record.trainings
         frame.step_loops = True
+        frame.rounds |= record.updates
     else:
         frame.evidence()
 

@@ -9,7 +9,7 @@ import pytest
 
 from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.settings import Settings
-from asyncguard.model import Device
+from asyncguard.model import Device, Loop
 
 SETTINGS = Settings(cache=False)
 
@@ -47,6 +47,28 @@ HOT = {
             for t in range(100):
                 action = torch.tanh(x.cuda())
                 env.step(action.cpu().numpy())
+        """,
+    "gradients of the parameters, by their names, within a step": """
+        import torch
+        def train(model, rows):
+            for row in rows:
+                loss = model(row).sum()
+                for name, parameter in model.named_parameters():
+                    grad = torch.autograd.grad(loss, parameter)
+                print(loss)
+        """,
+    "a helper that takes numbers as well": """
+        import numbers, torch
+        def is_nan(x):
+            if isinstance(x, numbers.Number):
+                return x != x
+            return torch.isnan(x).any()
+        def train(model, loader):
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+                if is_nan(loss):
+                    continue
         """,
     "a functional training step": """
         import jax
@@ -155,6 +177,23 @@ COLD = {
                     optimizer.step()
                 print(loss)
         """,
+    "every n-th time, or always if that is asked for": """
+        import torch
+        def train(model, loader, settings):
+            for step, batch in enumerate(loader):
+                loss = model(batch).sum()
+                loss.backward()
+                if step % 50 == 0 or settings.careful:
+                    print(loss)
+                if settings.log_at(step):
+                    print(loss)
+        """,
+    "samples that are drawn for someone to look at": """
+        import torch
+        def plot_samples(model, rows):
+            for row in rows:
+                print(model(row).mean())
+        """,
     "a method that is not called reads nothing": """
         import torch
         def train(model, loader, images):
@@ -244,6 +283,47 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+def test_a_loop_of_a_test_is_none_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "scores.py").write_text(
+        "import torch\ndef score(x: torch.Tensor):\n    return x.sum().item()\n"
+    )
+    loop = "import torch\nfrom scores import score\ndef {}(model, loader):\n"
+    loop += "    for x in loader:\n        model(x).backward()\n        score(model.weights)\n"
+    (tmp_path / "tests" / "test_scores.py").write_text(loop.format("test_score"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == []
+    (tmp_path / "run.py").write_text(loop.format("run"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == [3]
+
+
+def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        dedent("""
+            import torch
+            class Agent:
+                def learn_from_rollout(self, batches):
+                    for batch in batches:
+                        self.optimizer.zero_grad()
+                        loss = self.model(batch).sum()
+                        loss.backward()
+                        self.optimizer.step()
+                    self.log.append(loss.item())
+        """)
+    )
+    (tmp_path / "run.py").write_text(
+        dedent("""
+            import torch
+            def run(env, agent, x: torch.Tensor):
+                for step in range(1000):
+                    x = torch.tanh(x)
+                    env.step(x)
+                    agent.learn_from_rollout(env.batches)
+        """)
+    )
+    audit = check_paths([tmp_path], Settings(select=("ALL",), cache=False)).findings
+    assert [f.loop for f in audit if f.code == "ASG102"] == [Loop.EPOCH]
 
 
 def test_a_checkpoint_is_no_device_value() -> None:

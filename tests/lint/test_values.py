@@ -82,6 +82,30 @@ NO_WAITS = [
     "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
     "mask_idx = x.sum(0)\nreturn x[mask_idx]",
     "if x.shape != y.wanted_shape or x.dtype != y.sum():\n    return x\nreturn y",
+    # parameters have names, which are no tensors
+    'for n, p in self.named_parameters():\n    print(f"{n} {p.requires_grad}")',
+    # what a program keeps in an attribute of its own is no part of a tensor
+    "n = float(unknown.n)\nif x._is_ready:\n    return x\nreturn y",
+    'n = float(unknown.n)\nif getattr(x, "_is_ready", False):\n    return x\nreturn y',
+    # a model's output may hold anything: a part of it is no more known than all
+    "n = float(unknown.n)\nout = self.net(x)\nif out[1]:\n    return x\nreturn y",
+    # a test of the type of an argument, and of a number then
+    "import numbers\nn = float(unknown.n)\ndef scale(s):\n"
+    "    if isinstance(s, numbers.Number) and s == 1:\n        return x\n    return x * s\n"
+    "return scale(x.sum())",
+    # whether a dict holds anything is known without what it holds
+    'def log(logs):\n    return logs if logs else {}\nreturn log({"loss": x.sum()})',
+    # a name alone: whether there is such a thing
+    "n = float(unknown.n)\nif self.unknown.aux_loss:\n    return x\nreturn y",
+    "if self.unknown.build_model(3) > 3:\n    return x\nreturn y",
+    "if x.q_scale() > 0.1:\n    return x\nreturn y",
+    # a type's name, and the type of a number under any name
+    "n = float(unknown.n)\nif x.type() != y.type():\n    return x\nreturn y",
+    "n = float(unknown.n)\ndef scale(s):\n"
+    "    if isinstance(s, unknown.SCALAR_TYPES) and s == 1:\n        return x\n    return x * s\n"
+    "return scale(x.sum())",
+    # a tuple is as many indices
+    "return x[(slice(None),) * k + (0,)]",
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
@@ -320,6 +344,21 @@ def test_what_is_moved_was_on_the_host_whatever_its_docstring_says() -> None:
         """) == [(8, "ASG106")]
 
 
+def test_an_attribute_that_grows_by_numbers_is_a_number() -> None:
+    text = """
+        import torch
+        class Finder:
+            def __init__(self):
+                self.avg_loss = 0.0
+            def on_train_batch_end(self, trainer):
+                current = trainer.running.detach().item()
+                self.avg_loss = 0.9 * self.avg_loss + 0.1 * current
+                if self.avg_loss > 4:
+                    return -1
+        """
+    assert [code for _, code in found(text)] == ["ASG102"]
+
+
 def test_a_key_is_what_is_compared() -> None:
     body = "best = {}(unknown, key=lambda row: {})\nreturn best"
     for function in ("max", "min", "sorted"):
@@ -339,3 +378,11 @@ def test_what_a_model_is_given_in_a_list_is_there() -> None:
             def forward(self, inputs: list):
                 return inputs[0].to(self.device)
         """)
+
+
+def test_a_long_expression_is_quoted_with_its_end() -> None:
+    text = STEP.format(
+        body=" " * 8 + "return (x.reshape(-1, 3) * y.reshape(-1, 3)).sum(dim=1).mean(dim=0).item()"
+    )
+    (finding,) = check_source(text, "a.py", SETTINGS)
+    assert ".mean(dim=0).item()` reads" in finding.message
