@@ -389,8 +389,10 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
 
 
 def leaf(tree: Value) -> Value:
-    """Return what a tree of values holds: device values, if any are known to be in it."""
+    """Return what a tree of values holds, no containers: device values, if any are known in it."""
     found = _innermost(first_device(tree))
+    if found.kind == CONTAINER:
+        return Value(params=found.params)
     return replace(found, name=MASK if found.name == MASK else "")
 
 

@@ -35,6 +35,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         and not _within_epoch(node.iter),
         step_name=any(map(_is_step, names | _sources(node.iter))),
     )
+    record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, "progress") and any(map(_BATCH.search, targets)):
         record.loader = LOW

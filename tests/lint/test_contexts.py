@@ -65,6 +65,14 @@ HOT = {
                     opt.step()
                     print(loss)
         """,
+    "a loop that accumulates gradients is part of a step": """
+        import jax
+        def train(loss_fn, params, opt, loader, accum):
+            for i in range(1000):
+                for _ in range(accum):
+                    loss, grads = jax.value_and_grad(loss_fn)(params, next(loader))
+                print(loss)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -164,6 +172,29 @@ COLD = {
                 if loss.size != images[0].size:
                     continue
         """,
+    "a program's `main` runs once, whatever it does": """
+        import jax
+        def main(loss_fn, state, batch):
+            loss, grads = jax.value_and_grad(loss_fn)(state.params, batch)
+            state = state.apply_gradients(grads=grads)
+            print(loss)
+        """,
+    "a switch is no value": """
+        import jax
+        def run(self, keys, state):
+            for key in keys:
+                state = state.apply_gradients(grads=key)
+                if self.enable_loss:
+                    pass
+        """,
+    "what a tree holds are no lists": """
+        import jax
+        def run(step, params, opt_state, index):
+            for i in range(100):
+                params, opt_state = step(params, opt_state)
+                index = jax.numpy.argmax(index)
+                params = jax.tree.map(lambda p: p[index], params)
+        """,
 }
 
 
@@ -244,6 +275,29 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+def test_what_a_function_elsewhere_returns_decides_what_waits(tmp_path: Path) -> None:
+    sampling = "import jax.numpy as jnp\ndef sample(x):\n    return jnp.tanh(x)\n"
+    agent = """\
+import jax
+import numpy as np
+import sampling
+class Agent:
+    def behave_well(self, observation):
+        actions = sampling.sample(observation)
+        return np.asarray(actions)
+"""
+    run = """\
+import jax
+def run(agent, env, observation):
+    for step in range(100):
+        observation = env.step(agent.behave_well(observation))
+"""
+    for name, text in (("sampling", sampling), ("agent", agent), ("run", run)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.code) for f in findings] == [("agent.py", "ASG103")]
 
 
 def test_a_checkpoint_is_no_device_value() -> None:
