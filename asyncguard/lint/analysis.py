@@ -698,6 +698,7 @@ _CLASS_NAMES = {
     "criterion": ("Loss", "Criterion"),
     "optimizer": ("Optimizer",),
     "converter": ("Converter",),
+    "agent": ("Agent", "Learner"),
 }
 
 

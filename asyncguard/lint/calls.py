@@ -341,6 +341,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.evidence(strong=True)
     if name in knowledge.clocks:
         frame.event("clock", node)
+    if name in _ASKS and frame.loops:
+        frame.loops[-1].once = True
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
     if len(arguments) > 1 and name == "map":
@@ -360,6 +362,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
     return result
+
+
+_ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
 
 
 def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
@@ -748,6 +753,8 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
+        if frame.loops:
+            frame.loops[-1].acts = True
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])

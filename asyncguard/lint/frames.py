@@ -57,6 +57,8 @@ class LoopRecord:
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
+    acts: bool = False  # steps an environment
+    once: bool = False  # goes round once or so, or as often as someone types
     inner: bool = False  # contains a loop over steps
     trainings: bool = False  # contains a loop of training steps
 
@@ -69,6 +71,8 @@ class LoopRecord:
     @property
     def kind(self) -> Loop:
         """How often its body runs."""
+        if self.once or self.acts:
+            return Loop.STEP if self.acts else Loop.NONE
         rounds = self.trainings and not self.strong  # of training, whatever it goes over
         if self.over_steps and not rounds and not (self.epoch_name and self.inner):
             return Loop.STEP

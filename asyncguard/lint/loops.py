@@ -9,6 +9,7 @@ import re
 
 import libcst as cst
 
+from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
@@ -36,6 +37,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         step_name=any(map(_is_step, names | _sources(node.iter))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, "progress") and any(map(_BATCH.search, targets)):
         record.loader = LOW
@@ -46,6 +48,14 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     return record
+
+
+def _takes_one(node: cst.BaseExpression) -> bool:
+    """Whether this is a look at the first of something: `dataset.take(1)`."""
+    if not isinstance(node, cst.Call) or not dotted(node.func).endswith(".take"):
+        return False
+    count = node.args[0].value if len(node.args) == 1 else None
+    return isinstance(count, cst.Integer) and count.value == "1"
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:

@@ -73,6 +73,46 @@ HOT = {
                     loss, grads = jax.value_and_grad(loss_fn)(params, next(loader))
                 print(loss)
         """,
+    "a loop that steps an environment, and trains in loops of its own": """
+        import tensorflow as tf
+        def explore(env, model, optimizer, gradients, state):
+            done = False
+            while not done:
+                probs = model.predict(state)
+                state, done = env.step(probs)
+                for each in gradients:
+                    optimizer.apply_gradients(each)
+        """,
+    "an agent learns in every step": """
+        import tensorflow as tf
+        class DQNAgent:
+            def learn(self):
+                self.model = tf.keras.Sequential()
+                target = self.model.predict(self.states)
+        """,
+    "each iteration comes round at a period of one": """
+        import tensorflow as tf
+        def evaluate(model, dataset):
+            for i, x in enumerate(dataset):
+                if i % 1 == 0:
+                    print(model(x).numpy())
+        """,
+    "a device value that is written into what NumPy holds": """
+        import tensorflow as tf
+        def learn(model, first, dataset):
+            target = model(first).numpy()
+            for x in dataset:
+                target[0] = model(x)
+        """,
+    "a subclass of Keras' model, by its other name": """
+        from tensorflow.keras import models
+        class Net(models.Model):
+            pass
+        def evaluate(dataset):
+            net = Net()
+            for x in dataset:
+                net.predict(x)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -195,6 +235,45 @@ COLD = {
                 index = jax.numpy.argmax(index)
                 params = jax.tree.map(lambda p: p[index], params)
         """,
+    "an episode is over, or an epoch": """
+        import torch
+        def train(model, loader, train_iter, done):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                if done:
+                    print(loss)
+                if train_iter.is_new_epoch:
+                    print(loss)
+        """,
+    "enough was kept to begin anew": """
+        import torch
+        def train(model, loader):
+            kept = []
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                kept.append(loss.detach())
+                if len(kept) >= 100 or len(kept) == 7:
+                    print(torch.stack(kept).mean())
+                    kept = []
+        """,
+    "a loop that ends in its first round": """
+        import tensorflow as tf
+        def show(model, dataset):
+            for x in dataset:
+                print(model(x).numpy())
+                break
+            for x in dataset.take(1):
+                print(model(x).numpy())
+        """,
+    "a loop that waits for someone to type": """
+        import torch
+        def demo(model):
+            while True:
+                step = input("?")
+                print(model(step).item())
+        """,
 }
 
 
@@ -298,6 +377,19 @@ def run(agent, env, observation):
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     findings = check_paths([tmp_path], SETTINGS).findings
     assert [(Path(f.path).name, f.code) for f in findings] == [("agent.py", "ASG103")]
+
+
+def test_what_a_function_that_compares_says_of_a_period_guards() -> None:
+    assert found("""
+        import tensorflow as tf
+        def train(model, dataset, optimizer):
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                optimizer.apply_gradients(tape.gradient(loss, model.weights))
+                if tf.equal(optimizer.iterations % 100, 0):
+                    print(float(loss))
+        """) == [(7, "ASG104")]
 
 
 def test_a_checkpoint_is_no_device_value() -> None:
