@@ -113,6 +113,22 @@ HOT = {
             for x in dataset:
                 net.predict(x)
         """,
+    "a library on top of JAX": """
+        import flax.linen as nn
+        import numpy as np
+        def evaluate(net: nn.Module, env, x):
+            for step in range(100):
+                x = env.step(np.asarray(net.apply(x)))
+        """,
+    "a function compiled by pjit": """
+        import jax
+        from jax.experimental.pjit import pjit
+        def train(step, state, batches):
+            run = pjit(step)
+            for batch in batches:
+                out = run(batch)
+                print(out)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -273,6 +289,33 @@ COLD = {
             while True:
                 step = input("?")
                 print(model(step).item())
+        """,
+    "what keeps a state is no training step": """
+        import jax
+        def export(count: jax.Array, train_state, partition):
+            train_state = shard(train_state, partition)
+            train_state = pure(train_state)
+            print(count)
+        """,
+    "a tokenizer is no model": """
+        import numpy as np
+        import torch
+        from transformers import AutoTokenizer
+        def encode(texts):
+            tokenizer = AutoTokenizer.from_pretrained("x")
+            for step, text in enumerate(texts):
+                ids = np.concatenate([tokenizer(text), tokenizer(text)])
+        """,
+    "a loop over the batches of each data set": """
+        import jax
+        def evaluate(net, sets, make):
+            net = jax.jit(net)
+            for data in sets:
+                losses = []
+                batches = [make(data), make(data)]
+                for batch in batches:
+                    losses.append(net(batch))
+                print(jax.numpy.stack(losses).mean())
         """,
 }
 
