@@ -223,14 +223,21 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
             path == dotted(left.right) and value.deep_equals(left.left)
             for path, value in _assignments(body)
         )
-    empty: tuple[type[cst.CSTNode], ...] = (cst.Integer, cst.Float)
+    anew = _is_number
     if isinstance(left, cst.Call) and dotted(left.func) == "len" and len(left.args) == 1:
-        left, empty = left.args[0].value, (cst.List, cst.Dict, cst.Call)
-    return any(
-        path == dotted(left) and isinstance(value, empty)
-        for path, value in _assignments(body)
-        if path
-    )
+        left, anew = left.args[0].value, _is_empty
+    return any(path == dotted(left) and anew(value) for path, value in _assignments(body) if path)
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    return isinstance(node, (cst.Integer, cst.Float))
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """Whether this makes an empty collection: `[]`, `deque()`."""
+    if isinstance(node, cst.Call):
+        return not node.args and isinstance(node.func, cst.Name)
+    return isinstance(node, (cst.List, cst.Dict)) and not node.elements
 
 
 def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:

@@ -129,6 +129,14 @@ HOT = {
                 out = run(batch)
                 print(out)
         """,
+    "what is there is worked on, and nothing begins anew": """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, boxes: torch.Tensor):
+                if len(boxes) > 0:
+                    boxes = boxes.clone()
+                    print(boxes)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
