@@ -701,6 +701,7 @@ _CLASS_NAMES = {
     "criterion": ("Loss", "Criterion"),
     "optimizer": ("Optimizer",),
     "converter": ("Converter",),
+    "agent": ("Agent", "Learner"),
 }
 
 
@@ -712,8 +713,9 @@ def _kinds_by_name(name: str) -> list[str]:
 
 
 def _is_busy(frame: Frame) -> bool:
-    """Whether what is called from here may run once a step, as far as is known by now."""
-    here = _is_busy_here(frame)
+    """Whether what is called from here may run once a step, or decides what may wait here."""
+    outlined = frame.function.outlined
+    here = _is_busy_here(frame) or (outlined is not None and outlined.suspicious)
     frame.by_caller |= not here
     return here or frame.busy
 

@@ -349,6 +349,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.evidence(strong=True, update="grad" not in name)
     if name in knowledge.clocks:
         frame.event("clock", node)
+    if name in _ASKS and frame.loops:
+        frame.loops[-1].once = True
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
     if len(arguments) > 1 and name == "map":
@@ -368,6 +370,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
     return result
+
+
+_ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
 
 
 def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
@@ -397,8 +402,10 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
 
 
 def leaf(tree: Value) -> Value:
-    """Return what a tree of values holds: device values, if any are known to be in it."""
+    """Return what a tree of values holds, no containers: device values, if any are known in it."""
     found = _innermost(first_device(tree))
+    if found.kind == CONTAINER:
+        return Value(params=found.params)
     return replace(found, name=MASK if found.name == MASK else "")
 
 
@@ -754,6 +761,8 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
+        if frame.loops:
+            frame.loops[-1].acts = True
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])

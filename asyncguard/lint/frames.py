@@ -68,6 +68,8 @@ class LoopRecord:
     updates: bool = False  # and does not merely ask for gradients
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
+    acts: bool = False  # steps an environment
+    once: bool = False  # goes round once or so, or as often as someone types
     inner: bool = False  # contains a loop over steps
     trainings: bool = False  # contains a loop of training steps
 
@@ -80,6 +82,8 @@ class LoopRecord:
     @property
     def kind(self) -> Loop:
         """How often its body runs."""
+        if self.once or self.acts:
+            return Loop.STEP if self.acts else Loop.NONE
         rounds = self.trainings and not self.strong  # of training, whatever it goes over
         if self.over_steps and not rounds and not (self.epoch_name and self.inner):
             return Loop.STEP

@@ -205,8 +205,12 @@ _RARE = re.compile(
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    elsewhere = call.callee_path != call.caller_path
-    return elsewhere and _TEST.search(f"{call.caller_path}/{call.caller}") is not None
+    return call.callee_path != call.caller_path and _is_test(f"{call.caller_path}/{call.caller}")
+
+
+@cache
+def _is_test(place: str) -> bool:
+    return _TEST.search(place) is not None
 
 
 _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")

@@ -87,6 +87,78 @@ HOT = {
                     opt.step()
                     print(loss)
         """,
+    "a loop that accumulates gradients is part of a step": """
+        import jax
+        def train(loss_fn, params, opt, loader, accum):
+            for i in range(1000):
+                for _ in range(accum):
+                    loss, grads = jax.value_and_grad(loss_fn)(params, next(loader))
+                print(loss)
+        """,
+    "a loop that steps an environment, and trains in loops of its own": """
+        import tensorflow as tf
+        def explore(env, model, optimizer, gradients, state):
+            done = False
+            while not done:
+                probs = model.predict(state)
+                state, done = env.step(probs)
+                for each in gradients:
+                    optimizer.apply_gradients(each)
+        """,
+    "an agent learns in every step": """
+        import tensorflow as tf
+        class DQNAgent:
+            def learn(self):
+                self.model = tf.keras.Sequential()
+                target = self.model.predict(self.states)
+        """,
+    "each iteration comes round at a period of one": """
+        import tensorflow as tf
+        def evaluate(model, dataset):
+            for i, x in enumerate(dataset):
+                if i % 1 == 0:
+                    print(model(x).numpy())
+        """,
+    "a device value that is written into what NumPy holds": """
+        import tensorflow as tf
+        def learn(model, first, dataset):
+            target = model(first).numpy()
+            for x in dataset:
+                target[0] = model(x)
+        """,
+    "a subclass of Keras' model, by its other name": """
+        from tensorflow.keras import models
+        class Net(models.Model):
+            pass
+        def evaluate(dataset):
+            net = Net()
+            for x in dataset:
+                net.predict(x)
+        """,
+    "a library on top of JAX": """
+        import flax.linen as nn
+        import numpy as np
+        def evaluate(net: nn.Module, env, x):
+            for step in range(100):
+                x = env.step(np.asarray(net.apply(x)))
+        """,
+    "a function compiled by pjit": """
+        import jax
+        from jax.experimental.pjit import pjit
+        def train(step, state, batches):
+            run = pjit(step)
+            for batch in batches:
+                out = run(batch)
+                print(out)
+        """,
+    "what is there is worked on, and nothing begins anew": """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, boxes: torch.Tensor):
+                if len(boxes) > 0:
+                    boxes = boxes.clone()
+                    print(boxes)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -202,6 +274,95 @@ COLD = {
                 loss.backward()
                 if loss.size != images[0].size:
                     continue
+        """,
+    "a program's `main` runs once, whatever it does": """
+        import jax
+        def main(loss_fn, state, batch):
+            loss, grads = jax.value_and_grad(loss_fn)(state.params, batch)
+            state = state.apply_gradients(grads=grads)
+            print(loss)
+        """,
+    "a switch is no value": """
+        import jax
+        def run(self, keys, state):
+            for key in keys:
+                state = state.apply_gradients(grads=key)
+                if self.enable_loss:
+                    pass
+        """,
+    "what a tree holds are no lists": """
+        import jax
+        def run(step, params, opt_state, index):
+            for i in range(100):
+                params, opt_state = step(params, opt_state)
+                index = jax.numpy.argmax(index)
+                params = jax.tree.map(lambda p: p[index], params)
+        """,
+    "an episode is over, or an epoch": """
+        import torch
+        def train(model, loader, train_iter, done):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                if done:
+                    print(loss)
+                if train_iter.is_new_epoch:
+                    print(loss)
+        """,
+    "enough was kept to begin anew": """
+        import torch
+        def train(model, loader):
+            kept = []
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                kept.append(loss.detach())
+                if len(kept) >= 100 or len(kept) == 7:
+                    print(torch.stack(kept).mean())
+                    kept = []
+        """,
+    "a loop that ends in its first round": """
+        import tensorflow as tf
+        def show(model, dataset):
+            for x in dataset:
+                print(model(x).numpy())
+                break
+            for x in dataset.take(1):
+                print(model(x).numpy())
+        """,
+    "a loop that waits for someone to type": """
+        import torch
+        def demo(model):
+            while True:
+                step = input("?")
+                print(model(step).item())
+        """,
+    "what keeps a state is no training step": """
+        import jax
+        def export(count: jax.Array, train_state, partition):
+            train_state = shard(train_state, partition)
+            train_state = pure(train_state)
+            print(count)
+        """,
+    "a tokenizer is no model": """
+        import numpy as np
+        import torch
+        from transformers import AutoTokenizer
+        def encode(texts):
+            tokenizer = AutoTokenizer.from_pretrained("x")
+            for step, text in enumerate(texts):
+                ids = np.concatenate([tokenizer(text), tokenizer(text)])
+        """,
+    "a loop over the batches of each data set": """
+        import jax
+        def evaluate(net, sets, make):
+            net = jax.jit(net)
+            for data in sets:
+                losses = []
+                batches = [make(data), make(data)]
+                for batch in batches:
+                    losses.append(net(batch))
+                print(jax.numpy.stack(losses).mean())
         """,
 }
 
@@ -324,6 +485,42 @@ def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
     )
     audit = check_paths([tmp_path], Settings(select=("ALL",), cache=False)).findings
     assert [f.loop for f in audit if f.code == "ASG102"] == [Loop.EPOCH]
+
+
+def test_what_a_function_elsewhere_returns_decides_what_waits(tmp_path: Path) -> None:
+    sampling = "import jax.numpy as jnp\ndef sample(x):\n    return jnp.tanh(x)\n"
+    agent = """\
+import jax
+import numpy as np
+import sampling
+class Agent:
+    def behave_well(self, observation):
+        actions = sampling.sample(observation)
+        return np.asarray(actions)
+"""
+    run = """\
+import jax
+def run(agent, env, observation):
+    for step in range(100):
+        observation = env.step(agent.behave_well(observation))
+"""
+    for name, text in (("sampling", sampling), ("agent", agent), ("run", run)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.code) for f in findings] == [("agent.py", "ASG103")]
+
+
+def test_what_a_function_that_compares_says_of_a_period_guards() -> None:
+    assert found("""
+        import tensorflow as tf
+        def train(model, dataset, optimizer):
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                optimizer.apply_gradients(tape.gradient(loss, model.weights))
+                if tf.equal(optimizer.iterations % 100, 0):
+                    print(float(loss))
+        """) == [(7, "ASG104")]
 
 
 def test_a_checkpoint_is_no_device_value() -> None:
