@@ -50,6 +50,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return first
     if name == "slice":
         return Value(HOST, name="slice")
+    if name == "range":
+        return container(HOST_VALUE)
     if name == "next":
         return loop_element(frame, first)
     if name in ("abs", "round", "pow", "divmod"):

@@ -122,6 +122,14 @@ class Outline:
             found.setdefault(function.name, []).append(function)
         return found
 
+    @cached_property
+    def methods(self) -> Mapping[str, frozenset[str]]:
+        """The methods that the classes of each name define."""
+        found: dict[str, set[str]] = {}
+        for function in self.functions:
+            found.setdefault(function.class_name, set()).add(function.name)
+        return {name: frozenset(methods) for name, methods in found.items()}
+
     def full_name(self, called: str) -> str:
         """Return the full name of what a call means in other checked files; "" if nothing."""
         first, dot, rest = called.partition(".")

@@ -366,3 +366,42 @@ def test_what_a_step_saves_or_plots_it_does_seldom() -> None:
     assert found(source.format(name="record"))
     for name in ("save_image", "plot", "_save_checkpoint", "load_state_dict"):
         assert not found(source.format(name=name))
+
+
+ROLES = {
+    "a replay memory": """
+        import torch
+        class Memory:
+            def push(self, state):
+                self.states.append(state.to("cpu"))
+            def sample(self, n):
+                return self._batch(n)
+            def _batch(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """,
+    "an environment": """
+        import torch
+        class Env:
+            def reset(self):
+                return torch.tensor(self.state, device=self.device)
+            def step(self, action):
+                self.state = self.simulator.move(action.cpu())
+                return torch.tensor(self.state, device=self.device)
+        """,
+}
+HEATED = {"a replay memory": [4, 8], "an environment": [6, 7]}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_class_is_by_its_methods_tells_which_run_in_every_step(role: str) -> None:
+    assert [line for line, _ in found(ROLES[role])] == HEATED[role]
+
+
+def test_a_class_of_half_a_role_has_none() -> None:
+    source = """
+        import torch
+        class Prior:
+            def sample(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """
+    assert found(source) == []
