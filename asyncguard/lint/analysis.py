@@ -717,24 +717,10 @@ def _kinds_by_name(name: str) -> list[str]:
 
 
 # What a class is by its methods: it has one of each group.
+_ADDS = "add append push put store insert remember add_experience add_transition store_transition"
+_SAMPLES = "sample sample_batch get_batch sample_buffer sample_memory"
 _CLASS_METHODS = {
-    "buffer": (  # of experience
-        frozenset({"sample", "sample_batch", "get_batch", "sample_buffer", "sample_memory"}),
-        frozenset(
-            {
-                "add",
-                "append",
-                "push",
-                "put",
-                "store",
-                "insert",
-                "remember",
-                "add_experience",
-                "add_transition",
-                "store_transition",
-            }
-        ),  # fmt: skip
-    ),
+    "buffer": (frozenset(_SAMPLES.split()), frozenset(_ADDS.split())),  # of experience
     "environment": (frozenset({"step", "step_wait"}), frozenset({"reset"})),
 }
 
