@@ -706,6 +706,7 @@ _CLASS_NAMES = {
     "optimizer": ("Optimizer",),
     "converter": ("Converter",),
     "decoder": ("Decoder",),
+    "scheduler": ("Scheduler",),
 }
 
 

@@ -1001,7 +1001,9 @@ def model_method(
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
     if kind == CONTAINER:
-        return container(device(owner.framework, owner.confidence))
+        held = device(owner.framework, owner.confidence)
+        pairs = method.startswith("named_")
+        return container(container(None, (HOST_VALUE, held)) if pairs else held)
     if kind == MODEL:
         return owner
     if kind == DEVICE:

@@ -686,6 +686,8 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _describes(node: cst.BaseExpression) -> bool:
     """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    if isinstance(node, cst.Call) and not node.args:
+        return dotted(node.func).rpartition(".")[2] == "type"
     return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
 
 
@@ -886,7 +888,9 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = re.compile(r"(^|_)masks?(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE)
+_MASK_NAME = re.compile(
+    r"(^|_)(masks?|dones?)(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE
+)
 
 
 def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:

@@ -526,8 +526,17 @@ class _Look:
             return self._computed(side.id)
         if isinstance(side, (ast.BinOp, ast.UnaryOp)):
             return any(isinstance(n, ast.Name) and self._computed(n.id) for n in ast.walk(side))
+        if isinstance(side, ast.Attribute):
+            return self._given_data(side)
         called = isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute)
         return called and self._interesting(side)
+
+    def _given_data(self, node: ast.Attribute) -> bool:
+        """Whether an attribute of `self` is given what a method or an operation on data gives."""
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        given = self.attributes.get(node.attr, ()) if own else ()
+        computed = any(isinstance(stored.value, _COMPUTES) for stored in given)
+        return computed and self._may_hold(node.attr, self.attributes)
 
     def _is_element(self, side: ast.expr) -> bool:
         return isinstance(side, ast.Name) and side.id in self.elements
