@@ -25,7 +25,7 @@ from asyncguard.lint.expressions import (
     instance_of,
     protocol_site,
 )
-from asyncguard.lint.frames import MAX_DEPTH, Frame, Site, evaluate, handles
+from asyncguard.lint.frames import MAX_DEPTH, Frame, LoopRecord, Site, evaluate, handles
 from asyncguard.lint.program import ClassInfo, FunctionInfo
 from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
@@ -383,7 +383,13 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     given = [a for a in arguments[1:] if not a.keyword]
     elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
-    return container(call_value(frame, node, arguments[0].value, elements))
+    origin = builtin_calls.source_of(given[0].value)
+    loader = origin.confidence if origin.kind == "loader" else -1
+    frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
+    hand_over(frame, arguments[0].value)
+    element = call_value(frame, node, arguments[0].value, elements)
+    frame.loops.pop()
+    return builtin_calls.wrapping(given[0].value, element)
 
 
 def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -441,7 +447,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
     if kind == "progress" and arguments:
-        inner = arguments[0].value
+        inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
     if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
         inner = arguments[0].value

@@ -405,3 +405,39 @@ def test_a_class_of_half_a_role_has_none() -> None:
                 return torch.tensor(self.states[:n], device=self.device)
         """
     assert found(source) == []
+
+
+def test_a_loop_over_what_goes_over_a_loader_is_one_over_batches() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        class Latents:
+            def __init__(self, data):
+                self.loader = DataLoader(data)
+            def __iter__(self):
+                return map(self.upload, iter(self.loader))
+            def upload(self, tensors):
+                return [tensor.cuda() for tensor in tensors]
+            def of(self, model):
+                found = []
+                for x, y in self:
+                    found.append(model.encode_it(x).cpu())
+                return found
+        """
+    assert found(source) == [(9, "ASG106"), (13, "ASG103")]
+
+
+def test_a_loop_over_what_yields_batches_on_the_device() -> None:
+    source = """
+        import torch
+        class Prefetcher:
+            def __init__(self, loader, device):
+                self.loader, self.device = loader, device
+            def __iter__(self):
+                for batch in self.loader:
+                    yield batch.to(self.device)
+        def evaluate(loader):
+            for i, batch in enumerate(Prefetcher(loader, "cuda")):
+                print(batch)
+        """
+    assert found(source) == [(7, "ASG106"), (10, "ASG101")]

@@ -445,3 +445,37 @@ def test_the_keys_of_a_parameter_are_on_the_host() -> None:
                 reduce_dict(losses)
         """
     assert found(source) == []
+
+
+def test_an_optimizer_by_the_module_of_its_base() -> None:
+    source = """
+        import torch
+        from torch.optim.optimizer import Optimizer
+        class Grad(Optimizer):
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        size = p.grad.norm().item()
+        """
+    assert found(source) == [(7, "ASG102")]
+
+
+def test_the_names_of_parameters_are_words() -> None:
+    assert codes("for name, p in self.named_parameters():\n    print(name)") == set()
+
+
+def test_the_type_of_a_tensor_is_a_word() -> None:
+    assert codes("if x.type() != y.type():\n    x = x + y\nreturn x") == set()
+
+
+def test_an_attribute_that_is_computed_is_compared() -> None:
+    source = """
+        import torch
+        class Watch(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                self.norm = x.norm()
+            def training_step(self, batch):
+                if self.norm > 3:
+                    return None
+        """
+    assert found(source) == [(6, "ASG104")]
