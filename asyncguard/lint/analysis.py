@@ -23,7 +23,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
+from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
@@ -444,10 +444,17 @@ class FileAnalysis:
             kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
             kinds.update(_kinds_by_methods(self.outline.methods.get(info.cls.name, frozenset())))
             names += [f"{kind}.{info.name}" for kind in kinds]
-        if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
+        hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        outlined = info.outlined
+        if hooked or (outlined is not None and self._is_eager and computes_loss(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH
+
+    @cached_property
+    def _is_eager(self) -> bool:
+        """Whether the frameworks that it uses trace no functions."""
+        return not any(self.knowledge.frameworks[f].steps.compiled for f in self.frameworks)
 
     def _decorate(
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
@@ -707,6 +714,8 @@ _CLASS_NAMES = {
     "converter": ("Converter",),
     "decoder": ("Decoder",),
     "scheduler": ("Scheduler",),
+    "agent": ("Agent",),
+    "assigner": ("Assigner", "Matcher", "Matching"),
 }
 
 

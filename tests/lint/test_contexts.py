@@ -441,3 +441,50 @@ def test_a_loop_over_what_yields_batches_on_the_device() -> None:
                 print(batch)
         """
     assert found(source) == [(7, "ASG106"), (10, "ASG101")]
+
+
+LOSSES = {
+    "def wing_loss(pred, label):": True,
+    "def hingeloss(pred, label):": True,
+    "def plot_loss(pred, label):": False,
+    "def evaluate_loss(pred, label):": False,
+}
+
+
+@pytest.mark.parametrize("head", LOSSES)
+def test_a_function_named_after_a_loss_computes_it_in_every_step(head: str) -> None:
+    source = f"""
+        import torch
+        {head}
+            difference = (pred - label).abs()
+            return difference[torch.relu(difference) < 3].sum()
+        """
+    assert found(source) == ([(4, "ASG105")] if LOSSES[head] else [])
+
+
+def test_the_loss_of_many_steps_is_none_of_one() -> None:
+    source = """
+        import torch
+        def data_loss(model, rows):
+            total = torch.zeros((), device="cuda")
+            for row in rows:
+                total += row.weight
+            return total.item()
+        """
+    assert found(source) == []
+
+
+CALLED = {
+    "class WordAgent": ["def __call__(self, state):", "return self.net(state).cpu()"],
+    "class BoxMatcher": ["def match(self, boxes):", "return torch.relu(boxes).cpu()"],
+    "class PlateauScheduler": ["def step(self, x):", "return torch.relu(x).cpu()"],
+    "class BeamDecoder": ["def decode(self, probs):", "return probs.cpu()"],
+}
+
+
+@pytest.mark.parametrize("head", CALLED)
+def test_the_last_word_of_a_class_tells_what_of_it_runs_in_every_step(head: str) -> None:
+    method, line = CALLED[head]
+    text = f"import torch\n{head}:\n    {method}\n        {line}\n"
+    assert found(text) == [(4, "ASG103")]
+    assert found(text.replace(head, "class Thing").replace("def match", "def look")) == []
