@@ -19,7 +19,9 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import NO_TREE, Place, Unit, places
 from asyncguard.lint.values import (
+    DEVICE,
     HIGH,
+    HINTED,
     LOW,
     MEDIUM,
     MODEL,
@@ -237,11 +239,13 @@ class Frame:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
 
-    def hint(self, path: str) -> Value:
-        """Return what usage and names say about a path of unknown value."""
+    def hint(self, path: str, *, named: bool = True) -> Value:
+        """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
             return Value(found[0], found[1], MEDIUM)
+        if not named:
+            return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
         if _OPTIONS.search(owner):
             return UNKNOWN_VALUE
@@ -249,7 +253,8 @@ class Frame:
         if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
             if found[0] == MODEL and _DOES.search(last):
                 return UNKNOWN_VALUE
-            return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            return replace(told, name=HINTED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def usage(self, path: str) -> tuple[str, str] | None:

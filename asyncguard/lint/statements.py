@@ -355,7 +355,7 @@ def _names_training(node: cst.CSTNode) -> bool:
 @executes(cst.For)
 def for_(frame: Frame, node: cst.For) -> bool:
     """A loop over something: the first pass learns, the second notes."""
-    iterable = evaluate(frame, node.iter)
+    iterable = builtin_calls.opened(frame, evaluate(frame, node.iter))
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
