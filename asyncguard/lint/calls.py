@@ -153,7 +153,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
     unknown = given is not None or any(
-        a.value.kind == UNKNOWN and a.value.params for a in arguments
+        a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
     return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
 
