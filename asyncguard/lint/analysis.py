@@ -22,7 +22,7 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
+from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
@@ -218,7 +218,7 @@ class FileAnalysis:
         self, info: FunctionInfo, *, busy: bool = False, given: dict[str, Value] | None = None
     ) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
-        self._grow(info)
+        self.grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
         frame.given = given
         frame.busy = busy or info.hook == Loop.STEP
@@ -244,8 +244,8 @@ class FileAnalysis:
             return replace(weaken(declared, MEDIUM), params=result.params)
         return result
 
-    def _grow(self, info: FunctionInfo) -> None:
-        """Give a function its own tree, if the skeleton holds only its number."""
+    def grow(self, info: FunctionInfo) -> None:
+        """Give a function its own tree, if the skeleton holds only its name and number."""
         outlined = info.outlined
         if outlined is not None and not info.grown:
             info.grown, self.leafless = True, False
@@ -400,7 +400,6 @@ class FileAnalysis:
             self,
             cls,
             None if frame is self.frame else frame,
-            parameters_of(node.params),
         )
         if cls is not None:
             cls.methods.setdefault(info.name, info)
@@ -420,11 +419,9 @@ class FileAnalysis:
 
     def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
         """Return the outlined function whose number stands for the body."""
-        if not isinstance(node.body, cst.IndentedBlock) or len(node.body.body) != 1:
-            return None
-        line = node.body.body[0]
-        if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
-            small = line.body[0]
+        suite = node.body
+        if isinstance(suite, cst.SimpleStatementSuite) and len(suite.body) == 1:
+            small = suite.body[0]
             if isinstance(small, cst.Expr) and isinstance(small.value, cst.Integer):
                 index = int(small.value.value)
                 if index < len(self.outline.functions):
@@ -661,7 +658,7 @@ class FileAnalysis:
             map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
         ):
             return False
-        info.module._grow(info)
+        info.module.grow(info)
         body = info.node.body.body if isinstance(info.node, cst.FunctionDef) else ()
         if len(body) > 3 or not all(isinstance(line, cst.SimpleStatementLine) for line in body):
             return False

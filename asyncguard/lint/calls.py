@@ -215,6 +215,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         frame.loops[-1].inner = True
     if summary.works:
         frame.evidence()
+    if not summary.reads and summary.result == UNKNOWN_VALUE:
+        return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
     reads = summary.reads
     if info.hook == Loop.STEP:

@@ -15,7 +15,7 @@ import libcst as cst
 
 from asyncguard.lint.frames import Frame, LoopRecord, evaluate, handles, merge
 from asyncguard.lint.guards import guard_of
-from asyncguard.lint.program import ClassInfo, FunctionInfo, parameters_of, scan
+from asyncguard.lint.program import ClassInfo, FunctionInfo, scan
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
     ANSWER,
@@ -769,7 +769,6 @@ def lambda_(frame: Frame, node: cst.Lambda) -> Value:
         node,
         frame.analysis,
         closure=frame,
-        parameters=parameters_of(node.params),
         unit=frame.function.unit,
     )
     scan(info, frame.analysis.knowledge, frame.analysis.frameworks)

@@ -2,8 +2,8 @@
 
 `outline` lists a file's functions (not those nested in others) and what a walk over their `ast`
 says: where they stand, whether anything in them could be a sync point, whether they could run once
-a step, what usage tells about attributes of `self`. `skeleton` is the file without the bodies of
-these functions; a body becomes a tree only when its function is run. An outline is small, and kept
+a step, what usage tells about attributes of `self`. `skeleton` is the file without these functions,
+which become trees only when they are run. An outline is small, and kept
 for other files to ask what their calls lead to. This decides where to look, never what is found.
 """
 
@@ -21,6 +21,7 @@ from asyncguard.lint.suspicion import (
     HARMLESS,
     Function,
     Words,
+    parameters,
 )
 
 
@@ -30,6 +31,7 @@ class Outlined:
 
     name: str
     first: int = 0  # line of the first decorator, or of `def`
+    line: int = 0  # of `def`
     body: int = 0  # line of the first statement
     last: int = 0
     indent: int = 0
@@ -42,6 +44,7 @@ class Outlined:
     calls: frozenset[str] = frozenset()  # names it calls, without owners but checked modules
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
     binds: frozenset[str] = frozenset()  # variables
+    takes: bool = False  # has parameters
 
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
         """Whether a sync point in it may be hot, by its loops or because its framework enters it.
@@ -263,7 +266,9 @@ def _outlined(node: ast.FunctionDef, class_name: str, lines: Sequence[str]) -> O
     tail = lines[end - 1]
     if node.end_col_offset is not None and _after(tail, node.end_col_offset):
         return None
-    return Outlined(node.name, first, body, end, node.col_offset, class_name)
+    takes = any(True for _ in parameters(node.args))
+    place = first, node.lineno, body, end, node.col_offset
+    return Outlined(node.name, *place, class_name, takes=takes)
 
 
 def _after(line: str, byte_column: int) -> bool:
@@ -286,7 +291,9 @@ def _header_end(node: ast.FunctionDef) -> int:
 def skeleton(
     lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
 ) -> tuple[str, tuple[int, ...]]:
-    """Replace each body by the function's number; return the text and the lines it has of the file.
+    """Leave of each function its decorators, its name and its number, as its body.
+
+    Returns the text and, for each line of it, that of the file.
 
     Comments, blank lines, docstrings and long literals outside functions are left out as well.
     """
@@ -305,11 +312,11 @@ def skeleton(
     position = 1
     for index, function in enumerate(functions):
         keep(position, function.first)
-        text.extend(lines[function.first - 1 : function.body - 1])
-        kept.extend(range(function.first, function.body))
-        header = lines[function.first - 1]
-        text.append(header[: len(header) - len(header.lstrip())] + " " + str(index))
-        kept.append(function.body)
+        text.extend(lines[function.first - 1 : function.line - 1])
+        kept.extend(range(function.first, function.line + 1))
+        header = lines[function.line - 1]
+        indent = header[: len(header) - len(header.lstrip())]
+        text.append(f"{indent}def {function.name}(): {index}")
         position = function.last + 1
     keep(position, len(lines) + 1)
     return "\n".join(text) + "\n", tuple(kept) or (1,)

@@ -321,7 +321,7 @@ class _Look:
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
         self.calls: set[str] = set()
         self.given: set[str] = set()  # attributes of `self`
-        for parameter in _parameters(given):
+        for parameter in parameters(given):
             plain = _is_plain(parameter.annotation)
             self.values[parameter.arg] = [] if plain else [Stored(self, None)]
         self.at(body)
@@ -623,7 +623,8 @@ def _self_path(node: ast.expr) -> str:
     return ".".join(chain) if len(chain) > 1 and chain[0] == "self" else ""
 
 
-def _parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
+def parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
+    """Yield what a function takes."""
     if given is not None:
         yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
         yield from (extra for extra in (given.vararg, given.kwarg) if extra is not None)
