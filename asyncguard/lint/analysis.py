@@ -24,7 +24,7 @@ from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluat
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
-from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
+from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function, parse_type
 from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
@@ -362,9 +362,8 @@ class FileAnalysis:
         text = info.documented.get(name)
         if text is None:
             return UNKNOWN_VALUE
-        try:
-            node = cst.parse_expression(text)
-        except Exception:  # noqa: BLE001 - any text may stand in a docstring
+        node = parse_type(text)
+        if node is None:
             return UNKNOWN_VALUE
         with frame.quiet():
             value = expressions.type_value(frame, node)

@@ -16,7 +16,7 @@ import libcst as cst
 from asyncguard.lint.frames import Frame, LoopRecord, evaluate, handles, merge
 from asyncguard.lint.guards import guard_of
 from asyncguard.lint.program import ClassInfo, FunctionInfo, scan
-from asyncguard.lint.tree import dotted
+from asyncguard.lint.tree import dotted, parse_type
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
@@ -205,11 +205,8 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
     """Return what an annotation or class expression says about its instances."""
     if isinstance(node, cst.SimpleString) and depth < 3:
-        try:
-            inner = cst.parse_expression(str(node.evaluated_value))
-        except Exception:  # noqa: BLE001 - any text may stand in an annotation
-            return UNKNOWN_VALUE
-        return type_value(frame, inner, depth + 1)
+        inner = parse_type(str(node.evaluated_value))
+        return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
         left = type_value(frame, node.left, depth + 1)
         right = type_value(frame, node.right, depth + 1)

@@ -43,7 +43,7 @@ def _counted(frame: Frame, test: cst.BaseExpression) -> int:
     """Return the innermost loop whose target a comparison tests, -1 if it tests none."""
     if not isinstance(test, cst.Comparison):
         return -1
-    names = {n.value for n in walk(test) if isinstance(n, cst.Name)}
+    names = {n.value for n in walk(test) if type(n) is cst.Name}
     counted = [i for i, loop in enumerate(frame.loops) if not names.isdisjoint(loop.targets)]
     return counted[-1] if counted else -1
 
@@ -128,7 +128,7 @@ def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, boo
 
 def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
     """Whether a test asks what is left of one of these counters: `i % n == 0`."""
-    periods = (n.left for n in walk(test) if isinstance(n, cst.BinaryOperation)) if counters else ()
+    periods = (n.left for n in walk(test) if type(n) is cst.BinaryOperation) if counters else ()
     names = (n for left in periods for n in walk(left) if isinstance(n, cst.Name))
     return _has_modulo(test) and any(name.value in counters for name in names)
 
@@ -136,8 +136,8 @@ def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
 def _has_modulo(test: cst.BaseExpression) -> bool:
     """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
     return any(
-        isinstance(n, cst.BinaryOperation)
-        and isinstance(n.operator, cst.Modulo)
+        type(n) is cst.BinaryOperation
+        and type(n.operator) is cst.Modulo
         and not isinstance(n.left, (cst.SimpleString, cst.FormattedString))
         and "accum" not in dotted(n.right).lower()
         and not (isinstance(n.right, cst.Integer) and n.right.value == "1")
@@ -165,7 +165,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     sides = (test.left, test.comparisons[0].comparator)
     if any(isinstance(side, cst.SimpleString) for side in sides):
         return False, False  # a name, which counts nothing
-    if any("accum" in n.value.lower() for n in walk(test) if isinstance(n, cst.Name)):
+    if any("accum" in n.value.lower() for n in walk(test) if type(n) is cst.Name):
         return False, False  # one optimizer step
     if not any(_counts(frame, side) for side in sides):
         return False, False

@@ -15,7 +15,7 @@ from asyncguard.lint.tree import children, dotted
 from asyncguard.model import Loop
 
 Blocks = tuple[tuple[Sequence[cst.CSTNode], int], ...]
-_DEFINITIONS = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+_DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
 _STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
 
 
@@ -46,7 +46,7 @@ def walk_own(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         current = stack.pop()
         yield current
-        below = [child for child in children(current) if not isinstance(child, _DEFINITIONS)]
+        below = [child for child in children(current) if type(child) not in _DEFINITIONS]
         stack.extend(reversed(below))
 
 

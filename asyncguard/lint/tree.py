@@ -11,7 +11,7 @@ import dataclasses
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -89,6 +89,15 @@ def parse_function(lines: Sequence[str], first: int, last: int) -> tuple[Unit, c
     return Unit(module, first - 1 - indented), statement
 
 
+@lru_cache(maxsize=1024)
+def parse_type(text: str) -> cst.BaseExpression | None:
+    """Parse a type that a string names; None if it holds anything else."""
+    try:
+        return cst.parse_expression(text)
+    except Exception:  # noqa: BLE001 - any text may stand in an annotation or a docstring
+        return None
+
+
 # Fields that hold no expression or statement.
 _DULL = ("whitespace", "leading_lines", "lines_after", "header", "footer", "indent", "newline",
          "lpar", "rpar", "comma", "semicolon", "dot", "equal", "trailing", "lbracket", "rbracket",
@@ -143,10 +152,10 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def dotted(node: cst.CSTNode) -> str:
     """Return `a.b.c` of a chain of names, or "" of anything else."""
     parts: list[str] = []
-    while isinstance(node, cst.Attribute):
+    while type(node) is cst.Attribute:  # asked often, like `_is_node`
         parts.append(node.attr.value)
         node = node.value
-    if not isinstance(node, cst.Name):
+    if type(node) is not cst.Name:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))

@@ -115,7 +115,7 @@ def _fulfil(result: Future[T], work: Callable[[], T]) -> None:
 
 def tune_collector() -> None:
     """Look for garbage cycles seldom: trees hold none, and searching them takes long."""
-    gc.set_threshold(1_000_000, 20, 1_000)
+    gc.set_threshold(5_000_000, 20, 1_000)
 
 
 _worker: Worker | None = None

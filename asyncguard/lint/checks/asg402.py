@@ -224,7 +224,7 @@ def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
     return [
         node
         for node in walk_own(info.node)
-        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Subtract
     ]
 
 
