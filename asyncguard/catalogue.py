@@ -11,21 +11,15 @@ Every error names the file and the entry. `rules/README.md` documents the format
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import tomli
+
 from asyncguard.model import AsyncguardError, Confidence, SyncKind
-
-if sys.version_info >= (3, 11):
-    import tomllib as _tomllib
-else:
-    import tomli as _tomllib
-
-tomllib = _tomllib  # for `lint.settings` as well
 
 SCHEMA = 1
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
@@ -255,8 +249,8 @@ def load_directory(directory: Path) -> Catalogue:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        data: dict[str, Any] = tomli.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
         raise CatalogueError(f"{path}: {error}") from error
     if data.get("schema") != SCHEMA:
         raise CatalogueError(f"{path}: schema is {data.get('schema')!r}; expected {SCHEMA}")

@@ -23,7 +23,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from asyncguard.catalogue import tomllib
+import tomli
+
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.registry import rules
 from asyncguard.lint.settings import Settings
@@ -67,7 +68,7 @@ class Score:
 def read_labels(directory: Path) -> Iterator[Labels]:
     """Yield the labelled files of one half."""
     for path in sorted(directory.glob("*.toml")):
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomli.loads(path.read_text(encoding="utf-8"))
         yield Labels(
             data["path"],
             f"{data['package']}-{data['version']}",

@@ -8,8 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-from asyncguard.catalogue import tomllib
+import tomli
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_package_of_the_checkout_is_listed() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     listed = set(settings["tool"]["setuptools"]["packages"])
     present = {
         ".".join(path.parent.relative_to(ROOT).parts)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import tempfile
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -96,6 +95,8 @@ class Cache:
 
     def _write(self, contents: Contents) -> None:
         """Replace the file in one step, so that two runs at once cannot mix theirs."""
+        import tempfile
+
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             (self.path.parent / ".gitignore").write_text(IGNORE)

@@ -7,17 +7,19 @@ process that dies (out of memory, a crash in native code) costs the item that it
 
 from __future__ import annotations
 
-import multiprocessing
+import gc
 import os
 import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:  # where one process does it all, none of it is loaded
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -69,6 +71,8 @@ class Pool(Generic[Item, Result]):
         if min(self.jobs, len(items)) < 2 and not self._workers:
             yield from ((item, self._here(item)) for item in items)
             return
+        from multiprocessing.connection import wait
+
         while len(self._workers) < min(self.jobs, len(items)):
             self._workers.append(self._worker())
         count = len(self._workers)
@@ -91,6 +95,8 @@ class Pool(Generic[Item, Result]):
         return self.function(item)
 
     def _worker(self) -> _Worker:
+        import multiprocessing
+
         # Forking starts at once and shares what is loaded, but is safe only without other threads.
         safe = sys.platform == "linux" and threading.active_count() == 1
         context = multiprocessing.get_context("fork" if safe else "spawn")
@@ -135,6 +141,14 @@ class Pool(Generic[Item, Result]):
         return answer
 
 
+def tune_collector() -> None:
+    """Look for garbage cycles seldom: trees hold none, and searching them takes long.
+
+    For processes that do nothing else; a caller's own keeps its ways.
+    """
+    gc.set_threshold(5_000_000, 20, 1_000)
+
+
 def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
     if initializer is not None:
         initializer(*initargs)
@@ -151,6 +165,7 @@ def _serve(
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tune_collector()
     _begin(initializer, initargs)
     while True:
         try:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from asyncguard.catalogue import tomllib
+import tomli
+
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
 ALL = "ALL"
@@ -123,8 +124,8 @@ def _table(path: Path) -> dict[str, Any] | None:
     if path.name == "pyproject.toml" and "asyncguard" not in text:
         return None
     try:
-        data: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        data: dict[str, Any] = tomli.loads(text)
+    except tomli.TOMLDecodeError as error:
         raise AsyncguardError(f"{path}: not valid TOML: {error}") from error
     if path.name == "asyncguard.toml":
         return data

@@ -6,11 +6,8 @@ loads libcst.
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -95,27 +92,25 @@ class Worker:
 
 def with_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` in a thread with a large stack, and return what it returns, or raise it."""
-    result: Future[T] = Future()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def fulfil() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            errors.append(error)
+
     before = threading.stack_size(STACK)
     try:
-        thread = threading.Thread(target=_fulfil, args=(result, work))
+        thread = threading.Thread(target=fulfil)
         thread.start()
     finally:
         threading.stack_size(before)
     thread.join()
-    return result.result()
-
-
-def _fulfil(result: Future[T], work: Callable[[], T]) -> None:
-    try:
-        result.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where it is asked for
-        result.set_exception(error)
-
-
-def tune_collector() -> None:
-    """Look for garbage cycles seldom: trees hold none, and searching them takes long."""
-    gc.set_threshold(5_000_000, 20, 1_000)
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 _worker: Worker | None = None
@@ -124,8 +119,6 @@ _worker: Worker | None = None
 def start(modules: dict[str, str], options: Options) -> None:
     """Begin a worker process."""
     global _worker
-    if multiprocessing.parent_process() is not None:  # a caller's own process keeps its ways
-        tune_collector()
     _worker = Worker(modules, options)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding
 from asyncguard.render import FindingsReport, Screen, TraceReport
-from asyncguard.render.json_ import count_by_code
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -102,6 +101,8 @@ def count(number: int, noun: str) -> str:
 
 
 def _statistics(report: FindingsReport) -> Iterator[str]:
+    from asyncguard.render.json_ import count_by_code
+
     counts = count_by_code(report)
     width = max((len(str(number)) for _, number in counts), default=0)
     for code, number in counts:

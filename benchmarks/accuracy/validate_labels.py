@@ -17,10 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import tomli
 
 CODES = {
     *(f"ASG10{n}" for n in range(1, 8)),
@@ -63,8 +60,8 @@ def check_file(path: Path, sources: Path | None, problems: list[str], count: Cou
         problems.append(f"{path.parent.name}/{path.name}: {text}")
 
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+        data = tomli.loads(path.read_text(encoding="utf-8"))
+    except tomli.TOMLDecodeError as error:
         return bad(str(error))
     if missing := HEADER - data.keys():
         return bad(f"header lacks {sorted(missing)}")
