@@ -22,8 +22,8 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
+from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
+from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
@@ -114,6 +114,7 @@ class FileAnalysis:
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
+        self.giving: set[FunctionInfo] = set()  # methods being run for what they give attributes
         self.running = False
         self.leafless = True  # it has no trees
 
@@ -217,7 +218,7 @@ class FileAnalysis:
         self, info: FunctionInfo, *, busy: bool = False, given: dict[str, Value] | None = None
     ) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
-        self._grow(info)
+        self.grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
         frame.given = given
         frame.busy = busy or info.hook == Loop.STEP
@@ -243,8 +244,8 @@ class FileAnalysis:
             return replace(weaken(declared, MEDIUM), params=result.params)
         return result
 
-    def _grow(self, info: FunctionInfo) -> None:
-        """Give a function its own tree, if the skeleton holds only its number."""
+    def grow(self, info: FunctionInfo) -> None:
+        """Give a function its own tree, if the skeleton holds only its name and number."""
         outlined = info.outlined
         if outlined is not None and not info.grown:
             info.grown, self.leafless = True, False
@@ -302,6 +303,9 @@ class FileAnalysis:
                 if value is not None:
                     found = value if found is None else join(found, value)
             self.depth -= 1
+            if not self.giving.isdisjoint(setters):
+                del cls.attributes[name]  # asked by one of them, which has not told all yet
+                return found
             cls.attributes[name] = found
         return cls.attributes[name]
 
@@ -309,7 +313,9 @@ class FileAnalysis:
         """Return what a method assigns to an attribute; it is run for that once."""
         if method.given is None:
             method.given = {}
+            self.giving.add(method)
             self._run(method, given=method.given)
+            self.giving.discard(method)
         return method.given.get(name)
 
     def _bind_parameters(self, frame: Frame, info: FunctionInfo) -> None:
@@ -394,7 +400,6 @@ class FileAnalysis:
             self,
             cls,
             None if frame is self.frame else frame,
-            parameters_of(node.params),
         )
         if cls is not None:
             cls.methods.setdefault(info.name, info)
@@ -414,11 +419,9 @@ class FileAnalysis:
 
     def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
         """Return the outlined function whose number stands for the body."""
-        if not isinstance(node.body, cst.IndentedBlock) or len(node.body.body) != 1:
-            return None
-        line = node.body.body[0]
-        if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
-            small = line.body[0]
+        suite = node.body
+        if isinstance(suite, cst.SimpleStatementSuite) and len(suite.body) == 1:
+            small = suite.body[0]
             if isinstance(small, cst.Expr) and isinstance(small.value, cst.Integer):
                 index = int(small.value.value)
                 if index < len(self.outline.functions):
@@ -439,11 +442,19 @@ class FileAnalysis:
             family = list(info.cls.family())
             kinds = {base.kind for cls in family for base in cls.bases}
             kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
+            kinds.update(_kinds_by_methods(self.outline.methods.get(info.cls.name, frozenset())))
             names += [f"{kind}.{info.name}" for kind in kinds]
-        if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
+        hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        outlined = info.outlined
+        if hooked or (outlined is not None and self._is_eager and computes_loss(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH
+
+    @cached_property
+    def _is_eager(self) -> bool:
+        """Whether the frameworks that it uses trace no functions."""
+        return not any(self.knowledge.frameworks[f].steps.compiled for f in self.frameworks)
 
     def _decorate(
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
@@ -647,7 +658,7 @@ class FileAnalysis:
             map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
         ):
             return False
-        info.module._grow(info)
+        info.module.grow(info)
         body = info.node.body.body if isinstance(info.node, cst.FunctionDef) else ()
         if len(body) > 3 or not all(isinstance(line, cst.SimpleStatementLine) for line in body):
             return False
@@ -701,6 +712,10 @@ _CLASS_NAMES = {
     "criterion": ("Loss", "Criterion"),
     "optimizer": ("Optimizer",),
     "converter": ("Converter",),
+    "decoder": ("Decoder",),
+    "scheduler": ("Scheduler",),
+    "agent": ("Agent", "Learner"),
+    "assigner": ("Assigner", "Matcher", "Matching"),
 }
 
 
@@ -711,9 +726,28 @@ def _kinds_by_name(name: str) -> list[str]:
     return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
 
 
+# What a class is by its methods: it has one of each group.
+_ADDS = "add append push put store insert remember add_experience add_transition store_transition"
+_SAMPLES = "sample sample_batch get_batch sample_buffer sample_memory"
+_CLASS_METHODS = {
+    "buffer": (frozenset(_SAMPLES.split()), frozenset(_ADDS.split())),  # of experience
+    "environment": (frozenset({"step", "step_wait"}), frozenset({"reset"})),
+}
+
+
+def _kinds_by_methods(methods: frozenset[str]) -> list[str]:
+    """Return what a class is by the methods that it defines."""
+    return [
+        kind
+        for kind, groups in _CLASS_METHODS.items()
+        if all(not group.isdisjoint(methods) for group in groups)
+    ]
+
+
 def _is_busy(frame: Frame) -> bool:
-    """Whether what is called from here may run once a step, as far as is known by now."""
-    here = _is_busy_here(frame)
+    """Whether what is called from here may run once a step, or decides what may wait here."""
+    outlined = frame.function.outlined
+    here = _is_busy_here(frame) or (outlined is not None and outlined.suspicious)
     frame.by_caller |= not here
     return here or frame.busy
 

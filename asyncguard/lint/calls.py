@@ -25,11 +25,12 @@ from asyncguard.lint.expressions import (
     instance_of,
     protocol_site,
 )
-from asyncguard.lint.frames import MAX_DEPTH, Frame, Site, evaluate, handles
+from asyncguard.lint.frames import MAX_DEPTH, Frame, LoopRecord, Site, evaluate, handles
 from asyncguard.lint.program import ClassInfo, FunctionInfo
 from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ANSWER,
     ARRAYS,
     CLASS,
     CONTAINER,
@@ -134,21 +135,27 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_model(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
-    opaque(frame, node, arguments)
-    return UNKNOWN_VALUE
+    return opaque(frame, node, arguments)
 
 
 _WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
 
 
-def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
-    """Note a call out of sight if it may wait: it is handed a device value, or is named so."""
+def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Note a call out of sight if it may wait: it is handed a device value, or is named so.
+
+    What one gives that is handed none, its name says little of: losses of a whole step are numbers.
+    """
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
     given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
     if given is not None and frame.loops:
         frame.loops[-1].ops = True
     if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
+    unknown = given is not None or any(
+        a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
+    )
+    return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
 
 
 # ---- models and optimizers
@@ -208,6 +215,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         frame.loops[-1].inner = True
     if summary.works:
         frame.evidence()
+    if not summary.reads and summary.result == UNKNOWN_VALUE:
+        return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
     reads = summary.reads
     if info.hook == Loop.STEP:
@@ -349,6 +358,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.evidence(strong=True, update="grad" not in name)
     if name in knowledge.clocks:
         frame.event("clock", node)
+    if name in _ASKS and frame.loops:
+        frame.loops[-1].once = True
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
     if len(arguments) > 1 and name == "map":
@@ -370,6 +381,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     return result
 
 
+_ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
+
+
 def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
     """`max(xs, key=f)` compares what f gives for each element, and not the elements."""
     key = next((a for a in arguments if a.keyword == "key"), None)
@@ -384,7 +398,13 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     given = [a for a in arguments[1:] if not a.keyword]
     elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
-    return container(call_value(frame, node, arguments[0].value, elements))
+    origin = builtin_calls.source_of(given[0].value)
+    loader = origin.confidence if origin.kind == "loader" else -1
+    frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
+    hand_over(frame, arguments[0].value)
+    element = call_value(frame, node, arguments[0].value, elements)
+    frame.loops.pop()
+    return builtin_calls.wrapping(given[0].value, element)
 
 
 def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -397,8 +417,10 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
 
 
 def leaf(tree: Value) -> Value:
-    """Return what a tree of values holds: device values, if any are known to be in it."""
+    """Return what a tree of values holds, no containers: device values, if any are known in it."""
     found = _innermost(first_device(tree))
+    if found.kind == CONTAINER:
+        return Value(params=found.params)
     return replace(found, name=MASK if found.name == MASK else "")
 
 
@@ -442,7 +464,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
     if kind == "progress" and arguments:
-        inner = arguments[0].value
+        inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
     if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
         inner = arguments[0].value
@@ -584,6 +606,8 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
     keywords = {a.keyword: a.value for a in arguments if a.keyword}
     positional = sum(1 for a in arguments if not a.keyword and not a.stars)
     words = [_word(a.value) for a in arguments]
+    where = ("device",) if "device" in keywords else ("",)
+    chosen = [_word(a.value) for a in arguments if a.keyword in where] or words
     checks = (
         (condition.keyword_true, any(_maybe(keywords, k, True) for k in condition.keyword_true)),
         (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
@@ -600,7 +624,7 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
         (condition.argument_in, any(_matches(w, condition.argument_in) for w in words)),
         (
             condition.argument_not_in,
-            not any(_matches(w, condition.argument_not_in) for w in words),
+            not all(_matches(w, condition.argument_not_in) for w in chosen),
         ),
     )
     return all(holds for given, holds in checks if given)
@@ -680,7 +704,7 @@ def call_method(
         owner = device(framework, MEDIUM, owner.params)
     elif is_parameter and (framework := _likely(frame, method)):
         owner = device(framework, NAMED, owner.params)
-    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
+    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
         owner = replace(owner, confidence=MEDIUM)
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
         owner = Value(MODEL, owner.framework, MEDIUM)
@@ -707,11 +731,12 @@ def call_method(
     return unknown_method(frame, node, func, owner, method, arguments)
 
 
-def _tells(frame: Frame, method: str) -> bool:
+def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:
     """Whether what this method is called on is a device value, if there is reason to think so."""
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     likely = frame.trains and bool(_likely(frame, method))
-    return likely or (proof is not None and proof[0] == DEVICE)
+    proved = proof is not None and proof[0] == DEVICE
+    return likely or proved or bool(_copied_by(frame, method, arguments))
 
 
 def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
@@ -754,6 +779,8 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
+        if frame.loops:
+            frame.loops[-1].acts = True
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
@@ -839,6 +866,8 @@ def device_method_result(
         if moved is not None and owner.kind == DEVICE:
             kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
             return as_mask(frame, kept, method, [owner], arguments)
+    if owner.kind == UNKNOWN and method in ("keys", "items"):
+        return mapping_method(owner, method)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
@@ -916,14 +945,23 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
     """Whether a method of a host array returns a device value: an upload entry knows it."""
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
-    if not any(p.framework == owner.framework and p.rule == "ASG106" for p in points):
+    points = [p for p in points if p.framework == owner.framework and p.rule == "ASG106"]
+    if not points:
         return False
+    if any(_names_a_type(frame, point, arguments) for point in points):
+        return True
     moved = moved_to(frame, arguments)
     if moved is not None:
         return moved.kind == DEVICE
     if not arguments:
         return True
     return any(a.value.kind == DEVICE or _names_a_device(a) for a in arguments)
+
+
+def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an argument is one of the types that an upload goes by: `.type(cuda.FloatTensor)`."""
+    wanted = point.when is not None and bool(point.when.argument_in)
+    return wanted and _conditions_hold(frame, point, arguments)
 
 
 def _names_a_device(argument: Argument) -> bool:
@@ -1021,11 +1059,13 @@ def unknown_upload(
     frame: Frame, node: cst.Call, owner: cst.BaseExpression, method: str, arguments: Arguments
 ) -> Value | None:
     """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
-    if arguments and not any(_names_a_device(a) for a in arguments):
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    typed = any(_names_a_type(frame, point, arguments) for point in points)
+    if arguments and not typed and not any(_names_a_device(a) for a in arguments):
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
-    for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
+    for point in points:
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
         value = device(point.framework, MEDIUM if frame.trains else NAMED)
@@ -1107,7 +1147,7 @@ def unknown_method(
     arguments: Arguments,
 ) -> Value:
     """Call a method of something unknown: usage may still tell what it is or returns."""
-    opaque(frame, node, arguments)
+    answer = opaque(frame, node, arguments)
     path = dotted(func)
     if path:
         hinted = frame.hint(path)
@@ -1139,4 +1179,4 @@ def unknown_method(
             return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    return UNKNOWN_VALUE
+    return answer

@@ -15,15 +15,17 @@ import libcst as cst
 
 from asyncguard.lint.frames import Frame, LoopRecord, evaluate, handles, merge
 from asyncguard.lint.guards import guard_of
-from asyncguard.lint.program import ClassInfo, FunctionInfo, parameters_of, scan
+from asyncguard.lint.program import ClassInfo, FunctionInfo, scan
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ANSWER,
     ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
     DICT,
     FUNCTION,
+    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -75,8 +77,8 @@ def protocol_site(
     )
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
-    if read.name == STRUCTURE and protocol in ("__bool__", "__contains__"):
-        read = weaken(read, LOW)  # it may as well be a dict or a tuple of device values
+    if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
+        read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
@@ -314,7 +316,7 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
-    hinted = frame.hint(path)
+    hinted = frame.hint(path, named=known.name != ANSWER)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
@@ -516,8 +518,8 @@ def element_of(frame: Frame, value: Value) -> Value:
         return part_of(value)
     if value.kind == "loader":
         return batch(frame, value)
-    if value.kind == UNKNOWN and value.params:
-        return Value(params=value.params)
+    if value.kind == UNKNOWN:
+        return value
     return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
 
 
@@ -616,7 +618,8 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         _percent_format(frame, node.right, right)
         return HOST_VALUE
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    result = combine(left, right, mask=bits and MASK in (left.name, right.name))
+    times = isinstance(node.operator, cst.Multiply) and left.name == right.name
+    result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
@@ -739,7 +742,19 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     with frame.guarded(guard_false):
         other = evaluate(frame, node.orelse)
     frame.env = before
+    if chosen.kind == other.kind == SYMBOL:
+        return _either_symbol(frame, chosen, other)
     return join(chosen, other)
+
+
+def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:
+    """Return the name of what makes device values, where the other makes the like on the host."""
+    returns = frame.analysis.knowledge.returns
+    for chosen, left in ((one, other), (other, one)):
+        made, instead = returns.find(chosen.name), returns.find(left.name)
+        if made and instead and (made[0], instead) == (DEVICE, (HOST_ARRAY, made[1])):
+            return chosen
+    return join(one, other)
 
 
 # ---- the rest
@@ -754,7 +769,6 @@ def lambda_(frame: Frame, node: cst.Lambda) -> Value:
         node,
         frame.analysis,
         closure=frame,
-        parameters=parameters_of(node.params),
         unit=frame.function.unit,
     )
     scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
@@ -793,12 +807,16 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     indices = [_index(frame, element.slice) for element in node.slice]
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        chosen = owner.name == STRUCTURE and all(i.literal is not None for i in indices)
-        return owner if chosen else part_of(owner)
+        if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
+            return owner
+        part = part_of(owner)
+        chosen = any(i.kind == DEVICE and i.name == MASK for i in indices)  # no list takes one
+        return replace(part, confidence=max(part.confidence, MEDIUM)) if chosen else part
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY:
-        return part_of(owner)
+        number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
+        return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
@@ -890,7 +908,9 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = re.compile(r"(^|_)masks?(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE)
+_MASK_NAME = re.compile(
+    r"(^|_)(masks?|dones?)(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE
+)
 
 
 def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:

@@ -19,7 +19,9 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import NO_TREE, Place, Unit, places
 from asyncguard.lint.values import (
+    DEVICE,
     HIGH,
+    HINTED,
     LOW,
     MEDIUM,
     MODEL,
@@ -68,6 +70,8 @@ class LoopRecord:
     updates: bool = False  # and does not merely ask for gradients
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
+    acts: bool = False  # steps an environment
+    once: bool = False  # goes round once or so, or as often as someone types
     inner: bool = False  # contains a loop over steps
     trainings: bool = False  # contains a loop of training steps
 
@@ -80,6 +84,8 @@ class LoopRecord:
     @property
     def kind(self) -> Loop:
         """How often its body runs."""
+        if self.once or self.acts:
+            return Loop.STEP if self.acts else Loop.NONE
         rounds = self.trainings and not self.strong  # of training, whatever it goes over
         if self.over_steps and not rounds and not (self.epoch_name and self.inner):
             return Loop.STEP
@@ -233,11 +239,13 @@ class Frame:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
 
-    def hint(self, path: str) -> Value:
-        """Return what usage and names say about a path of unknown value."""
+    def hint(self, path: str, *, named: bool = True) -> Value:
+        """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
             return Value(found[0], found[1], MEDIUM)
+        if not named:
+            return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
         if _OPTIONS.search(owner):
             return UNKNOWN_VALUE
@@ -245,7 +253,8 @@ class Frame:
         if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
             if found[0] == MODEL and _DOES.search(last):
                 return UNKNOWN_VALUE
-            return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            return replace(told, name=HINTED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def usage(self, path: str) -> tuple[str, str] | None:

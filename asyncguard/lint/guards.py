@@ -65,7 +65,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         return rare(frame, test.value)
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
-    if is_flag(test):
+    if is_flag(test) or _RARE_EVENT.search(dotted(test).rpartition(".")[2]):
         return True, False
     if _has_modulo(test):
         return _modulo_truth(test, negated=False)
@@ -82,6 +82,8 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+# An episode is over, or an epoch.
+_RARE_EVENT = re.compile(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
 
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
@@ -115,6 +117,8 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
 def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:
     """`i % n == 0` is rarely true; `i % n`, `i % n != 0` are rarely false."""
     usual = True
+    if isinstance(test, cst.Call):  # of a function that compares: `tf.equal(i % n, 0)`
+        usual = dotted(test.func).rpartition(".")[2] != "equal"
     if isinstance(test, cst.Comparison):
         usual = isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.GreaterThan))
     if negated:
@@ -136,6 +140,7 @@ def _has_modulo(test: cst.BaseExpression) -> bool:
         and isinstance(n.operator, cst.Modulo)
         and not isinstance(n.left, (cst.SimpleString, cst.FormattedString))
         and "accum" not in dotted(n.right).lower()
+        and not (isinstance(n.right, cst.Integer) and n.right.value == "1")
         for n in walk(test)
     )
 
@@ -206,9 +211,14 @@ def fills_in(node: cst.If) -> bool:
 def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
-    `if count >= n: count = 0`, `if step - last >= n: last = step`.
+    `if count >= n: count = 0`, `if step - last >= n: last = step`, `if len(kept) >= n: kept = []`.
     """
-    test = node.test
+    return _starts_anew(node.test, node.body)
+
+
+def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return _starts_anew(test.left, body) or _starts_anew(test.right, body)
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     if not isinstance(test.comparisons[0].operator, (*_MORE, cst.Equal)):
@@ -217,13 +227,23 @@ def is_period(node: cst.If) -> bool:
     if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, cst.Subtract):
         return any(
             path == dotted(left.right) and value.deep_equals(left.left)
-            for path, value in _assignments(node.body)
+            for path, value in _assignments(body)
         )
-    return any(
-        path == dotted(left) and isinstance(value, (cst.Integer, cst.Float))
-        for path, value in _assignments(node.body)
-        if path
-    )
+    anew = _is_number
+    if isinstance(left, cst.Call) and dotted(left.func) == "len" and len(left.args) == 1:
+        left, anew = left.args[0].value, _is_empty
+    return any(path == dotted(left) and anew(value) for path, value in _assignments(body) if path)
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    return isinstance(node, (cst.Integer, cst.Float))
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """Whether this makes an empty collection: `[]`, `deque()`."""
+    if isinstance(node, cst.Call):
+        return not node.args and isinstance(node.func, cst.Name)
+    return isinstance(node, (cst.List, cst.Dict)) and not node.elements
 
 
 def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:

@@ -18,6 +18,12 @@ from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
 _WILD = re.compile(r"[*?\[]")
 
 
+# Names of what is chosen, not of values: `use_model`, `enable_loss`.
+_SWITCH = re.compile(
+    r"(enable|disable|use|with|without|has|is|do|should|no|skip|return|print|show|plot)_"
+)
+
+
 class Patterns:
     """Maps dotted names to a word: exact names first, then the longest literal prefix."""
 
@@ -217,6 +223,8 @@ class Knowledge:
     def by_name(self, name: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
         """Return (kind, framework) that a variable's name suggests, a private one's too."""
         name = name.lstrip("_")
+        if _SWITCH.match(name):
+            return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
                 return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -204,24 +205,28 @@ _RARE = re.compile(
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    elsewhere = call.callee_path != call.caller_path
-    return elsewhere and _TEST.search(f"{call.caller_path}/{call.caller}") is not None
+    return call.callee_path != call.caller_path and _is_test(f"{call.caller_path}/{call.caller}")
+
+
+@cache
+def _is_test(place: str) -> bool:
+    return _TEST.search(place) is not None
 
 
 _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 
-def _is_rare(call: Call | NamedCall) -> bool:
-    name = call.name if isinstance(call, NamedCall) else call.callee
-    name = name.rpartition(".")[2]
-    return _RARE.search(name) is not None
+@cache
+def _is_rare(called: str) -> bool:
+    return _RARE.search(called.rpartition(".")[2]) is not None
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded else STEP
     if caller >= GUARDED:
-        return GUARDED if call.guarded or _is_rare(call) else caller
+        called = call.name if isinstance(call, NamedCall) else call.callee
+        return GUARDED if call.guarded or _is_rare(called) else caller
     return max(caller, _OWN[call.loop])
 
 

@@ -9,10 +9,11 @@ import re
 
 import libcst as cst
 
+from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import LOW, MEDIUM, UNKNOWN, Value
+from asyncguard.lint.values import CONTAINER, LOW, MEDIUM, UNKNOWN, Value
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _STEP = re.compile(
@@ -35,8 +36,10 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         and not _within_epoch(node.iter),
         step_name=any(map(_is_step, names | _sources(node.iter))),
     )
+    record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
-    if origin.kind in (UNKNOWN, "progress") and any(map(_BATCH.search, targets)):
+    if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):
         record.loader = LOW
     if origin.kind == "loader":
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
@@ -45,6 +48,14 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     return record
+
+
+def _takes_one(node: cst.BaseExpression) -> bool:
+    """Whether this is a look at the first of something: `dataset.take(1)`."""
+    if not isinstance(node, cst.Call) or not dotted(node.func).endswith(".take"):
+        return False
+    count = node.args[0].value if len(node.args) == 1 else None
+    return isinstance(count, cst.Integer) and count.value == "1"
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:
@@ -84,7 +95,10 @@ def _sources(node: cst.BaseExpression) -> set[str]:
 def note_update(frame: Frame, node: cst.Assign) -> None:
     """`params, opt_state = update(params, opt_state)` is a training step, by any name."""
     call = node.value
-    if not isinstance(call, cst.Call) or names_epochs(call):
+    if not isinstance(call, cst.Call) or names_epochs(call) or len(call.args) < 2:
+        return
+    name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    if isinstance(name, cst.Name) and _KEEPS.search(name.value):
         return
     states = frame.analysis.knowledge.step_states
     taken = {dotted(argument.value) for argument in call.args}
@@ -94,6 +108,10 @@ def note_update(frame: Frame, node: cst.Assign) -> None:
             owners = states.get(path.rpartition(".")[2], frozenset())
             if path in taken and not owners.isdisjoint(frame.analysis.frameworks):
                 frame.evidence(strong=True)
+
+
+# Functions that move or store what they are given.
+_KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
 
 
 def names_epochs(call: cst.Call) -> bool:

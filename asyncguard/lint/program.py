@@ -94,7 +94,6 @@ class FunctionInfo:
     module: Any  # the analysis.FileAnalysis that defined it
     cls: ClassInfo | None = None
     closure: Any = None  # the Frame that it was defined in
-    parameters: tuple[Parameter, ...] = ()
     hints: Hints = field(default_factory=dict)
     marks_step: bool = False  # runs a backward pass or an optimizer's step
     attributes_set: bool = False  # assigns attributes of `self`
@@ -104,10 +103,21 @@ class FunctionInfo:
     unit: Unit | None = None  # the tree that `node` is part of
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     grown: bool = False  # whether it has
+    _parameters: tuple[Parameter, ...] | None = None  # None before they are asked for
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
     summaries: dict[bool, Any] = field(default_factory=dict)  # by whether its caller is busy
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it takes; asking may give it its tree."""
+        if self._parameters is None:
+            self.module.grow(self)
+            node = self.node
+            signature = getattr(node, "params", None)
+            self._parameters = parameters_of(signature) if signature is not None else ()
+        return self._parameters
 
     @property
     def summary(self) -> Any:
@@ -123,7 +133,7 @@ class FunctionInfo:
     @property
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body."""
-        trained = self.summary is not None and self.summary.trained
+        trained = self.name != "main" and self.summary is not None and self.summary.trained
         return Loop.STEP if trained else self.hook
 
     @cached_property
@@ -136,7 +146,8 @@ class FunctionInfo:
     @property
     def has_self(self) -> bool:
         """Whether the first parameter is the instance."""
-        return self.cls is not None and not self.is_static and bool(self.parameters)
+        takes = self.outlined.takes if self.outlined is not None else bool(self.parameters)
+        return self.cls is not None and not self.is_static and takes
 
 
 def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:

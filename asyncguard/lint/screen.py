@@ -2,14 +2,15 @@
 
 `outline` lists a file's functions (not those nested in others) and what a walk over their `ast`
 says: where they stand, whether anything in them could be a sync point, whether they could run once
-a step, what usage tells about attributes of `self`. `skeleton` is the file without the bodies of
-these functions; a body becomes a tree only when its function is run. An outline is small, and kept
+a step, what usage tells about attributes of `self`. `skeleton` is the file without these functions,
+which become trees only when they are run. An outline is small, and kept
 for other files to ask what their calls lead to. This decides where to look, never what is found.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ from asyncguard.lint.suspicion import (
     HARMLESS,
     Function,
     Words,
+    parameters,
 )
 
 
@@ -29,6 +31,7 @@ class Outlined:
 
     name: str
     first: int = 0  # line of the first decorator, or of `def`
+    line: int = 0  # of `def`
     body: int = 0  # line of the first statement
     last: int = 0
     indent: int = 0
@@ -41,6 +44,7 @@ class Outlined:
     calls: frozenset[str] = frozenset()  # names it calls, without owners but checked modules
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
     binds: frozenset[str] = frozenset()  # variables
+    takes: bool = False  # has parameters
 
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
         """Whether a sync point in it may be hot, by its loops or because its framework enters it.
@@ -51,6 +55,19 @@ class Outlined:
             return True
         hot = self.loops or self.steps or hook
         return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
+
+
+_LOSS = re.compile(r"loss(es)?$")
+_ABOUT_LOSSES = re.compile(
+    r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
+    r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
+)
+
+
+def computes_loss(function: Outlined) -> bool:
+    """Whether a function computes the loss of one step, by its name; one with a loop: of many."""
+    named = _LOSS.search(function.name) and not _ABOUT_LOSSES.search(function.name)
+    return bool(named) and not function.loops
 
 
 Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
@@ -84,7 +101,7 @@ class Outline:
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self.trains(f))
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self._hooks(f))
         }
 
     def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
@@ -110,6 +127,9 @@ class Outline:
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
+    def _hooks(self, function: Outlined) -> bool:
+        return self.trains(function) or computes_loss(function)
+
     def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""
         return not self._training.isdisjoint(function.calls)
@@ -121,6 +141,14 @@ class Outline:
         for function in self.functions:
             found.setdefault(function.name, []).append(function)
         return found
+
+    @cached_property
+    def methods(self) -> Mapping[str, frozenset[str]]:
+        """The methods that the classes of each name define."""
+        found: dict[str, set[str]] = {}
+        for function in self.functions:
+            found.setdefault(function.class_name, set()).add(function.name)
+        return {name: frozenset(methods) for name, methods in found.items()}
 
     def full_name(self, called: str) -> str:
         """Return the full name of what a call means in other checked files; "" if nothing."""
@@ -238,7 +266,9 @@ def _outlined(node: ast.FunctionDef, class_name: str, lines: Sequence[str]) -> O
     tail = lines[end - 1]
     if node.end_col_offset is not None and _after(tail, node.end_col_offset):
         return None
-    return Outlined(node.name, first, body, end, node.col_offset, class_name)
+    takes = any(True for _ in parameters(node.args))
+    place = first, node.lineno, body, end, node.col_offset
+    return Outlined(node.name, *place, class_name, takes=takes)
 
 
 def _after(line: str, byte_column: int) -> bool:
@@ -261,7 +291,9 @@ def _header_end(node: ast.FunctionDef) -> int:
 def skeleton(
     lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
 ) -> tuple[str, tuple[int, ...]]:
-    """Replace each body by the function's number; return the text and the lines it has of the file.
+    """Leave of each function its decorators, its name and its number, as its body.
+
+    Returns the text and, for each line of it, that of the file.
 
     Comments, blank lines, docstrings and long literals outside functions are left out as well.
     """
@@ -280,11 +312,11 @@ def skeleton(
     position = 1
     for index, function in enumerate(functions):
         keep(position, function.first)
-        text.extend(lines[function.first - 1 : function.body - 1])
-        kept.extend(range(function.first, function.body))
-        header = lines[function.first - 1]
-        text.append(header[: len(header) - len(header.lstrip())] + " " + str(index))
-        kept.append(function.body)
+        text.extend(lines[function.first - 1 : function.line - 1])
+        kept.extend(range(function.first, function.line + 1))
+        header = lines[function.line - 1]
+        indent = header[: len(header) - len(header.lstrip())]
+        text.append(f"{indent}def {function.name}(): {index}")
         position = function.last + 1
     keep(position, len(lines) + 1)
     return "\n".join(text) + "\n", tuple(kept) or (1,)

@@ -32,7 +32,7 @@ from asyncguard.lint.expressions import (
     _index as index_value,
 )
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
-from asyncguard.lint.tree import dotted, walk
+from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
@@ -187,7 +187,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         _write_sites(frame, target, owner, indices, value)
         return
     if owner.kind == HOST_ARRAY and value.kind == DEVICE:
-        if owner.framework in ("", "numpy"):
+        known = frame.analysis.knowledge.frameworks.get(owner.framework)
+        if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
         return
     path = dotted(target.value)
@@ -342,20 +343,26 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     frame.env = before
-    return evidence.strong or any(map(loops.names_training, walk(node.body)))
+    return evidence.strong or _names_training(node.body)
+
+
+def _names_training(node: cst.CSTNode) -> bool:
+    if isinstance(node, (cst.For, cst.While)):
+        return False
+    return loops.names_training(node) or any(map(_names_training, children(node)))
 
 
 @executes(cst.For)
 def for_(frame: Frame, node: cst.For) -> bool:
     """A loop over something: the first pass learns, the second notes."""
-    iterable = evaluate(frame, node.iter)
+    iterable = builtin_calls.opened(frame, evaluate(frame, node.iter))
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
     held = element.kind == DEVICE or iterable.name == PAIRS
-    record.transparent = iterable.kind == CONTAINER and held
+    record.transparent |= iterable.kind == CONTAINER and held
 
     def body() -> bool:
         store(frame, node.target, element)

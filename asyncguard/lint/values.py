@@ -70,6 +70,10 @@ def symbol(name: str) -> Value:
     return Value(SYMBOL, name=name)
 
 
+HINTED = "hinted"  # the name of what only a variable's name says to be on the device
+ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
+
+
 def literal(value: str | int | float | bool) -> Value:
     """Return the value of a constant."""
     return Value(HOST, literal=value, name="literal")

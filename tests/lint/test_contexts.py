@@ -87,6 +87,78 @@ HOT = {
                     opt.step()
                     print(loss)
         """,
+    "a loop that accumulates gradients is part of a step": """
+        import jax
+        def train(loss_fn, params, opt, loader, accum):
+            for i in range(1000):
+                for _ in range(accum):
+                    loss, grads = jax.value_and_grad(loss_fn)(params, next(loader))
+                print(loss)
+        """,
+    "a loop that steps an environment, and trains in loops of its own": """
+        import tensorflow as tf
+        def explore(env, model, optimizer, gradients, state):
+            done = False
+            while not done:
+                probs = model.predict(state)
+                state, done = env.step(probs)
+                for each in gradients:
+                    optimizer.apply_gradients(each)
+        """,
+    "an agent learns in every step": """
+        import tensorflow as tf
+        class DQNAgent:
+            def learn(self):
+                self.model = tf.keras.Sequential()
+                target = self.model.predict(self.states)
+        """,
+    "each iteration comes round at a period of one": """
+        import tensorflow as tf
+        def evaluate(model, dataset):
+            for i, x in enumerate(dataset):
+                if i % 1 == 0:
+                    print(model(x).numpy())
+        """,
+    "a device value that is written into what NumPy holds": """
+        import tensorflow as tf
+        def learn(model, first, dataset):
+            target = model(first).numpy()
+            for x in dataset:
+                target[0] = model(x)
+        """,
+    "a subclass of Keras' model, by its other name": """
+        from tensorflow.keras import models
+        class Net(models.Model):
+            pass
+        def evaluate(dataset):
+            net = Net()
+            for x in dataset:
+                net.predict(x)
+        """,
+    "a library on top of JAX": """
+        import flax.linen as nn
+        import numpy as np
+        def evaluate(net: nn.Module, env, x):
+            for step in range(100):
+                x = env.step(np.asarray(net.apply(x)))
+        """,
+    "a function compiled by pjit": """
+        import jax
+        from jax.experimental.pjit import pjit
+        def train(step, state, batches):
+            run = pjit(step)
+            for batch in batches:
+                out = run(batch)
+                print(out)
+        """,
+    "what is there is worked on, and nothing begins anew": """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, boxes: torch.Tensor):
+                if len(boxes) > 0:
+                    boxes = boxes.clone()
+                    print(boxes)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -202,6 +274,95 @@ COLD = {
                 loss.backward()
                 if loss.size != images[0].size:
                     continue
+        """,
+    "a program's `main` runs once, whatever it does": """
+        import jax
+        def main(loss_fn, state, batch):
+            loss, grads = jax.value_and_grad(loss_fn)(state.params, batch)
+            state = state.apply_gradients(grads=grads)
+            print(loss)
+        """,
+    "a switch is no value": """
+        import jax
+        def run(self, keys, state):
+            for key in keys:
+                state = state.apply_gradients(grads=key)
+                if self.enable_loss:
+                    pass
+        """,
+    "what a tree holds are no lists": """
+        import jax
+        def run(step, params, opt_state, index):
+            for i in range(100):
+                params, opt_state = step(params, opt_state)
+                index = jax.numpy.argmax(index)
+                params = jax.tree.map(lambda p: p[index], params)
+        """,
+    "an episode is over, or an epoch": """
+        import torch
+        def train(model, loader, train_iter, done):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                if done:
+                    print(loss)
+                if train_iter.is_new_epoch:
+                    print(loss)
+        """,
+    "enough was kept to begin anew": """
+        import torch
+        def train(model, loader):
+            kept = []
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                kept.append(loss.detach())
+                if len(kept) >= 100 or len(kept) == 7:
+                    print(torch.stack(kept).mean())
+                    kept = []
+        """,
+    "a loop that ends in its first round": """
+        import tensorflow as tf
+        def show(model, dataset):
+            for x in dataset:
+                print(model(x).numpy())
+                break
+            for x in dataset.take(1):
+                print(model(x).numpy())
+        """,
+    "a loop that waits for someone to type": """
+        import torch
+        def demo(model):
+            while True:
+                step = input("?")
+                print(model(step).item())
+        """,
+    "what keeps a state is no training step": """
+        import jax
+        def export(count: jax.Array, train_state, partition):
+            train_state = shard(train_state, partition)
+            train_state = pure(train_state)
+            print(count)
+        """,
+    "a tokenizer is no model": """
+        import numpy as np
+        import torch
+        from transformers import AutoTokenizer
+        def encode(texts):
+            tokenizer = AutoTokenizer.from_pretrained("x")
+            for step, text in enumerate(texts):
+                ids = np.concatenate([tokenizer(text), tokenizer(text)])
+        """,
+    "a loop over the batches of each data set": """
+        import jax
+        def evaluate(net, sets, make):
+            net = jax.jit(net)
+            for data in sets:
+                losses = []
+                batches = [make(data), make(data)]
+                for batch in batches:
+                    losses.append(net(batch))
+                print(jax.numpy.stack(losses).mean())
         """,
 }
 
@@ -326,6 +487,42 @@ def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
     assert [f.loop for f in audit if f.code == "ASG102"] == [Loop.EPOCH]
 
 
+def test_what_a_function_elsewhere_returns_decides_what_waits(tmp_path: Path) -> None:
+    sampling = "import jax.numpy as jnp\ndef sample(x):\n    return jnp.tanh(x)\n"
+    agent = """\
+import jax
+import numpy as np
+import sampling
+class Agent:
+    def behave_well(self, observation):
+        actions = sampling.sample(observation)
+        return np.asarray(actions)
+"""
+    run = """\
+import jax
+def run(agent, env, observation):
+    for step in range(100):
+        observation = env.step(agent.behave_well(observation))
+"""
+    for name, text in (("sampling", sampling), ("agent", agent), ("run", run)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.code) for f in findings] == [("agent.py", "ASG103")]
+
+
+def test_what_a_function_that_compares_says_of_a_period_guards() -> None:
+    assert found("""
+        import tensorflow as tf
+        def train(model, dataset, optimizer):
+            for x in dataset:
+                with tf.GradientTape() as tape:
+                    loss = model(x)
+                optimizer.apply_gradients(tape.gradient(loss, model.weights))
+                if tf.equal(optimizer.iterations % 100, 0):
+                    print(float(loss))
+        """) == [(7, "ASG104")]
+
+
 def test_a_checkpoint_is_no_device_value() -> None:
     assert not found("""
         import torch
@@ -446,3 +643,125 @@ def test_what_a_step_saves_or_plots_it_does_seldom() -> None:
     assert found(source.format(name="record"))
     for name in ("save_image", "plot", "_save_checkpoint", "load_state_dict"):
         assert not found(source.format(name=name))
+
+
+ROLES = {
+    "a replay memory": """
+        import torch
+        class Memory:
+            def push(self, state):
+                self.states.append(state.to("cpu"))
+            def sample(self, n):
+                return self._batch(n)
+            def _batch(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """,
+    "an environment": """
+        import torch
+        class Env:
+            def reset(self):
+                return torch.tensor(self.state, device=self.device)
+            def step(self, action):
+                self.state = self.simulator.move(action.cpu())
+                return torch.tensor(self.state, device=self.device)
+        """,
+}
+HEATED = {"a replay memory": [4, 8], "an environment": [6, 7]}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_class_is_by_its_methods_tells_which_run_in_every_step(role: str) -> None:
+    assert [line for line, _ in found(ROLES[role])] == HEATED[role]
+
+
+def test_a_class_of_half_a_role_has_none() -> None:
+    source = """
+        import torch
+        class Prior:
+            def sample(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """
+    assert found(source) == []
+
+
+def test_a_loop_over_what_goes_over_a_loader_is_one_over_batches() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        class Latents:
+            def __init__(self, data):
+                self.loader = DataLoader(data)
+            def __iter__(self):
+                return map(self.upload, iter(self.loader))
+            def upload(self, tensors):
+                return [tensor.cuda() for tensor in tensors]
+            def of(self, model):
+                found = []
+                for x, y in self:
+                    found.append(model.encode_it(x).cpu())
+                return found
+        """
+    assert found(source) == [(9, "ASG106"), (13, "ASG103")]
+
+
+def test_a_loop_over_what_yields_batches_on_the_device() -> None:
+    source = """
+        import torch
+        class Prefetcher:
+            def __init__(self, loader, device):
+                self.loader, self.device = loader, device
+            def __iter__(self):
+                for batch in self.loader:
+                    yield batch.to(self.device)
+        def evaluate(loader):
+            for i, batch in enumerate(Prefetcher(loader, "cuda")):
+                print(batch)
+        """
+    assert found(source) == [(7, "ASG106"), (10, "ASG101")]
+
+
+LOSSES = {
+    "def wing_loss(pred, label):": True,
+    "def hingeloss(pred, label):": True,
+    "def plot_loss(pred, label):": False,
+    "def evaluate_loss(pred, label):": False,
+}
+
+
+@pytest.mark.parametrize("head", LOSSES)
+def test_a_function_named_after_a_loss_computes_it_in_every_step(head: str) -> None:
+    source = f"""
+        import torch
+        {head}
+            difference = (pred - label).abs()
+            return difference[torch.relu(difference) < 3].sum()
+        """
+    assert found(source) == ([(4, "ASG105")] if LOSSES[head] else [])
+
+
+def test_the_loss_of_many_steps_is_none_of_one() -> None:
+    source = """
+        import torch
+        def data_loss(model, rows):
+            total = torch.zeros((), device="cuda")
+            for row in rows:
+                total += row.weight
+            return total.item()
+        """
+    assert found(source) == []
+
+
+CALLED = {
+    "class WordAgent": ["def __call__(self, state):", "return self.net(state).cpu()"],
+    "class BoxMatcher": ["def match(self, boxes):", "return torch.relu(boxes).cpu()"],
+    "class PlateauScheduler": ["def step(self, x):", "return torch.relu(x).cpu()"],
+    "class BeamDecoder": ["def decode(self, probs):", "return probs.cpu()"],
+}
+
+
+@pytest.mark.parametrize("head", CALLED)
+def test_the_last_word_of_a_class_tells_what_of_it_runs_in_every_step(head: str) -> None:
+    method, line = CALLED[head]
+    text = f"import torch\n{head}:\n    {method}\n        {line}\n"
+    assert found(text) == [(4, "ASG103")]
+    assert found(text.replace(head, "class Thing").replace("def match", "def look")) == []
