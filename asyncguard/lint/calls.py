@@ -818,6 +818,8 @@ def device_method(
     """Call a method of a device value (or of a parameter that may hold one)."""
     knowledge = frame.analysis.knowledge
     frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
+    if owner.kind == UNKNOWN and method in ("items", "keys", "values"):
+        return mapping_method(owner, method)
     if method in _OF_MAPPINGS and owner.framework:
         known = knowledge.sync_methods.get((DEVICE, method), ())
         if not any(point.framework == owner.framework for point in known):
@@ -839,7 +841,7 @@ _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "se
 
 
 def mapping_method(owner: Value, method: str) -> Value:
-    """Call a dict's method on a model's output, which must then be a dict of device values."""
+    """Call a dict's method on a model's output or an argument, which must then be a dict."""
     element = owner if owner.name == STRUCTURE else part_of(owner)
     if method == "items":
         return container(container(None, (HOST_VALUE, element)))

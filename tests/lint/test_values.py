@@ -106,6 +106,11 @@ NO_WAITS = [
     "return scale(x.sum())",
     # a tuple is as many indices
     "return x[(slice(None),) * k + (0,)]",
+    # keys of an argument are words, whatever the dict holds
+    'def name(d):\n    return [f"{k}_loss" for k, v in d.items()]\nreturn name({"a": x.sum()})',
+    "return list(filter(lambda p: p.grad is not None, self.parameters()))",
+    # a writer's `log`, not that of Python's logging
+    'logger.log("loss", x.sum(), k)',
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
