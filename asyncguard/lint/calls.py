@@ -89,7 +89,17 @@ def call(frame: Frame, node: cst.Call) -> Value:
             return call_method(frame, node, owner, func, arguments)
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
+    if isinstance(func, cst.Call) and _differentiates(frame, func.func):
+        frame.evidence(strong=True)
     return call_value(frame, node, callee, _arguments(frame, node))
+
+
+def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
+    """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`."""
+    with frame.quiet():
+        made = evaluate(frame, func)
+    known = frame.analysis.knowledge.step_functions
+    return made.kind == SYMBOL and known.find(made.name) is not None
 
 
 def hand_over(frame: Frame, value: Value) -> None:
@@ -337,8 +347,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         if (value := blocking_value(frame, point, arguments)) is not None:
             frame.site(point, node, value, subject=node)
             break
-    if knowledge.step_functions.find(name):
-        frame.evidence(strong=True)
+    if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
+        frame.evidence(strong=True)  # what a transformation makes may be called later
     if name in knowledge.clocks:
         frame.event("clock", node)
     if name in _ASKS and frame.loops:

@@ -325,6 +325,25 @@ COLD = {
                     losses.append(net(batch))
                 print(jax.numpy.stack(losses).mean())
         """,
+    "a gradient's function is made once, and called in each step": """
+        import jax
+        import jax.numpy as jnp
+        def fit(loss_fn, state, batches, count: jax.Array):
+            step = jax.value_and_grad(loss_fn)
+            if count > 3:
+                count = count - 1
+            for batch in batches:
+                loss, grads = step(state, batch)
+                state = state.apply_gradients(grads=grads)
+        """,
+    "what kind of values an array holds is known at once": """
+        import jax.numpy as jnp
+        def fit(state, batches):
+            for batch in batches:
+                state = state.apply_gradients(grads=jnp.sqrt(batch))
+                if jnp.iscomplexobj(batch):
+                    pass
+        """,
 }
 
 
