@@ -33,7 +33,7 @@ WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the o
 VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
-    "container", "device_or_host", "metric", "environment",
+    "container", "pairs", "mapping", "device_or_host", "metric", "environment",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on

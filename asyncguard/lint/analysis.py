@@ -23,7 +23,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, parameters_of, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
+from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function
 from asyncguard.lint.values import (
     CLASS,
@@ -33,6 +33,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    ITSELF,
     LOW,
     MEDIUM,
     MODEL,
@@ -69,6 +70,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     step_loops: bool = False
+    rounds: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
     def without_trees(self) -> Summary:
@@ -112,6 +114,7 @@ class FileAnalysis:
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
+        self.giving: set[FunctionInfo] = set()  # methods being run for what they give attributes
         self.running = False
         self.leafless = True  # it has no trees
 
@@ -289,7 +292,8 @@ class FileAnalysis:
         if name not in cls.attributes:
             setters = [method for method in cls.methods.values() if method.sets(name)]
             setters.sort(key=lambda method: method.name != "__init__")
-            found = cls.attributes[name] = cls.own.get(name)  # what it sees itself as
+            found = cls.own.get(name)
+            cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
             if self.depth >= MAX_SUMMARIES and setters:
                 del cls.attributes[name]
                 return found
@@ -299,6 +303,9 @@ class FileAnalysis:
                 if value is not None:
                     found = value if found is None else join(found, value)
             self.depth -= 1
+            if not self.giving.isdisjoint(setters):
+                del cls.attributes[name]  # asked by one of them, which has not told all yet
+                return found
             cls.attributes[name] = found
         return cls.attributes[name]
 
@@ -306,7 +313,9 @@ class FileAnalysis:
         """Return what a method assigns to an attribute; it is run for that once."""
         if method.given is None:
             method.given = {}
+            self.giving.add(method)
             self._run(method, given=method.given)
+            self.giving.discard(method)
         return method.given.get(name)
 
     def _bind_parameters(self, frame: Frame, info: FunctionInfo) -> None:
@@ -436,11 +445,19 @@ class FileAnalysis:
             family = list(info.cls.family())
             kinds = {base.kind for cls in family for base in cls.bases}
             kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
+            kinds.update(_kinds_by_methods(self.outline.methods.get(info.cls.name, frozenset())))
             names += [f"{kind}.{info.name}" for kind in kinds]
-        if any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names):
+        hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        outlined = info.outlined
+        if hooked or (outlined is not None and self._is_eager and computes_loss(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH
+
+    @cached_property
+    def _is_eager(self) -> bool:
+        """Whether the frameworks that it uses trace no functions."""
+        return not any(self.knowledge.frameworks[f].steps.compiled for f in self.frameworks)
 
     def _decorate(
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
@@ -698,7 +715,10 @@ _CLASS_NAMES = {
     "criterion": ("Loss", "Criterion"),
     "optimizer": ("Optimizer",),
     "converter": ("Converter",),
+    "decoder": ("Decoder",),
+    "scheduler": ("Scheduler",),
     "agent": ("Agent", "Learner"),
+    "assigner": ("Assigner", "Matcher", "Matching"),
 }
 
 
@@ -707,6 +727,24 @@ def _kinds_by_name(name: str) -> list[str]:
     words = re.findall(r"[A-Z][a-z0-9]*", name)
     ends = {words[0], words[-1]} if words else set()
     return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
+
+
+# What a class is by its methods: it has one of each group.
+_ADDS = "add append push put store insert remember add_experience add_transition store_transition"
+_SAMPLES = "sample sample_batch get_batch sample_buffer sample_memory"
+_CLASS_METHODS = {
+    "buffer": (frozenset(_SAMPLES.split()), frozenset(_ADDS.split())),  # of experience
+    "environment": (frozenset({"step", "step_wait"}), frozenset({"reset"})),
+}
+
+
+def _kinds_by_methods(methods: frozenset[str]) -> list[str]:
+    """Return what a class is by the methods that it defines."""
+    return [
+        kind
+        for kind, groups in _CLASS_METHODS.items()
+        if all(not group.isdisjoint(methods) for group in groups)
+    ]
 
 
 def _is_busy(frame: Frame) -> bool:
@@ -740,6 +778,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained,
         frame.step_loops,
+        frame.rounds,
         frame.by_caller,
     )
 

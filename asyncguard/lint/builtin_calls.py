@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.expressions import element_of
 from asyncguard.lint.frames import Frame
+from asyncguard.lint.program import ClassInfo
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
     DICT,
     HOST,
     HOST_VALUE,
+    INSTANCE,
+    MEDIUM,
     UNKNOWN_VALUE,
     Value,
     container,
@@ -37,19 +41,22 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return Value(CONTAINER, name=DICT)
     if not values:
         return container(None) if name in ("list", "set", "tuple") else None
+    values = [opened(frame, value) for value in values]
     first = values[0]
     if name in SAME_ELEMENTS:
         if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
             return first
         return container(element_of(frame, first))
     if name == "enumerate":
-        return _wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
+        return wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":
         return container(None, None) if len(values) > 12 else _zip(frame, values)
     if name == "functools.partial" and len(arguments) == 1:
         return first
     if name == "slice":
         return Value(HOST, name="slice")
+    if name == "range":
+        return container(HOST_VALUE)
     if name == "next":
         return loop_element(frame, first)
     if name in ("abs", "round", "pow", "divmod"):
@@ -64,6 +71,22 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
 
         return attribute_of(frame, first, values[1].literal)
     return None
+
+
+def opened(frame: Frame, value: Value) -> Value:
+    """Return what is gone over in a loop over `value`: what `__iter__` of a checked class gives.
+
+    One that goes over batches itself is a loader.
+    """
+    method = value.ref.lookup("__iter__") if isinstance(value.ref, ClassInfo) else None
+    if method is None or value.kind != INSTANCE:
+        return value
+    frame.call(method)
+    summary = frame.analysis.summary_for(frame, method)
+    given = summary.result
+    if given.kind == CONTAINER and given.ref is None and summary.step_loops:
+        return replace(given, ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))
+    return given if given.kind in (CONTAINER, "loader") else value
 
 
 def loop_element(frame: Frame, value: Value) -> Value:
@@ -82,7 +105,7 @@ def source_of(value: Value) -> Value:
     return value
 
 
-def _wrapping(inner: Value, element: Value) -> Value:
+def wrapping(inner: Value, element: Value) -> Value:
     """A container whose `ref` remembers the loader that it iterates over."""
     origin = source_of(inner)
     return Value(CONTAINER, element=element, ref=origin if origin.kind == "loader" else None)
@@ -91,7 +114,7 @@ def _wrapping(inner: Value, element: Value) -> Value:
 def _zip(frame: Frame, values: list[Value]) -> Value:
     element = container(None, tuple(loop_element(frame, value) for value in values))
     for value in values:
-        wrapped = _wrapping(value, element)
+        wrapped = wrapping(value, element)
         if wrapped.ref is not None:
             return wrapped
     return container(element)

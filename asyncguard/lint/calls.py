@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -25,15 +25,17 @@ from asyncguard.lint.expressions import (
     instance_of,
     protocol_site,
 )
-from asyncguard.lint.frames import MAX_DEPTH, Frame, Site, evaluate, handles
+from asyncguard.lint.frames import MAX_DEPTH, Frame, LoopRecord, Site, evaluate, handles
 from asyncguard.lint.program import ClassInfo, FunctionInfo
 from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ANSWER,
     ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
+    DICT,
     EITHER,
     FUNCTION,
     HIGH,
@@ -47,6 +49,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    PAIRS,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -90,7 +93,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
     if isinstance(func, cst.Call) and _differentiates(frame, func.func):
-        frame.evidence(strong=True)
+        frame.evidence(strong=True, update=False)
     return call_value(frame, node, callee, _arguments(frame, node))
 
 
@@ -142,21 +145,27 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_model(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
-    opaque(frame, node, arguments)
-    return UNKNOWN_VALUE
+    return opaque(frame, node, arguments)
 
 
 _WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
 
 
-def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
-    """Note a call out of sight if it may wait: it is handed a device value, or is named so."""
+def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Note a call out of sight if it may wait: it is handed a device value, or is named so.
+
+    What one gives that is handed none, its name says little of: losses of a whole step are numbers.
+    """
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
     given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
     if given is not None and frame.loops:
         frame.loops[-1].ops = True
     if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
+    unknown = given is not None or any(
+        a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
+    )
+    return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
 
 
 # ---- models and optimizers
@@ -260,12 +269,18 @@ def reads_of_call(
         if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
             continue
         for param in read.params:
-            value = first_device(bound.get(param, UNKNOWN_VALUE))
+            value = bound.get(param, UNKNOWN_VALUE)
+            if not read.whole:
+                value = first_device(value)
+            elif value.name == STRUCTURE:
+                value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
             if not _reads(value):
                 continue
             point = frame.analysis.translate(read.point, value.framework)
             if point is not None:
-                frame.site(point, node, value, sink=read.sink, via=read, subject=node)
+                frame.site(
+                    point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node
+                )
             break
 
 
@@ -348,7 +363,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             frame.site(point, node, value, subject=node)
             break
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
-        frame.evidence(strong=True)  # what a transformation makes may be called later
+        # What a transformation makes may be called later.
+        frame.evidence(strong=True, update="grad" not in name)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if name in _ASKS and frame.loops:
@@ -391,7 +407,13 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     given = [a for a in arguments[1:] if not a.keyword]
     elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
-    return container(call_value(frame, node, arguments[0].value, elements))
+    origin = builtin_calls.source_of(given[0].value)
+    loader = origin.confidence if origin.kind == "loader" else -1
+    frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
+    hand_over(frame, arguments[0].value)
+    element = call_value(frame, node, arguments[0].value, elements)
+    frame.loops.pop()
+    return builtin_calls.wrapping(given[0].value, element)
 
 
 def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -451,7 +473,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
     if kind == "progress" and arguments:
-        inner = arguments[0].value
+        inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
     if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
         inner = arguments[0].value
@@ -593,6 +615,8 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
     keywords = {a.keyword: a.value for a in arguments if a.keyword}
     positional = sum(1 for a in arguments if not a.keyword and not a.stars)
     words = [_word(a.value) for a in arguments]
+    where = ("device",) if "device" in keywords else ("",)
+    chosen = [_word(a.value) for a in arguments if a.keyword in where] or words
     checks = (
         (condition.keyword_true, any(_maybe(keywords, k, True) for k in condition.keyword_true)),
         (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
@@ -609,7 +633,7 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
         (condition.argument_in, any(_matches(w, condition.argument_in) for w in words)),
         (
             condition.argument_not_in,
-            not any(_matches(w, condition.argument_not_in) for w in words),
+            not all(_matches(w, condition.argument_not_in) for w in chosen),
         ),
     )
     return all(holds for given, holds in checks if given)
@@ -689,7 +713,7 @@ def call_method(
         owner = device(framework, MEDIUM, owner.params)
     elif is_parameter and (framework := _likely(frame, method)):
         owner = device(framework, NAMED, owner.params)
-    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method):
+    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
         owner = replace(owner, confidence=MEDIUM)
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
         owner = Value(MODEL, owner.framework, MEDIUM)
@@ -716,11 +740,12 @@ def call_method(
     return unknown_method(frame, node, func, owner, method, arguments)
 
 
-def _tells(frame: Frame, method: str) -> bool:
+def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:
     """Whether what this method is called on is a device value, if there is reason to think so."""
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     likely = frame.trains and bool(_likely(frame, method))
-    return likely or (proof is not None and proof[0] == DEVICE)
+    proved = proof is not None and proof[0] == DEVICE
+    return likely or proved or bool(_copied_by(frame, method, arguments))
 
 
 def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
@@ -759,7 +784,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     active = frame.analysis.frameworks
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
-            frame.evidence(strong=True)
+            frame.evidence(strong=True, update="backward" not in method)
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
@@ -824,7 +849,7 @@ _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "se
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output, which must then be a dict of device values."""
-    element = part_of(owner)
+    element = owner if owner.name == STRUCTURE else part_of(owner)
     if method == "items":
         return container(container(None, (HOST_VALUE, element)))
     if method == "keys":
@@ -848,6 +873,8 @@ def device_method_result(
         if moved is not None and owner.kind == DEVICE:
             kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
             return as_mask(frame, kept, method, [owner], arguments)
+    if owner.kind == UNKNOWN and method in ("keys", "items"):
+        return mapping_method(owner, method)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
@@ -925,14 +952,23 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
     """Whether a method of a host array returns a device value: an upload entry knows it."""
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
-    if not any(p.framework == owner.framework and p.rule == "ASG106" for p in points):
+    points = [p for p in points if p.framework == owner.framework and p.rule == "ASG106"]
+    if not points:
         return False
+    if any(_names_a_type(frame, point, arguments) for point in points):
+        return True
     moved = moved_to(frame, arguments)
     if moved is not None:
         return moved.kind == DEVICE
     if not arguments:
         return True
     return any(a.value.kind == DEVICE or _names_a_device(a) for a in arguments)
+
+
+def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an argument is one of the types that an upload goes by: `.type(cuda.FloatTensor)`."""
+    wanted = point.when is not None and bool(point.when.argument_in)
+    return wanted and _conditions_hold(frame, point, arguments)
 
 
 def _names_a_device(argument: Argument) -> bool:
@@ -998,8 +1034,8 @@ def model_method(
 ) -> Value:
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
-    if kind == CONTAINER:
-        return container(device(owner.framework, owner.confidence))
+    if kind in _COLLECTIONS:
+        return _COLLECTIONS[kind](device(owner.framework, owner.confidence))
     if kind == MODEL:
         return owner
     if kind == DEVICE:
@@ -1014,19 +1050,29 @@ def model_method(
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return device(owner.framework, min(MEDIUM, owner.confidence))
+        return replace(device(owner.framework, min(MEDIUM, owner.confidence)), name=STRUCTURE)
     return UNKNOWN_VALUE
+
+
+# What methods of a model return that hold its parameters: all, with their names, by their names.
+_COLLECTIONS: dict[str, Callable[[Value], Value]] = {
+    CONTAINER: lambda held: container(held),
+    PAIRS: lambda held: replace(container(container(None, (HOST_VALUE, held))), name=PAIRS),
+    "mapping": lambda held: replace(container(held), name=DICT),
+}
 
 
 def unknown_upload(
     frame: Frame, node: cst.Call, owner: cst.BaseExpression, method: str, arguments: Arguments
 ) -> Value | None:
     """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
-    if arguments and not any(_names_a_device(a) for a in arguments):
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    typed = any(_names_a_type(frame, point, arguments) for point in points)
+    if arguments and not typed and not any(_names_a_device(a) for a in arguments):
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
-    for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
+    for point in points:
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
         value = device(point.framework, MEDIUM if frame.trains else NAMED)
@@ -1108,7 +1154,7 @@ def unknown_method(
     arguments: Arguments,
 ) -> Value:
     """Call a method of something unknown: usage may still tell what it is or returns."""
-    opaque(frame, node, arguments)
+    answer = opaque(frame, node, arguments)
     path = dotted(func)
     if path:
         hinted = frame.hint(path)
@@ -1140,4 +1186,4 @@ def unknown_method(
             return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    return UNKNOWN_VALUE
+    return answer

@@ -18,23 +18,27 @@ from asyncguard.lint.guards import guard_of
 from asyncguard.lint.program import ClassInfo, FunctionInfo, parameters_of, scan
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ANSWER,
     ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
     DICT,
     FUNCTION,
+    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INDICES,
     INSTANCE,
+    ITSELF,
     LOW,
     MASK,
     MEDIUM,
     MODEL,
     NONE_VALUE,
     SYMBOL,
+    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -61,26 +65,27 @@ def protocol_site(
     value: Value,
     *,
     sink: bool = False,
+    whole: bool = False,
     among: tuple[str, ...] = (),
 ) -> bool:
     """Note a site if `protocol` of `value` (or of what it contains) waits.
 
-    `among`: only for values of these frameworks.
+    `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
     read = (
         first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
     )
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
-    if read.name == STRUCTURE and protocol in ("__bool__", "__contains__"):
-        read = weaken(read, LOW)  # it may as well be a dict or a tuple of device values
+    if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
+        read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
             continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
-            frame.site(point, node, read, sink=sink, subject=node)
+            frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
 
@@ -111,11 +116,20 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         truth(frame, node.expression)
         return HOST_VALUE
     value = evaluate(frame, node)
-    if not isinstance(node, cst.NamedExpr):
-        protocol_site(frame, "__bool__", node, value)
-    else:
-        protocol_site(frame, "__bool__", node.value, value)
+    tested = node.value if isinstance(node, cst.NamedExpr) else node
+    if value.kind == DEVICE and _is_only_named(frame, node):
+        value = weaken(value, LOW)  # more likely asks whether there is any
+    protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
+
+
+def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether nothing but a variable's name says what it is."""
+    path = dotted(node)
+    if not path or frame.usage(path) is not None or frame.hint(path).kind != DEVICE:
+        return False
+    known = frame.lookup(path)
+    return known is None or known.kind == UNKNOWN
 
 
 def with_narrowed(
@@ -177,11 +191,15 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
+_PLAIN_TYPES = re.compile(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
-    known = dotted(node).rpartition(".")[2] in _COLLECTIONS
-    return container(None) if known else type_value(frame, node)
+    name = dotted(node).rpartition(".")[2]
+    if name in _COLLECTIONS:
+        return container(None)
+    value = type_value(frame, node)
+    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES.search(name) else value
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
@@ -298,7 +316,7 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
-    hinted = frame.hint(path)
+    hinted = frame.hint(path, named=known.name != ANSWER)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
@@ -316,7 +334,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN:
+    if value.kind == UNKNOWN and value.name != ITSELF:
         hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
@@ -333,7 +351,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
-            return part_of(owner)
+            return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -450,7 +468,7 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         items.append(value)
     element_value = _join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    name = "tuple" if isinstance(node, cst.Tuple) else ""
+    name = TUPLE if isinstance(node, cst.Tuple) else ""
     return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
 
 
@@ -500,8 +518,8 @@ def element_of(frame: Frame, value: Value) -> Value:
         return part_of(value)
     if value.kind == "loader":
         return batch(frame, value)
-    if value.kind == UNKNOWN and value.params:
-        return Value(params=value.params)
+    if value.kind == UNKNOWN:
+        return value
     return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
 
 
@@ -600,7 +618,8 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         _percent_format(frame, node.right, right)
         return HOST_VALUE
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    result = combine(left, right, mask=bits and MASK in (left.name, right.name))
+    times = isinstance(node.operator, cst.Multiply) and left.name == right.name
+    result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
@@ -619,6 +638,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
     params = left.params | right.params
     for one, other in ((left, right), (right, left)):
+        if one.name == ITSELF:
+            return other
         if one.kind == DEVICE:
             if other.kind == CONTAINER and one.confidence < MEDIUM:
                 continue  # a list, more likely: those are added to lists
@@ -633,13 +654,14 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         if one.kind == HOST_ARRAY:
             return replace(one, params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
-        return HOST_VALUE
+        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
     return Value(params=params)
 
 
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
-    return container(_join_all(elements))
+    plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
+    return replace(container(_join_all(elements)), name=TUPLE if plain else "")
 
 
 @handles(cst.UnaryOperation)
@@ -683,6 +705,8 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _describes(node: cst.BaseExpression) -> bool:
     """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    if isinstance(node, cst.Call):
+        return not node.args and dotted(node.func).rpartition(".")[2] == "type"
     return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
 
 
@@ -694,7 +718,7 @@ def _compare(
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
         if right.kind == DEVICE and not isinstance(left.literal, str):
-            protocol_site(frame, "__contains__", node, right)
+            protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
     for side in (left, right):
         if isinstance(side.literal, str) or side.name == "None" or side.name == "str":
@@ -718,7 +742,19 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     with frame.guarded(guard_false):
         other = evaluate(frame, node.orelse)
     frame.env = before
+    if chosen.kind == other.kind == SYMBOL:
+        return _either_symbol(frame, chosen, other)
     return join(chosen, other)
+
+
+def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:
+    """Return the name of what makes device values, where the other makes the like on the host."""
+    returns = frame.analysis.knowledge.returns
+    for chosen, left in ((one, other), (other, one)):
+        made, instead = returns.find(chosen.name), returns.find(left.name)
+        if made and instead and (made[0], instead) == (DEVICE, (HOST_ARRAY, made[1])):
+            return chosen
+    return join(one, other)
 
 
 # ---- the rest
@@ -772,11 +808,16 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     indices = [_index(frame, element.slice) for element in node.slice]
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        return part_of(owner)
+        if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
+            return owner
+        part = part_of(owner)
+        chosen = any(i.kind == DEVICE and i.name == MASK for i in indices)  # no list takes one
+        return replace(part, confidence=max(part.confidence, MEDIUM)) if chosen else part
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY:
-        return part_of(owner)
+        number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
+        return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
@@ -868,7 +909,9 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = re.compile(r"(^|_)masks?(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE)
+_MASK_NAME = re.compile(
+    r"(^|_)(masks?|dones?)(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE
+)
 
 
 def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
@@ -895,8 +938,12 @@ def _sequence_cost(index: Value) -> str:
         return FREE_INDEX
     if any(part.kind == DEVICE for part in parts):
         return DEVICE_INDEX
-    tuple_of_numbers = index.name == "tuple" and all(part.kind == HOST for part in parts)
-    return FREE_INDEX if tuple_of_numbers else UPLOADED_INDEX
+    if index.name != TUPLE:
+        return UPLOADED_INDEX
+    return UPLOADED_INDEX if any(part.kind in _UPLOADED for part in parts) else FREE_INDEX
+
+
+_UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
 _SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)

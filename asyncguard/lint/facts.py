@@ -15,7 +15,7 @@ import libcst as cst
 from asyncguard.lint import registry, tree
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.frames import Site
-from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook, NamedCall, is_telling
+from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook, Key, NamedCall, is_telling
 from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
@@ -102,6 +102,7 @@ def _of_text(
     analysis.report([info for info in run if info.unit is not None])
     candidates = list(_candidates(analysis))
     calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
+    rounds = _rounds(analysis)
     defined = tuple((info.name, info.qualname) for info in run if info.name)
     bare = [info for info in run if info.unit is None]  # the rules have looked at them before
     for info in (*bare, *_reached(analysis, run)):
@@ -110,6 +111,7 @@ def _of_text(
         calls += told.calls
         hooks += told.hooks
         named += told.named
+        rounds |= told.rounds
     return FileFacts(
         path,
         tuple(candidates),
@@ -120,6 +122,7 @@ def _of_text(
         defined=defined,
         dormant=dormant,
         innocent=innocent,
+        rounds=rounds,
     )
 
 
@@ -158,6 +161,7 @@ def _told(info: FunctionInfo) -> FileFacts:
             tuple(_calls(analysis)),
             tuple(_hooks(analysis)),
             named=tuple(_named(analysis)),
+            rounds=_rounds(analysis),
         )
     return known
 
@@ -194,6 +198,15 @@ def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
         if info.entered != Loop.NONE:
             yield Hook(analysis.path, info.qualname, info.entered)
+
+
+def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
+    """Return the functions that loop over training steps, and run none beside."""
+    return frozenset(
+        (analysis.path, info.qualname)
+        for info in analysis.reported
+        if info.summary is not None and info.summary.rounds and info.entered != Loop.STEP
+    )
 
 
 # ---- reports to findings
@@ -291,5 +304,5 @@ def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = " ".join(text.split())  # what waits mostly stands at the end: `f(...).item()`
+    return text if len(text) <= 60 else f"{text[:35]}...{text[-22:]}"

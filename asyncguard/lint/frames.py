@@ -19,9 +19,12 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import NO_TREE, Place, Unit, places
 from asyncguard.lint.values import (
+    DEVICE,
     HIGH,
+    HINTED,
     LOW,
     MEDIUM,
+    MODEL,
     NAMED,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -40,6 +43,15 @@ MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds a program's options, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = re.compile(r"(config|cfg|conf|args|options|hparams|settings|flags)$", re.IGNORECASE)
 
+# What draws something for someone to look at, a few samples at most: its loops are no steps.
+_SHOWS = re.compile(r"^_*(plot|draw|show|visuali[sz]e|animate)(_|$)")
+# What does something with a model: `build_model`, `save_net`.
+_DOES = re.compile(
+    r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
+    r"|write|export|convert|wrap|prepare|configure|setup|register|freeze|unfreeze|reset|update|sync"
+    r"|copy|clone|fit|finetune|run|check|print|log|plot|is|has|use|num|find|select|add|remove)_",
+)
+
 
 @dataclass(eq=False)
 class LoopRecord:
@@ -55,6 +67,7 @@ class LoopRecord:
     loader: int = -1  # confidence that it iterates over batches; -1: no sign
     placed: bool = False  # the batches are device values, of which not all come to a model
     strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
+    updates: bool = False  # and does not merely ask for gradients
     weak: bool = False  # calls a model
     ops: bool = False  # enqueues device work of other kinds
     acts: bool = False  # steps an environment
@@ -108,6 +121,7 @@ class Site:
     guarded: bool
     confidence: int
     sink: bool = False
+    whole: bool = False  # it reads the value itself, and nothing of what that holds
     via: Site | None = None  # the read inside a helper that this call causes
     subject: cst.CSTNode | None = None  # what is read
     loops: tuple[LoopRecord, ...] = ()
@@ -121,7 +135,7 @@ def drop_trees(sites: Iterable[Site]) -> None:
     """Note where sites stand, and let go of their trees."""
     by_unit: dict[int, tuple[Unit, list[Site]]] = {}
     for site in sites:
-        if site.function.unit is not None:
+        if site.function.unit is not None and site.node is not NO_TREE:
             by_unit.setdefault(id(site.function.unit), (site.function.unit, []))[1].append(site)
     for unit, held in by_unit.values():
         found = places(unit, [site.node for site in held])
@@ -180,6 +194,7 @@ class Frame:
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
     step_loops: bool = False  # contains a step loop
+    rounds: bool = False  # contains a loop of training steps
     depth: int = 0
     statement: cst.CSTNode | None = None
     globals: set[str] = field(default_factory=set)
@@ -224,20 +239,26 @@ class Frame:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
 
-    def hint(self, path: str) -> Value:
-        """Return what usage and names say about a path of unknown value."""
-        found = self._usage(path)
+    def hint(self, path: str, *, named: bool = True) -> Value:
+        """Return what usage and, if `named`, names say about a path of unknown value."""
+        found = self.usage(path)
         if found:
             return Value(found[0], found[1], MEDIUM)
+        if not named:
+            return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
         if _OPTIONS.search(owner):
             return UNKNOWN_VALUE
         knowledge = self.analysis.knowledge
         if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
-            return self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            if found[0] == MODEL and _DOES.search(last):
+                return UNKNOWN_VALUE
+            told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            return replace(told, name=HINTED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
-    def _usage(self, path: str) -> tuple[str, str] | None:
+    def usage(self, path: str) -> tuple[str, str] | None:
+        """Return the kind and framework that the methods called on a path tell."""
         frame: Frame | None = self
         while frame is not None:
             if path in frame.function.hints:
@@ -270,8 +291,10 @@ class Frame:
 
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
+        shows = _SHOWS.search(self.function.name) is not None
         for index in range(len(self.loops) - 1, -1, -1):
-            if self.loops[index].kind == Loop.STEP:
+            loop = self.loops[index]
+            if loop.kind == Loop.STEP and (loop.over_steps or not shows):
                 return Loop.STEP, self._guarded(index + 1)
         if any(loop.kind == Loop.EPOCH for loop in self.loops):
             return Loop.EPOCH, self._guarded(0)
@@ -283,14 +306,18 @@ class Frame:
             for guard in self.guards
         )
 
-    def evidence(self, *, strong: bool = False) -> None:
-        """Note that the innermost loop calls a model (`strong`: runs a training step)."""
+    def evidence(self, *, strong: bool = False, update: bool = True) -> None:
+        """Note that the innermost loop calls a model (`strong`: runs a training step).
+
+        `update`: which changes the model, as far as is seen.
+        """
         loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         if loop is None:
             self.works = True
             self.trained |= strong
         elif strong:
             loop.strong = True
+            loop.updates |= update
         else:
             loop.weak = True
 
@@ -322,6 +349,7 @@ class Frame:
         value: Value,
         *,
         sink: bool = False,
+        whole: bool = False,
         via: Site | None = None,
         subject: cst.CSTNode | None = None,
     ) -> None:
@@ -342,6 +370,7 @@ class Frame:
             guarded,
             min(value.confidence, limit),
             sink,
+            whole,
             via,
             subject,
             tuple(self.loops),

@@ -57,6 +57,7 @@ class GraphLoop:
     def _tied(self) -> set[str]:
         """Return the names that hang on the graph when the step ends."""
         tied = set[str]().union(*(_subjects(c) for c in _calls(self.loop, self.is_backward)))
+        made = (_made(self.loop) | tied) - self._counts()
         grown = True
         while grown:
             before = len(tied)
@@ -64,7 +65,12 @@ class GraphLoop:
                 if target in tied:
                     tied |= _operands(value)
             grown = len(tied) > before
-        return {name for name in tied if not self._released(name)}
+        return {name for name in tied & made if not self._released(name)}
+
+    def _counts(self) -> set[str]:
+        """Return the names that the loop gives nothing but lengths, sizes and other numbers."""
+        plain = {target for target, value in self.assignments if _is_number(value)}
+        return plain - {target for target, value in self.assignments if not _is_number(value)}
 
     def _released(self, name: str) -> bool:
         """Whether the loop makes something else of the name by a call: `loss = loss.item()`."""
@@ -160,8 +166,36 @@ def _operands(node: cst.BaseExpression) -> set[str]:
     if isinstance(node, cst.Name):
         return {node.value}
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
-        return _operands(node.left) | _operands(node.right)
+        divisor = isinstance(node.operator, cst.Divide)  # mostly a count
+        return _operands(node.left) | (set() if divisor else _operands(node.right))
     return set()
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a number of Python's: a constant, a length, a size."""
+    if isinstance(node, (cst.Integer, cst.Float)):
+        return True
+    if isinstance(node, cst.BinaryOperation):
+        return _is_number(node.left) and _is_number(node.right)
+    if isinstance(node, cst.Subscript):
+        return _is_number(node.value)
+    if isinstance(node, cst.Call):
+        return dotted(node.func).rpartition(".")[2] in _NUMBERS
+    return isinstance(node, cst.Attribute) and node.attr.value == "shape"
+
+
+_NUMBERS = frozenset({"len", "int", "float", "item", "size", "numel"})
+
+
+def _made(loop: cst.CSTNode) -> set[str]:
+    """Return the names that the statements of a loop assign; not what loops within it go over."""
+    names: set[str] = set()
+    for node in walk_own(loop):
+        if isinstance(node, cst.AugAssign):
+            names |= names_in(node.target)
+        elif not isinstance(node, LOOPS):
+            names = names.union(*map(names_in, targets_of(node)))
+    return names
 
 
 def _assignments(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
@@ -171,7 +205,9 @@ def _assignments(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
             for target in part.targets:
                 yield dotted(target.target), part.value
         elif isinstance(part, cst.AugAssign):
-            yield dotted(part.target), cst.BinaryOperation(part.target, cst.Add(), part.value)
+            divides = isinstance(part.operator, cst.DivideAssign)
+            operator = cst.Divide() if divides else cst.Add()
+            yield dotted(part.target), cst.BinaryOperation(part.target, operator, part.value)
 
 
 def _growth(node: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:

@@ -18,7 +18,7 @@ _FLAG = re.compile(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|should_log|do_log|log_now|is_log|log_step"
     r"|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|should_(stop|checkpoint|report|eval)|(^|_)(log|print|save|eval|report|display)_?"
+    r"|isenabledfor|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
@@ -59,7 +59,8 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         left, right = rare(frame, test.left), rare(frame, test.right)
         if isinstance(test.operator, cst.And):
             return left[0] or right[0], left[1] and right[1]
-        return left[0] and right[0], left[1] or right[1]
+        rarely = (left[0] or _is_switch(test.left)) and (right[0] or _is_switch(test.right))
+        return rarely and (left[0] or right[0]), left[1] or right[1]
     if isinstance(test, cst.NamedExpr):
         return rare(frame, test.value)
     if (abnormal := _abnormal(test)) is not None:
@@ -73,6 +74,11 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
             return True, False  # so long after the last time
         return _counter_comparison(frame, test)
     return False, False
+
+
+def _is_switch(test: cst.BaseExpression) -> bool:
+    """Whether a condition is an option: every n-th time, or always if that is asked for."""
+    return isinstance(test, (cst.Name, cst.Attribute)) and bool(dotted(test))
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)

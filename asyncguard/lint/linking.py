@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -82,6 +83,7 @@ class FileFacts:
     dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
     innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
     # where all calls seemed to lead to no sync point, call
+    rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
 
     def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
         """Add what the analysis of the dormant functions of these names told."""
@@ -92,6 +94,7 @@ class FileFacts:
             hooks=self.hooks + more.hooks,
             named=self.named + more.named,
             defined=self.defined + more.defined,
+            rounds=self.rounds | more.rounds,
             dormant=self.dormant - names,
             innocent={name: calls for name, calls in self.innocent.items() if name not in names},
         )
@@ -153,8 +156,12 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
 
 
 def entries(files: Collection[FileFacts]) -> dict[Key, int]:
-    """Return how often each function is entered, as far as hooks and callers tell."""
+    """Return how often each function is entered, as far as hooks and callers tell.
+
+    One that loops over training steps is not entered in each: it runs an epoch, or a round.
+    """
     meant = definitions(files)
+    rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
     entered: dict[Key, int] = {}
     outgoing: dict[Key, list[Call]] = {}
     pending: list[Key] = []
@@ -163,6 +170,8 @@ def entries(files: Collection[FileFacts]) -> dict[Key, int]:
             entered[hook.path, hook.function] = _OWN[hook.loop]
             pending.append((hook.path, hook.function))
         for call in (*facts.calls, *_by_name(facts, meant)):
+            if _tests(call):
+                continue
             caller = (call.caller_path, call.caller)
             if caller not in outgoing:
                 outgoing[caller] = []
@@ -173,6 +182,8 @@ def entries(files: Collection[FileFacts]) -> dict[Key, int]:
         for call in outgoing.get(caller, ()):
             callee = (call.callee_path, call.callee)
             level = _level(call, entered.get(caller, COLD))
+            if callee in rounds:
+                level = min(level, EPOCH)
             if level > entered.get(callee, COLD):
                 entered[callee] = level
                 pending.append(callee)
@@ -192,17 +203,30 @@ _RARE = re.compile(
 )
 
 
-def _is_rare(call: Call | NamedCall) -> bool:
-    name = call.name if isinstance(call, NamedCall) else call.callee
-    name = name.rpartition(".")[2]
-    return _RARE.search(name) is not None
+def _tests(call: Call) -> bool:
+    """Whether a test calls what it tests, which says nothing of how often programs do."""
+    return call.callee_path != call.caller_path and _is_test(f"{call.caller_path}/{call.caller}")
+
+
+@cache
+def _is_test(place: str) -> bool:
+    return _TEST.search(place) is not None
+
+
+_TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
+
+
+@cache
+def _is_rare(called: str) -> bool:
+    return _RARE.search(called.rpartition(".")[2]) is not None
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded else STEP
     if caller >= GUARDED:
-        return GUARDED if call.guarded or _is_rare(call) else caller
+        called = call.name if isinstance(call, NamedCall) else call.callee
+        return GUARDED if call.guarded or _is_rare(called) else caller
     return max(caller, _OWN[call.loop])
 
 

@@ -10,6 +10,7 @@ for other files to ask what their calls lead to. This decides where to look, nev
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -53,6 +54,19 @@ class Outlined:
         return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
 
 
+_LOSS = re.compile(r"loss(es)?$")
+_ABOUT_LOSSES = re.compile(
+    r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
+    r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
+)
+
+
+def computes_loss(function: Outlined) -> bool:
+    """Whether a function computes the loss of one step, by its name; one with a loop: of many."""
+    named = _LOSS.search(function.name) and not _ABOUT_LOSSES.search(function.name)
+    return bool(named) and not function.loops
+
+
 Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
 
 
@@ -84,7 +98,7 @@ class Outline:
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self.trains(f))
+            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self._hooks(f))
         }
 
     def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
@@ -110,6 +124,9 @@ class Outline:
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
+    def _hooks(self, function: Outlined) -> bool:
+        return self.trains(function) or computes_loss(function)
+
     def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""
         return not self._training.isdisjoint(function.calls)
@@ -121,6 +138,14 @@ class Outline:
         for function in self.functions:
             found.setdefault(function.name, []).append(function)
         return found
+
+    @cached_property
+    def methods(self) -> Mapping[str, frozenset[str]]:
+        """The methods that the classes of each name define."""
+        found: dict[str, set[str]] = {}
+        for function in self.functions:
+            found.setdefault(function.class_name, set()).add(function.name)
+        return {name: frozenset(methods) for name, methods in found.items()}
 
     def full_name(self, called: str) -> str:
         """Return the full name of what a call means in other checked files; "" if nothing."""

@@ -39,6 +39,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    PAIRS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -354,13 +355,14 @@ def _names_training(node: cst.CSTNode) -> bool:
 @executes(cst.For)
 def for_(frame: Frame, node: cst.For) -> bool:
     """A loop over something: the first pass learns, the second notes."""
-    iterable = evaluate(frame, node.iter)
+    iterable = builtin_calls.opened(frame, evaluate(frame, node.iter))
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
-    record.transparent |= iterable.kind == CONTAINER and element.kind == DEVICE
+    held = element.kind == DEVICE or iterable.name == PAIRS
+    record.transparent |= iterable.kind == CONTAINER and held
 
     def body() -> bool:
         store(frame, node.target, element)
@@ -407,6 +409,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
             frame.loops[-1].inner = True
             frame.loops[-1].trainings |= record.strong or record.trainings
         frame.step_loops = True
+        frame.rounds |= record.updates
     else:
         frame.evidence()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 # Methods that are as common on other objects as on arrays: no sign by themselves.
-COMMON = frozenset({"get", "update", "step", "wait", "type", "save", "append", "extend", "write"})
+COMMON = frozenset({"get", "update", "step", "wait", "save", "append", "extend", "write"})
 HARMLESS = frozenset(
     {"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type", "id", "range"}
 )
@@ -199,7 +199,8 @@ class Words:
         """Return the sync points that a call may be; None for a function of unknown origin."""
         func = call.func
         if isinstance(func, ast.Attribute) and (known := self.tables.methods.get(func.attr)):
-            return known if func.attr != "to" or _moves(call) else []
+            telling = _MOVING.get(func.attr)
+            return known if telling is None or telling(call) else []
         full = self._full(func)
         if full is None:
             return []
@@ -525,8 +526,17 @@ class _Look:
             return self._computed(side.id)
         if isinstance(side, (ast.BinOp, ast.UnaryOp)):
             return any(isinstance(n, ast.Name) and self._computed(n.id) for n in ast.walk(side))
+        if isinstance(side, ast.Attribute):
+            return self._given_data(side)
         called = isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute)
         return called and self._interesting(side)
+
+    def _given_data(self, node: ast.Attribute) -> bool:
+        """Whether an attribute of `self` is given what a method or an operation on data gives."""
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        given = self.attributes.get(node.attr, ()) if own else ()
+        computed = any(isinstance(stored.value, _COMPUTES) for stored in given)
+        return computed and self._may_hold(node.attr, self.attributes)
 
     def _is_element(self, side: ast.expr) -> bool:
         return isinstance(side, ast.Name) and side.id in self.elements
@@ -536,14 +546,22 @@ class _Look:
             return True
         if isinstance(index, ast.UnaryOp):
             return isinstance(index.op, ast.Invert)
+        if isinstance(index, ast.BinOp):
+            masks = isinstance(index.op, _JOINING_MASKS)
+            return masks and (self._mask_like(index.left) or self._mask_like(index.right))
         if isinstance(index, ast.Call):
             method = isinstance(index.func, ast.Attribute)
             return method and (self.words.makes_mask(index) or self._interesting(index))
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
-        return isinstance(index, ast.Name) and (self._computed(index.id) or "mask" in index.id)
+        if not isinstance(index, ast.Name):
+            return False
+        drawn = index.id in self.elements and _INDICES.search(index.id) is not None
+        return drawn or self._computed(index.id) or "mask" in index.id
 
 
+_JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
+_INDICES = re.compile(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
@@ -670,3 +688,11 @@ def _moves(node: ast.Call) -> bool:
             if isinstance(text, str) and _DEVICE_NAME.search(text):
                 return True
     return False
+
+
+def _retypes(node: ast.Call) -> bool:
+    """Whether `.type(...)` asks for a type of tensors, which may be on another device."""
+    return len(node.args) == 1 and last_name(node.args[0]).endswith("Tensor")
+
+
+_MOVING = {"to": _moves, "type": _retypes}

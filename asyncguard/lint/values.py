@@ -70,6 +70,10 @@ def symbol(name: str) -> Value:
     return Value(SYMBOL, name=name)
 
 
+HINTED = "hinted"  # the name of what only a variable's name says to be on the device
+ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
+
+
 def literal(value: str | int | float | bool) -> Value:
     """Return the value of a constant."""
     return Value(HOST, literal=value, name="literal")
@@ -78,6 +82,9 @@ def literal(value: str | int | float | bool) -> Value:
 MASK = "bool"  # the name of an array of truth values, on the host or on the device
 INDICES = "indices"  # and of one of indices
 DICT = "dict"  # the name of a container that is known to be a dict
+TUPLE = "tuple"  # of one that is a tuple
+PAIRS = "pairs"  # and of one of names with device values
+ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:
@@ -192,9 +199,12 @@ def _join_kinds(left: Value, right: Value) -> Value:
 
 
 def _doubt(value: Value, other: Value) -> Value:
-    """A start value (0, None) casts no doubt; a value that is on the host on one path does."""
+    """A start value (0, None) casts no doubt; a value that is on the host on one path does.
+
+    Not much, where a test of its type has shown that it is: there it was given so.
+    """
     if other.kind == HOST and other.name in ("literal", "None"):
         return value
-    if other.kind == UNKNOWN:
+    if other.kind == UNKNOWN or (other.kind == HOST and other.confidence < HIGH):
         return weaken(value, MEDIUM)
     return weaken(value, MEDIUM if value.kind != DEVICE or other.kind != HOST else LOW)

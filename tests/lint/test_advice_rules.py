@@ -219,6 +219,9 @@ def test_the_other_lines_are_named() -> None:
         "loss = float(loss)\ntotal += loss",
         "with torch.no_grad():\n    total += loss",
         "def later():\n    total.append(loss)",
+        "n = len(x)\nloss = loss * n\ntotal += n",
+        "loss = loss * weight\ntotal += weight",
+        "n = x.count\nloss /= n\ntotal += n",
         "total += loss\ntotal.backward()",
     ],
 )

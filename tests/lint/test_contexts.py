@@ -9,7 +9,7 @@ import pytest
 
 from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.settings import Settings
-from asyncguard.model import Device
+from asyncguard.model import Device, Loop
 
 SETTINGS = Settings(cache=False)
 
@@ -47,6 +47,28 @@ HOT = {
             for t in range(100):
                 action = torch.tanh(x.cuda())
                 env.step(action.cpu().numpy())
+        """,
+    "gradients of the parameters, by their names, within a step": """
+        import torch
+        def train(model, rows):
+            for row in rows:
+                loss = model(row).sum()
+                for name, parameter in model.named_parameters():
+                    grad = torch.autograd.grad(loss, parameter)
+                print(loss)
+        """,
+    "a helper that takes numbers as well": """
+        import numbers, torch
+        def is_nan(x):
+            if isinstance(x, numbers.Number):
+                return x != x
+            return torch.isnan(x).any()
+        def train(model, loader):
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+                if is_nan(loss):
+                    continue
         """,
     "a functional training step": """
         import jax
@@ -226,6 +248,23 @@ COLD = {
                     loss.backward()
                     optimizer.step()
                 print(loss)
+        """,
+    "every n-th time, or always if that is asked for": """
+        import torch
+        def train(model, loader, settings):
+            for step, batch in enumerate(loader):
+                loss = model(batch).sum()
+                loss.backward()
+                if step % 50 == 0 or settings.careful:
+                    print(loss)
+                if settings.log_at(step):
+                    print(loss)
+        """,
+    "samples that are drawn for someone to look at": """
+        import torch
+        def plot_samples(model, rows):
+            for row in rows:
+                print(model(row).mean())
         """,
     "a method that is not called reads nothing": """
         import torch
@@ -426,6 +465,47 @@ def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
 
 
+def test_a_loop_of_a_test_is_none_of_a_program(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "scores.py").write_text(
+        "import torch\ndef score(x: torch.Tensor):\n    return x.sum().item()\n"
+    )
+    loop = "import torch\nfrom scores import score\ndef {}(model, loader):\n"
+    loop += "    for x in loader:\n        model(x).backward()\n        score(model.weights)\n"
+    (tmp_path / "tests" / "test_scores.py").write_text(loop.format("test_score"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == []
+    (tmp_path / "run.py").write_text(loop.format("run"))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == [3]
+
+
+def test_a_round_of_training_is_no_step(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        dedent("""
+            import torch
+            class Agent:
+                def learn_from_rollout(self, batches):
+                    for batch in batches:
+                        self.optimizer.zero_grad()
+                        loss = self.model(batch).sum()
+                        loss.backward()
+                        self.optimizer.step()
+                    self.log.append(loss.item())
+        """)
+    )
+    (tmp_path / "run.py").write_text(
+        dedent("""
+            import torch
+            def run(env, agent, x: torch.Tensor):
+                for step in range(1000):
+                    x = torch.tanh(x)
+                    env.step(x)
+                    agent.learn_from_rollout(env.batches)
+        """)
+    )
+    audit = check_paths([tmp_path], Settings(select=("ALL",), cache=False)).findings
+    assert [f.loop for f in audit if f.code == "ASG102"] == [Loop.EPOCH]
+
+
 def test_what_a_function_elsewhere_returns_decides_what_waits(tmp_path: Path) -> None:
     sampling = "import jax.numpy as jnp\ndef sample(x):\n    return jnp.tanh(x)\n"
     agent = """\
@@ -582,3 +662,125 @@ def test_what_a_step_saves_or_plots_it_does_seldom() -> None:
     assert found(source.format(name="record"))
     for name in ("save_image", "plot", "_save_checkpoint", "load_state_dict"):
         assert not found(source.format(name=name))
+
+
+ROLES = {
+    "a replay memory": """
+        import torch
+        class Memory:
+            def push(self, state):
+                self.states.append(state.to("cpu"))
+            def sample(self, n):
+                return self._batch(n)
+            def _batch(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """,
+    "an environment": """
+        import torch
+        class Env:
+            def reset(self):
+                return torch.tensor(self.state, device=self.device)
+            def step(self, action):
+                self.state = self.simulator.move(action.cpu())
+                return torch.tensor(self.state, device=self.device)
+        """,
+}
+HEATED = {"a replay memory": [4, 8], "an environment": [6, 7]}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_what_a_class_is_by_its_methods_tells_which_run_in_every_step(role: str) -> None:
+    assert [line for line, _ in found(ROLES[role])] == HEATED[role]
+
+
+def test_a_class_of_half_a_role_has_none() -> None:
+    source = """
+        import torch
+        class Prior:
+            def sample(self, n):
+                return torch.tensor(self.states[:n], device=self.device)
+        """
+    assert found(source) == []
+
+
+def test_a_loop_over_what_goes_over_a_loader_is_one_over_batches() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        class Latents:
+            def __init__(self, data):
+                self.loader = DataLoader(data)
+            def __iter__(self):
+                return map(self.upload, iter(self.loader))
+            def upload(self, tensors):
+                return [tensor.cuda() for tensor in tensors]
+            def of(self, model):
+                found = []
+                for x, y in self:
+                    found.append(model.encode_it(x).cpu())
+                return found
+        """
+    assert found(source) == [(9, "ASG106"), (13, "ASG103")]
+
+
+def test_a_loop_over_what_yields_batches_on_the_device() -> None:
+    source = """
+        import torch
+        class Prefetcher:
+            def __init__(self, loader, device):
+                self.loader, self.device = loader, device
+            def __iter__(self):
+                for batch in self.loader:
+                    yield batch.to(self.device)
+        def evaluate(loader):
+            for i, batch in enumerate(Prefetcher(loader, "cuda")):
+                print(batch)
+        """
+    assert found(source) == [(7, "ASG106"), (10, "ASG101")]
+
+
+LOSSES = {
+    "def wing_loss(pred, label):": True,
+    "def hingeloss(pred, label):": True,
+    "def plot_loss(pred, label):": False,
+    "def evaluate_loss(pred, label):": False,
+}
+
+
+@pytest.mark.parametrize("head", LOSSES)
+def test_a_function_named_after_a_loss_computes_it_in_every_step(head: str) -> None:
+    source = f"""
+        import torch
+        {head}
+            difference = (pred - label).abs()
+            return difference[torch.relu(difference) < 3].sum()
+        """
+    assert found(source) == ([(4, "ASG105")] if LOSSES[head] else [])
+
+
+def test_the_loss_of_many_steps_is_none_of_one() -> None:
+    source = """
+        import torch
+        def data_loss(model, rows):
+            total = torch.zeros((), device="cuda")
+            for row in rows:
+                total += row.weight
+            return total.item()
+        """
+    assert found(source) == []
+
+
+CALLED = {
+    "class WordAgent": ["def __call__(self, state):", "return self.net(state).cpu()"],
+    "class BoxMatcher": ["def match(self, boxes):", "return torch.relu(boxes).cpu()"],
+    "class PlateauScheduler": ["def step(self, x):", "return torch.relu(x).cpu()"],
+    "class BeamDecoder": ["def decode(self, probs):", "return probs.cpu()"],
+}
+
+
+@pytest.mark.parametrize("head", CALLED)
+def test_the_last_word_of_a_class_tells_what_of_it_runs_in_every_step(head: str) -> None:
+    method, line = CALLED[head]
+    text = f"import torch\n{head}:\n    {method}\n        {line}\n"
+    assert found(text) == [(4, "ASG103")]
+    assert found(text.replace(head, "class Thing").replace("def match", "def look")) == []

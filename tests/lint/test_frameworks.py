@@ -34,6 +34,28 @@ SOURCES = {
                 best = np.max(model(x))  # waits
                 shape = np.shape(model(x))
         """,
+    "what TensorFlow says of structures and of itself is no tensor": """
+        import tensorflow as tf
+        def train(model, dataset):
+            for x in dataset:
+                y = model(x)
+                if tf.nest.is_nested(y) or tf.executing_eagerly():
+                    parts = tf.nest.flatten(y)
+                    if not parts or tf.is_symbolic_tensor(y):
+                        continue
+                print(tf.reduce_sum(y))  # waits
+        """,
+    "a structure of JAX's trees is no array, and what as_numpy gives is NumPy's": """
+        import jax
+        import tensorflow_datasets as tfds
+        def train(step, params, opt_state, data):
+            for batch in tfds.as_numpy(data):
+                if batch["weight"].sum() > 0:
+                    params, opt_state, loss = step(params, opt_state, batch)
+                leaves, structure = jax.tree_util.tree_flatten(params)
+                if structure != jax.tree_util.tree_structure(opt_state):
+                    print(loss)  # waits
+        """,
     "NumPy's reductions of Chainer's arrays stay on the device": """
         import chainer
         import chainer.functions as F

@@ -82,6 +82,30 @@ NO_WAITS = [
     "self.size = torch.arange(3, device=x.device)\nmask = x.argsort()\nreturn x[mask]",
     "mask_idx = x.sum(0)\nreturn x[mask_idx]",
     "if x.shape != y.wanted_shape or x.dtype != y.sum():\n    return x\nreturn y",
+    # parameters have names, which are no tensors
+    'for n, p in self.named_parameters():\n    print(f"{n} {p.requires_grad}")',
+    # what a program keeps in an attribute of its own is no part of a tensor
+    "n = float(unknown.n)\nif x._is_ready:\n    return x\nreturn y",
+    'n = float(unknown.n)\nif getattr(x, "_is_ready", False):\n    return x\nreturn y',
+    # a model's output may hold anything: a part of it is no more known than all
+    "n = float(unknown.n)\nout = self.net(x)\nif out[1]:\n    return x\nreturn y",
+    # a test of the type of an argument, and of a number then
+    "import numbers\nn = float(unknown.n)\ndef scale(s):\n"
+    "    if isinstance(s, numbers.Number) and s == 1:\n        return x\n    return x * s\n"
+    "return scale(x.sum())",
+    # whether a dict holds anything is known without what it holds
+    'def log(logs):\n    return logs if logs else {}\nreturn log({"loss": x.sum()})',
+    # a name alone: whether there is such a thing
+    "n = float(unknown.n)\nif self.unknown.aux_loss:\n    return x\nreturn y",
+    "if self.unknown.build_model(3) > 3:\n    return x\nreturn y",
+    "if x.q_scale() > 0.1:\n    return x\nreturn y",
+    # a type's name, and the type of a number under any name
+    "n = float(unknown.n)\nif x.type() != y.type():\n    return x\nreturn y",
+    "n = float(unknown.n)\ndef scale(s):\n"
+    "    if isinstance(s, unknown.SCALAR_TYPES) and s == 1:\n        return x\n    return x * s\n"
+    "return scale(x.sum())",
+    # a tuple is as many indices
+    "return x[(slice(None),) * k + (0,)]",
     # optimizers keep their counters on the host
     "def advance(state_steps: list[torch.Tensor]):\n    return [s.item() for s in state_steps]",
 ]
@@ -320,6 +344,21 @@ def test_what_is_moved_was_on_the_host_whatever_its_docstring_says() -> None:
         """) == [(8, "ASG106")]
 
 
+def test_an_attribute_that_grows_by_numbers_is_a_number() -> None:
+    text = """
+        import torch
+        class Finder:
+            def __init__(self):
+                self.avg_loss = 0.0
+            def on_train_batch_end(self, trainer):
+                current = trainer.running.detach().item()
+                self.avg_loss = 0.9 * self.avg_loss + 0.1 * current
+                if self.avg_loss > 4:
+                    return -1
+        """
+    assert [code for _, code in found(text)] == ["ASG102"]
+
+
 def test_a_key_is_what_is_compared() -> None:
     body = "best = {}(unknown, key=lambda row: {})\nreturn best"
     for function in ("max", "min", "sorted"):
@@ -339,3 +378,151 @@ def test_what_a_model_is_given_in_a_list_is_there() -> None:
             def forward(self, inputs: list):
                 return inputs[0].to(self.device)
         """)
+
+
+def test_a_long_expression_is_quoted_with_its_end() -> None:
+    text = STEP.format(
+        body=" " * 8 + "return (x.reshape(-1, 3) * y.reshape(-1, 3)).sum(dim=1).mean(dim=0).item()"
+    )
+    (finding,) = check_source(text, "a.py", SETTINGS)
+    assert ".mean(dim=0).item()` reads" in finding.message
+
+
+UPLOADED_INDICES = [
+    "return x[range(3), y.long()]",
+    "for ids in torch.utils.data.BatchSampler(range(9), 3, True):\n    x[ids]",
+]
+
+
+@pytest.mark.parametrize("body", UPLOADED_INDICES)
+def test_what_counts_on_the_host_is_uploaded_as_an_index(body: str) -> None:
+    assert codes(body) == {"ASG106"}
+
+
+def test_a_product_of_masks_is_a_mask() -> None:
+    assert codes("x[(x > 0) * (y > 0)] -= 1") == {"ASG105"}
+
+
+def test_what_a_mask_chose_from_is_an_array() -> None:
+    source = """
+        import torch
+        def non_max_suppression(prediction, limit):
+            kept = prediction[prediction[:, 4] > limit]
+            return (kept[:, 5:] > limit).nonzero()
+        """
+    assert found(source) == [(3, "ASG105"), (4, "ASG105")]
+
+
+def test_a_number_out_of_a_permutation_is_no_index_tensor() -> None:
+    assert codes("order = torch.randperm(9)\nreturn x[:, order[k + 1]]") == set()
+
+
+def test_a_type_that_is_on_the_device_where_there_is_one() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+        def evaluate(model, dataset):
+            for x in DataLoader(dataset):
+                model(x.type(Tensor))
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_a_dtype_beside_a_device_moves_all_the_same() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        def evaluate(model, dataset, device):
+            for x in DataLoader(dataset):
+                model(x.to(device=device, dtype=torch.float32))
+                model(x.to(device, torch.float32))
+                model(x.to(dtype=torch.float32))
+        """
+    assert found(source) == [(5, "ASG106"), (6, "ASG106")]
+
+
+def test_a_buffer_that_a_method_moves_is_moved() -> None:
+    source = """
+        import torch
+        class Rollouts:
+            def __init__(self, n):
+                self.rewards = torch.zeros(n)
+                self.masks = torch.ones(n)
+            def to(self, device):
+                self.rewards = self.rewards.to(device)
+                self.masks = self.masks.to(device)
+            def batches(self, sampler):
+                for indices in torch.utils.data.BatchSampler(sampler, 8, True):
+                    yield self.rewards[indices], self.masks[indices]
+        """
+    assert found(source) == [(11, "ASG106"), (11, "ASG106")]
+
+
+def test_the_answer_of_a_whole_step_is_a_number_whatever_its_name() -> None:
+    source = """
+        import torch
+        from agents import Agent
+        from torch.utils.tensorboard import SummaryWriter
+        env = make()
+        agent = Agent()
+        writer = SummaryWriter()
+        while True:
+            env.step(agent.act())
+            critic_loss, policy_loss = agent.update(32)
+            writer.add_scalar("loss", critic_loss)
+            print(policy_loss)
+        """
+    assert found(source) == []
+
+
+def test_a_setting_named_like_a_loss_is_tested_freely() -> None:
+    assert codes("if self.net.aux_loss:\n    x = x + 1\nreturn x") == set()
+
+
+def test_the_keys_of_a_parameter_are_on_the_host() -> None:
+    source = """
+        import torch
+        def reduce_dict(values):
+            return torch.stack([values[k] for k in sorted(values.keys())])
+        def train(model, loader, criterion):
+            for x in loader:
+                losses = criterion(model(x))
+                losses.backward()
+                reduce_dict(losses)
+        """
+    assert found(source) == []
+
+
+def test_an_optimizer_by_the_module_of_its_base() -> None:
+    source = """
+        import torch
+        from torch.optim.optimizer import Optimizer
+        class Grad(Optimizer):
+            def step(self):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        size = p.grad.norm().item()
+        """
+    assert found(source) == [(7, "ASG102")]
+
+
+def test_the_names_of_parameters_are_words() -> None:
+    assert codes("for name, p in self.named_parameters():\n    print(name)") == set()
+
+
+def test_the_type_of_a_tensor_is_a_word() -> None:
+    assert codes("if x.type() != y.type():\n    x = x + y\nreturn x") == set()
+
+
+def test_an_attribute_that_is_computed_is_compared() -> None:
+    source = """
+        import torch
+        class Watch(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                self.norm = x.norm()
+            def training_step(self, batch):
+                if self.norm > 3:
+                    return None
+        """
+    assert found(source) == [(6, "ASG104")]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CODE = "ASG104"
 NAME = "truth-test"
 MESSAGE = (
-    "`{site}` must be known before Python can go on, so it waits for the device "
+    "`{site}` makes Python decide by a device value, so it waits for the device "
     "{when}: keep the decision on the device (`where`, `clamp`), or test every N "
     "steps"
 )

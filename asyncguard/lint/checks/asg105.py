@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CODE = "ASG105"
 NAME = "data-dependent-shape"
 MESSAGE = (
-    "`{site}` has a shape that depends on device data, so it waits for the device "
+    "`{site}` needs a shape that depends on device data, so it waits for the device "
     "{when}: use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`)"
 )
 VALID = [
