@@ -387,7 +387,28 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
+        return _of_parameters(frame, name, arguments)
     return result
+
+
+_PARAMETERS = re.compile(r"(^|[._])params$")
+_NO_MODEL = re.compile(
+    r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
+)
+
+
+def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """Return what a function out of sight makes of a model's parameters, which it is handed.
+
+    Where a framework's training state is passed around, that runs the model in a training step.
+    """
+    given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
+    last = name.rpartition(".")[2]
+    if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
+        return UNKNOWN_VALUE
+    functional = frozenset[str]().union(*frame.analysis.knowledge.step_states.values())
+    framework = next((f for f in frame.analysis.frameworks if f in functional), "")
+    return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
 
 
 _ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers

@@ -159,6 +159,15 @@ HOT = {
                     boxes = boxes.clone()
                     print(boxes)
         """,
+    "a function out of sight that is handed a model's parameters": """
+        import jax
+        import numpy as np
+        import policy
+        class Learner:
+            def sample_actions(self, observations):
+                rng, actions = policy.sample(self.rng, self.actor.params, observations)
+                return np.asarray(actions)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
