@@ -92,7 +92,17 @@ def call(frame: Frame, node: cst.Call) -> Value:
             return call_method(frame, node, owner, func, arguments)
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
+    if isinstance(func, cst.Call) and _differentiates(frame, func.func):
+        frame.evidence(strong=True, update=False)
     return call_value(frame, node, callee, _arguments(frame, node))
+
+
+def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
+    """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`."""
+    with frame.quiet():
+        made = evaluate(frame, func)
+    known = frame.analysis.knowledge.step_functions
+    return made.kind == SYMBOL and known.find(made.name) is not None
 
 
 def hand_over(frame: Frame, value: Value) -> None:
@@ -354,7 +364,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         if (value := blocking_value(frame, point, arguments)) is not None:
             frame.site(point, node, value, subject=node)
             break
-    if knowledge.step_functions.find(name):
+    if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
+        # What a transformation makes may be called later.
         frame.evidence(strong=True, update="grad" not in name)
     if name in knowledge.clocks:
         frame.event("clock", node)
@@ -378,7 +389,28 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
+        return _of_parameters(frame, name, arguments)
     return result
+
+
+_PARAMETERS = re.compile(r"(^|[._])params$")
+_NO_MODEL = re.compile(
+    r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
+)
+
+
+def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """Return what a function out of sight makes of a model's parameters, which it is handed.
+
+    Where a framework's training state is passed around, that runs the model in a training step.
+    """
+    given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
+    last = name.rpartition(".")[2]
+    if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
+        return UNKNOWN_VALUE
+    functional = frozenset[str]().union(*frame.analysis.knowledge.step_states.values())
+    framework = next((f for f in frame.analysis.frameworks if f in functional), "")
+    return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
 
 
 _ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers

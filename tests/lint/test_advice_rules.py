@@ -291,3 +291,21 @@ def test_a_notebook_is_checked_and_places_name_the_cell(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells, "metadata": {"language_info": {"name": "python"}}}))
     (finding,) = check_paths([path], DEFAULT).findings
     assert (finding.code, finding.cell, finding.line, finding.fix) == ("ASG102", 3, 7, None)
+
+
+def test_times_that_are_added_up_measure_more_than_one_enqueue() -> None:
+    source = """
+import time
+import torch
+def train(model: torch.nn.Module, x: torch.Tensor):
+    total = 0.0
+    for step in range(100):
+        start = time.time()
+        model(x.cuda())
+        total {} time.time() - start
+"""
+    codes = [
+        {f.code for f in check_source(source.format(sign), "a.py", Settings(cache=False))}
+        for sign in ("=", "+=")
+    ]
+    assert [("ASG402" in found) for found in codes] == [True, False]

@@ -159,6 +159,15 @@ HOT = {
                     boxes = boxes.clone()
                     print(boxes)
         """,
+    "a function out of sight that is handed a model's parameters": """
+        import jax
+        import numpy as np
+        import policy
+        class Learner:
+            def sample_actions(self, observations):
+                rng, actions = policy.sample(self.rng, self.actor.params, observations)
+                return np.asarray(actions)
+        """,
     "an unknown value whose item is taken in a training step": """
         import torch
         from elsewhere import score
@@ -363,6 +372,25 @@ COLD = {
                 for batch in batches:
                     losses.append(net(batch))
                 print(jax.numpy.stack(losses).mean())
+        """,
+    "a gradient's function is made once, and called in each step": """
+        import jax
+        import jax.numpy as jnp
+        def fit(loss_fn, state, batches, count: jax.Array):
+            step = jax.value_and_grad(loss_fn)
+            if count > 3:
+                count = count - 1
+            for batch in batches:
+                loss, grads = step(state, batch)
+                state = state.apply_gradients(grads=grads)
+        """,
+    "what kind of values an array holds is known at once": """
+        import jax.numpy as jnp
+        def fit(state, batches):
+            for batch in batches:
+                state = state.apply_gradients(grads=jnp.sqrt(batch))
+                if jnp.iscomplexobj(batch):
+                    pass
         """,
 }
 
