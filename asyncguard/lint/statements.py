@@ -353,7 +353,9 @@ def for_(frame: Frame, node: cst.For) -> bool:
     element = builtin_calls.loop_element(frame, iterable)
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
-    record.transparent = iterable.kind == CONTAINER and element.kind == DEVICE
+    named = element.items or ()
+    value = named[1] if len(named) == 2 and named[0].kind == HOST else element
+    record.transparent = iterable.kind == CONTAINER and value.kind == DEVICE
 
     def body() -> bool:
         store(frame, node.target, element)
