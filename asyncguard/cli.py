@@ -213,7 +213,6 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from asyncguard.gate import baseline, compare
     from asyncguard.lint import registry, worker
 
     worker.tune_collector()
@@ -223,6 +222,8 @@ def _check(arguments: argparse.Namespace) -> int:
     if arguments.fix or arguments.diff:
         found = _fix(arguments, found)
     if arguments.write_baseline:
+        from asyncguard.gate import baseline
+
         baseline.update(arguments.write_baseline, baseline.of_findings(found), None)
         print(
             f"asyncguard: {len(found)} findings accepted into {arguments.write_baseline}",
@@ -230,6 +231,8 @@ def _check(arguments: argparse.Namespace) -> int:
         )
         return 0
     if arguments.baseline:
+        from asyncguard.gate import baseline, compare
+
         accepted = baseline.load(arguments.baseline).findings or {}
         found = list(compare.new_findings(found, accepted))
     from asyncguard.render import FindingsReport

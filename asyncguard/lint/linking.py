@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -192,17 +193,17 @@ _RARE = re.compile(
 )
 
 
-def _is_rare(call: Call | NamedCall) -> bool:
-    name = call.name if isinstance(call, NamedCall) else call.callee
-    name = name.rpartition(".")[2]
-    return _RARE.search(name) is not None
+@cache
+def _is_rare(called: str) -> bool:
+    return _RARE.search(called.rpartition(".")[2]) is not None
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded else STEP
     if caller >= GUARDED:
-        return GUARDED if call.guarded or _is_rare(call) else caller
+        called = call.name if isinstance(call, NamedCall) else call.callee
+        return GUARDED if call.guarded or _is_rare(called) else caller
     return max(caller, _OWN[call.loop])
 
 

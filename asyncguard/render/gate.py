@@ -9,7 +9,8 @@ from asyncguard.gate.baseline import Rate
 from asyncguard.gate.compare import GrownSite
 from asyncguard.model import Finding, TraceRecord
 from asyncguard.render import Screen
-from asyncguard.render.text import Page, count
+from asyncguard.render.page import Page
+from asyncguard.render.text import count
 
 
 def updated(path: Path, findings: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from asyncguard.render import Screen
-from asyncguard.render.text import Page
+from asyncguard.render.page import Page
 
 if TYPE_CHECKING:
     from asyncguard.lint.registry import Rule

@@ -2,151 +2,90 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
-from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
+from asyncguard.model import Finding
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.json_ import count_by_code
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
 
-SITES_SHOWN = 20
-
-
-class Page:
-    """A text being written: rich markup in, plain or coloured text of the screen's width out."""
-
-    def __init__(self, screen: Screen) -> None:
-        self._buffer = io.StringIO()
-        self._console = Console(
-            file=self._buffer,
-            width=screen.width,
-            force_terminal=screen.color,
-            color_system="standard" if screen.color else None,
-            highlight=False,
-        )
-
-    def text(self) -> str:
-        """Everything written so far, without the padding that rich leaves at line ends."""
-        return "".join(f"{line.rstrip()}\n" for line in self._buffer.getvalue().splitlines())
-
-    def add(self, renderable: Any) -> None:
-        """Write anything that rich renders."""
-        self._console.print(renderable)
-
-    def line(self, markup: str, indent: int = 0) -> None:
-        """Write a paragraph of markup, wrapped to the screen."""
-        self._console.print(Padding(markup, (0, 0, 0, indent)))
-
-    def headline(self, place: str, code: str, message: str) -> None:
-        """Write a finding's first line and go on indented.
-
-        A word longer than the line, such as a path, stays whole: other programs read it.
-        """
-        lines = textwrap.wrap(
-            f"{place} {code} {message}",
-            self._console.width,
-            subsequent_indent="    ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for number, line in enumerate(lines):
-            text = Text(line)
-            if number == 0:
-                text.stylize("bold", 0, len(place))
-                text.stylize("red", len(place) + 1, len(place) + 1 + len(code))
-            self._console.print(text, soft_wrap=True)
-
-    def verbatim(self, text: str, indent: int) -> None:
-        """Write source as it is, on one line; nothing if there is none."""
-        if text:
-            self._console.print(Text(" " * indent + text), soft_wrap=True)
-
-    def help(self, advice: str, indent: int) -> None:
-        """Write advice; nothing if there is none."""
-        if advice:
-            self.line(f"[cyan]help:[/] {escape(advice)}", indent)
-
-    def finding(self, finding: Finding) -> None:
-        """Write one finding: its place and message, the source line, the advice."""
-        cell = f"cell {finding.cell}:" if finding.cell else ""
-        place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
-        self.headline(place, finding.code, finding.message)
-        self.verbatim(finding.source.strip(), indent=4)
-        self.help(finding.advice, indent=4)
-
 
 def findings(report: FindingsReport, screen: Screen) -> str:
-    """One block a finding, or counts by rule; then a summary."""
-    page = Page(screen)
+    """One block a finding, or counts by rule; then a summary.
+
+    There may be thousands, on a log as often as on a terminal: rich, which takes longer to load and
+    to lay them out than they took to find, is asked for colours alone.
+    """
+    paint = painter(screen)
+    lines: list[str] = []
     if report.statistics:
-        page.add(_statistics(report))
+        lines += _statistics(report)
     else:
         for finding in report.findings:
-            page.finding(finding)
-    page.line(_findings_summary(report))
-    return page.text()
+            lines += finding_lines(finding, screen, paint)
+    lines += textwrap.wrap(_findings_summary(report, paint), screen.width)
+    return "".join(f"{line}\n" for line in lines)
+
+
+Paint = Callable[[str, str], str]  # a text, and how it should look
+
+
+def painter(screen: Screen) -> Paint:
+    """Return what gives a text the look that rich calls by such a name."""
+    if not screen.color:
+        return lambda text, style: text
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    return lambda text, style: Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
+
+
+def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[str]:
+    """Yield a finding's lines: its place and message, the source, the advice.
+
+    A word longer than the line, such as a path, stays whole: other programs read it.
+    """
+    cell = f"cell {finding.cell}:" if finding.cell else ""
+    place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
+    start = f"{place} {finding.code}"
+    first, *rest = _wrapped(f"{start} {finding.message}", screen.width, "")
+    yield first.replace(start, f"{paint(place, 'bold')} {paint(finding.code, 'red')}", 1)
+    yield from rest
+    if source := finding.source.strip():
+        yield f"    {source}"
+    if finding.advice:
+        first, *rest = _wrapped(f"help: {finding.advice}", screen.width, "    ")
+        yield first.replace("help:", paint("help:", "cyan"), 1)
+        yield from rest
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
     """The totals, the sites (what cost most first), the suggestions."""
-    page = Page(screen)
-    record = report.record
-    if report.title:
-        page.line(f"[bold]{escape(report.title)}[/]")
-    for line in _totals(record):
-        page.line(line)
-    for site in record.sites[:SITES_SHOWN]:
-        _site(page, record, site, report.advice.get(site.api, ""))
-    if len(record.sites) > SITES_SHOWN:
-        page.line(f"... and {len(record.sites) - SITES_SHOWN} more sites (--format json)")
-    if report.suggestions:
-        page.line("\n[bold]What to do[/]")
-        for number, suggestion in enumerate(report.suggestions, 1):
-            _suggestion(page, number, suggestion, "step" if record.step_count else "run")
-    for note in record.notes:
-        page.line(f"[dim]note: {escape(note)}[/]")
-    return page.text()
+    from asyncguard.render import page
+
+    return page.traces(report, screen)
 
 
 def ranks(report: RankReport, screen: Screen) -> str:
     """A table of the ranks, who was late, and the sites where the ranks differ most."""
-    page = Page(screen)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for header in ("rank", "sync points", "waited", "of", "for the straggler"):
-        table.add_column(header, justify="right")
-    for index, rank in enumerate(report.ranks):
-        table.add_row(
-            str(rank),
-            f"{report.totals[index]:,}",
-            duration(report.stalls_ns[index]),
-            duration(report.durations_ns[index]),
-            duration(report.waited_for_straggler_ns[index]),
-        )
-    page.add(table)
-    if report.straggler is not None:
-        page.line(f"\n[bold]Rank {report.straggler} came last at collectives[/] most of the time.")
-    for item in report.sites[:SITES_SHOWN]:
-        low, high = min(item.counts), max(item.counts)
-        times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
-        page.line(
-            f"\n{times} x [cyan]{escape(item.site.api)}[/]"
-            + (" (collective)" if item.collective else "")
-            + f", waited {duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))} a rank"
-        )
-        page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
-        page.verbatim(item.site.source, indent=6)
-    return page.text()
+    from asyncguard.render import page
+
+    return page.ranks(report, screen)
 
 
 def duration(nanoseconds: float) -> str:
@@ -162,63 +101,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _statistics(report: FindingsReport) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(justify="right")
-    for code, number in count_by_code(report):
-        table.add_row(str(number), code, report.rule_names.get(code, ""))
-    return table
+def _statistics(report: FindingsReport) -> Iterator[str]:
+    counts = count_by_code(report)
+    width = max((len(str(number)) for _, number in counts), default=0)
+    for code, number in counts:
+        yield f"{number:>{width}}  {code}  {report.rule_names.get(code, '')}".rstrip()
 
 
-def _findings_summary(report: FindingsReport) -> str:
+def _findings_summary(report: FindingsReport, paint: Paint) -> str:
     checked = count(report.files_checked, "file")
     if not report.findings:
-        return f"[green]No findings[/] in {checked}."
+        return f"{paint('No findings', 'green')} in {checked}."
     files = count(len({finding.path for finding in report.findings}), "file")
     fixable = sum(finding.fix is not None for finding in report.findings)
     text = f"Found {count(len(report.findings), 'finding')} in {files} ({checked} checked)."
     return text + (f" {fixable} fixable with --fix." if fixable else "")
-
-
-def _totals(record: TraceRecord) -> Iterable[str]:
-    share = record.cpu_stall_ns / record.duration_ns if record.duration_ns else 0.0
-    yield (
-        f"[bold]{count(record.total_syncs, 'sync point')}[/] at "
-        f"{count(len(record.sites), 'site')}; Python waited {duration(record.cpu_stall_ns)} of "
-        f"{duration(record.duration_ns)} ({share:.0%})"
-    )
-    per_step = record.syncs_per_step
-    if per_step is not None:
-        yield f"{count(record.step_count, 'step')}, {per_step:,.2f} sync points a step"
-    if record.gpu_stall_ns is not None:
-        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
-
-
-def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None:
-    rate = record.per_step(site.count, site.steady_count)
-    per_step = "" if rate is None else f"  {rate:,.2f} a step"
-    device = f", {site.device}" if site.device else ""
-    page.line(
-        f"\n[bold]{duration(site.cpu_stall_ns):>8}[/]  {site.count:,} x{per_step}  "
-        f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
-    )
-    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
-    page.verbatim(where, indent=10)
-    page.verbatim(site.source, indent=12)
-    if site.gpu_stall_ns is not None:
-        page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
-    if site.allowed is not None:
-        page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
-    else:
-        page.help(advice, indent=10)
-
-
-def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> None:
-    saving = suggestion.saving_ns_per_step
-    bound = "" if saving is None else f", at most {duration(saving)}"
-    saved = suggestion.syncs_saved_per_step
-    number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
-    noun = "sync point" if abs(saved) == 1 else "sync points"
-    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} {noun}{bound} a {unit}"
-    page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
-    page.line(escape(suggestion.advice), indent=4)

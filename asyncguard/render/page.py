@@ -1,0 +1,159 @@
+"""What is laid out by rich for a screen: traces and ranks as text, and `Page` for other texts."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
+from asyncguard.render import Screen, TraceReport
+from asyncguard.render.text import count, duration, finding_lines, painter
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
+
+SITES_SHOWN = 20
+
+
+class Page:
+    """A text being written: rich markup in, plain or coloured text of the screen's width out."""
+
+    def __init__(self, screen: Screen) -> None:
+        self.screen = screen
+        self._buffer = io.StringIO()
+        self._console = Console(
+            file=self._buffer,
+            width=screen.width,
+            force_terminal=screen.color,
+            color_system="standard" if screen.color else None,
+            highlight=False,
+        )
+
+    def text(self) -> str:
+        """Everything written so far, without the padding that rich leaves at line ends."""
+        return "".join(f"{line.rstrip()}\n" for line in self._buffer.getvalue().splitlines())
+
+    def add(self, renderable: Any) -> None:
+        """Write anything that rich renders."""
+        self._console.print(renderable)
+
+    def finding(self, finding: Finding) -> None:
+        """Write one finding, as `check` does."""
+        lines = finding_lines(finding, self.screen, painter(self.screen))
+        self._buffer.writelines(f"{line}\n" for line in lines)
+
+    def line(self, markup: str, indent: int = 0) -> None:
+        """Write a paragraph of markup, wrapped to the screen."""
+        self._console.print(Padding(markup, (0, 0, 0, indent)))
+
+    def verbatim(self, text: str, indent: int) -> None:
+        """Write source as it is, on one line; nothing if there is none."""
+        if text:
+            self._console.print(Text(" " * indent + text), soft_wrap=True)
+
+    def help(self, advice: str, indent: int) -> None:
+        """Write advice; nothing if there is none."""
+        if advice:
+            self.line(f"[cyan]help:[/] {escape(advice)}", indent)
+
+
+def traces(report: TraceReport, screen: Screen) -> str:
+    """The totals, the sites (what cost most first), the suggestions."""
+    page = Page(screen)
+    record = report.record
+    if report.title:
+        page.line(f"[bold]{escape(report.title)}[/]")
+    for line in _totals(record):
+        page.line(line)
+    for site in record.sites[:SITES_SHOWN]:
+        _site(page, record, site, report.advice.get(site.api, ""))
+    if len(record.sites) > SITES_SHOWN:
+        page.line(f"... and {len(record.sites) - SITES_SHOWN} more sites (--format json)")
+    if report.suggestions:
+        page.line("\n[bold]What to do[/]")
+        for number, suggestion in enumerate(report.suggestions, 1):
+            _suggestion(page, number, suggestion, "step" if record.step_count else "run")
+    for note in record.notes:
+        page.line(f"[dim]note: {escape(note)}[/]")
+    return page.text()
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """A table of the ranks, who was late, and the sites where the ranks differ most."""
+    page = Page(screen)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for header in ("rank", "sync points", "waited", "of", "for the straggler"):
+        table.add_column(header, justify="right")
+    for index, rank in enumerate(report.ranks):
+        table.add_row(
+            str(rank),
+            f"{report.totals[index]:,}",
+            duration(report.stalls_ns[index]),
+            duration(report.durations_ns[index]),
+            duration(report.waited_for_straggler_ns[index]),
+        )
+    page.add(table)
+    if report.straggler is not None:
+        page.line(f"\n[bold]Rank {report.straggler} came last at collectives[/] most of the time.")
+    for item in report.sites[:SITES_SHOWN]:
+        low, high = min(item.counts), max(item.counts)
+        times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        page.line(
+            f"\n{times} x [cyan]{escape(item.site.api)}[/]"
+            + (" (collective)" if item.collective else "")
+            + f", waited {duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))} a rank"
+        )
+        page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
+        page.verbatim(item.site.source, indent=6)
+    return page.text()
+
+
+def _totals(record: TraceRecord) -> Iterable[str]:
+    share = record.cpu_stall_ns / record.duration_ns if record.duration_ns else 0.0
+    yield (
+        f"[bold]{count(record.total_syncs, 'sync point')}[/] at "
+        f"{count(len(record.sites), 'site')}; Python waited {duration(record.cpu_stall_ns)} of "
+        f"{duration(record.duration_ns)} ({share:.0%})"
+    )
+    per_step = record.syncs_per_step
+    if per_step is not None:
+        yield f"{count(record.step_count, 'step')}, {per_step:,.2f} sync points a step"
+    if record.gpu_stall_ns is not None:
+        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
+
+
+def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None:
+    rate = record.per_step(site.count, site.steady_count)
+    per_step = "" if rate is None else f"  {rate:,.2f} a step"
+    device = f", {site.device}" if site.device else ""
+    page.line(
+        f"\n[bold]{duration(site.cpu_stall_ns):>8}[/]  {site.count:,} x{per_step}  "
+        f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
+    )
+    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
+    page.verbatim(where, indent=10)
+    page.verbatim(site.source, indent=12)
+    if site.gpu_stall_ns is not None:
+        page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
+    if site.allowed is not None:
+        page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
+    else:
+        page.help(advice, indent=10)
+
+
+def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> None:
+    saving = suggestion.saving_ns_per_step
+    bound = "" if saving is None else f", at most {duration(saving)}"
+    saved = suggestion.syncs_saved_per_step
+    number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
+    noun = "sync point" if abs(saved) == 1 else "sync points"
+    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} {noun}{bound} a {unit}"
+    page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
+    page.line(escape(suggestion.advice), indent=4)
