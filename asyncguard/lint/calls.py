@@ -48,6 +48,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    PAIRS,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -1008,8 +1009,9 @@ def model_method(
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
     if kind == CONTAINER:
         held = device(owner.framework, owner.confidence)
-        pairs = method.startswith("named_")
-        return container(container(None, (HOST_VALUE, held)) if pairs else held)
+        if method.startswith("named_"):
+            return replace(container(container(None, (HOST_VALUE, held))), name=PAIRS)
+        return container(held)
     if kind == MODEL:
         return owner
     if kind == DEVICE:

@@ -39,6 +39,7 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    PAIRS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -353,8 +354,7 @@ def for_(frame: Frame, node: cst.For) -> bool:
     element = builtin_calls.loop_element(frame, iterable)
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
-    named = element.items or ()
-    value = named[1] if len(named) == 2 and named[0].kind == HOST else element
+    value = element.items[1] if iterable.name == PAIRS and element.items else element
     record.transparent = iterable.kind == CONTAINER and value.kind == DEVICE
 
     def body() -> bool:

@@ -70,6 +70,7 @@ def symbol(name: str) -> Value:
     return Value(SYMBOL, name=name)
 
 
+PAIRS = "pairs"  # the name of a container of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 
