@@ -70,10 +70,6 @@ def symbol(name: str) -> Value:
     return Value(SYMBOL, name=name)
 
 
-HINTED = "hinted"  # the name of what only a variable's name says to be on the device
-ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
-
-
 def literal(value: str | int | float | bool) -> Value:
     """Return the value of a constant."""
     return Value(HOST, literal=value, name="literal")
@@ -83,7 +79,9 @@ MASK = "bool"  # the name of an array of truth values, on the host or on the dev
 INDICES = "indices"  # and of one of indices
 DICT = "dict"  # the name of a container that is known to be a dict
 TUPLE = "tuple"  # of one that is a tuple
-PAIRS = "pairs"  # and of one of names with device values
+PAIRS = "pairs"  # and of one of values, each with its name
+HINTED = "hinted"  # the name of what only a variable's name says to be on the device
+ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 

@@ -793,3 +793,17 @@ def test_the_last_word_of_a_class_tells_what_of_it_runs_in_every_step(head: str)
     text = f"import torch\n{head}:\n    {method}\n        {line}\n"
     assert found(text) == [(4, "ASG103")]
     assert found(text.replace(head, "class Thing").replace("def match", "def look")) == []
+
+
+def test_a_loop_over_named_parameters_is_part_of_one_step() -> None:
+    source = """
+        import torch
+        class Agent:
+            def train(self):
+                for data in self.buffer.get():
+                    value = self.policy(data)
+                    for name, parameter in self.policy.named_parameters():
+                        torch.autograd.grad(value, parameter)
+                    print(value.item())
+        """
+    assert found(source) == [(8, "ASG102")]
