@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.project import Project
 
 _BUILTINS = frozenset(dir(builtins))
-MAX_SUMMARIES = 12  # nested calls that are followed
+MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
 
 @dataclass(frozen=True)

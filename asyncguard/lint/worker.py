@@ -6,6 +6,7 @@ loads libcst.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 UNREADABLE = "ASG000"
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
+FRAMES = 4_000  # Python's own, four times the usual; a call that is followed takes some thirty
 T = TypeVar("T")
 Task = tuple[str, frozenset[str]]  # a file, and the names of functions to wake, if any
 
@@ -101,13 +103,16 @@ def with_deep_stack(work: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             errors.append(error)
 
-    before = threading.stack_size(STACK)
+    stack, frames = threading.stack_size(STACK), sys.getrecursionlimit()
+    sys.setrecursionlimit(max(frames, FRAMES))
     try:
         thread = threading.Thread(target=fulfil)
         thread.start()
+        threading.stack_size(stack)
+        thread.join()
     finally:
-        threading.stack_size(before)
-    thread.join()
+        threading.stack_size(stack)
+        sys.setrecursionlimit(frames)
     if errors:
         raise errors[0]
     return results[0]
