@@ -889,3 +889,13 @@ def test_a_read_in_another_file_is_reported_once_where_it_stands(tmp_path: Path)
     )
     findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
     assert [(Path(f.path).name, f.line) for f in findings] == [("nms.py", 3)]
+
+
+@pytest.mark.parametrize("name", ["build_targets", "assign_targets", "batched_nms", "describe"])
+def test_what_prepares_targets_or_suppresses_boxes_belongs_to_a_step(name: str) -> None:
+    source = f"""
+        import torch
+        def {name}(boxes: torch.Tensor, scores: torch.Tensor):
+            return boxes[scores > 0.5]
+        """
+    assert bool(found(source)) == (name != "describe")
