@@ -23,7 +23,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, computes_loss, skeleton
+from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function, parse_type
 from asyncguard.lint.values import (
     CLASS,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
+_OTHER_ARRAYS = re.compile(r"\b(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
@@ -151,6 +152,11 @@ class FileAnalysis:
         """Whether reading a value of a framework may wait at all, where values are."""
         known = self.knowledge.frameworks.get(framework)
         return self.device != Device.CPU or known is None or known.asynchronous_cpu
+
+    @cached_property
+    def names_other_arrays(self) -> bool:
+        """Whether the file speaks of libraries whose arrays are in host memory."""
+        return _OTHER_ARRAYS.search(self.text) is not None
 
     @cached_property
     def symbolic(self) -> frozenset[str]:
@@ -445,7 +451,9 @@ class FileAnalysis:
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
-        if hooked or (outlined is not None and self._is_eager and computes_loss(outlined)):
+        if hooked or (
+            outlined is not None and self._is_eager and self.outline.computes_loss(outlined)
+        ):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH

@@ -105,20 +105,12 @@ def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
     return made.kind == SYMBOL and known.find(made.name) is not None
 
 
-def hand_over(frame: Frame, value: Value) -> None:
-    """Note a function that a call is given: it is called about as often, by whoever has it."""
-    info = value.ref
-    if value.kind == FUNCTION and not isinstance(info.node, cst.Lambda):
-        frame.call(info)
-        frame.analysis.summary_for(frame, info)
-
-
 def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     """Evaluate the arguments; `*args` of known length counts as that many."""
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
-        hand_over(frame, value)
+        frame.hand_over(value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         else:
@@ -433,7 +425,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     origin = builtin_calls.source_of(given[0].value)
     loader = origin.confidence if origin.kind == "loader" else -1
     frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
-    hand_over(frame, arguments[0].value)
+    frame.hand_over(arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()
     return builtin_calls.wrapping(given[0].value, element)

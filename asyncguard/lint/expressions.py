@@ -36,6 +36,7 @@ from asyncguard.lint.values import (
     MASK,
     MEDIUM,
     MODEL,
+    NAMED,
     NONE_VALUE,
     SYMBOL,
     TUPLE,
@@ -487,6 +488,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
             fields.update(value.fields)
             continue
         key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else HOST_VALUE
+        frame.hand_over(value)  # one of them is chosen and called
         values.append(value)
         if isinstance(key.literal, str):
             fields[key.literal] = value
@@ -652,7 +654,7 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
             return replace(one, params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
         return weaken(HOST_VALUE, min(left.confidence, right.confidence))
-    return Value(params=params)
+    return Value(params=params, name=MASK if mask else "")
 
 
 def _combine_containers(left: Value, right: Value) -> Value:
@@ -823,11 +825,27 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
         return symbol(frame.analysis.module_name)
+    if (chosen_from := _compared(frame, owner, indices)) is not None:
+        index_sites(frame, node, chosen_from, indices)
+        return chosen_from
     if owner.kind == UNKNOWN and owner.params:
         return Value(params=owner.params)
     if path:
         return frame.hint(path)
     return UNKNOWN_VALUE
+
+
+def _compared(frame: Frame, owner: Value, indices: list[Value]) -> Value | None:
+    """Return what an unknown comparison chooses from: an array, on the device in a step.
+
+    Of the only framework in the file, if that knows of no other arrays.
+    """
+    analysis = frame.analysis
+    if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
+        return None
+    if len(analysis.frameworks) != 1 or analysis.names_other_arrays:
+        return None
+    return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
 
 
 def _framework_of(values: list[Value]) -> str:

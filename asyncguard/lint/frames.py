@@ -20,6 +20,7 @@ from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import NO_TREE, Place, Unit, places
 from asyncguard.lint.values import (
     DEVICE,
+    FUNCTION,
     HIGH,
     HINTED,
     LOW,
@@ -399,6 +400,13 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is not None and not self.silent:
             self.edges.append(Edge(callee, *self.context()))
+
+    def hand_over(self, value: Value) -> None:
+        """Note a function that is handed on: it is called about as often, by whoever has it."""
+        info = value.ref
+        if value.kind == FUNCTION and not isinstance(info.node, cst.Lambda):
+            self.call(info)
+            self.analysis.summary_for(self, info)
 
     def call_by_name(self, name: str) -> None:
         """Note a call of a method or function that may be any of that name."""

@@ -58,16 +58,11 @@ class Outlined:
 
 
 _LOSS = re.compile(r"loss(es)?$")
+_LOSS_OF = re.compile(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
 _ABOUT_LOSSES = re.compile(
     r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
     r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
 )
-
-
-def computes_loss(function: Outlined) -> bool:
-    """Whether a function computes the loss of one step, by its name; one with a loop: of many."""
-    named = _LOSS.search(function.name) and not _ABOUT_LOSSES.search(function.name)
-    return bool(named) and not function.loops
 
 
 Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
@@ -128,7 +123,18 @@ class Outline:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
     def _hooks(self, function: Outlined) -> bool:
-        return self.trains(function) or computes_loss(function)
+        return self.trains(function) or self.computes_loss(function)
+
+    def computes_loss(self, function: Outlined) -> bool:
+        """Whether a function computes the loss of one step, by its name; one with a loop: of many.
+
+        A module's own method may loop over what it compares, levels or images.
+        """
+        if _ABOUT_LOSSES.search(function.name):
+            return False
+        if function.class_name and "forward" in self.methods[function.class_name]:
+            return _LOSS_OF.search(function.name) is not None
+        return not function.loops and _LOSS.search(function.name) is not None
 
     def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""

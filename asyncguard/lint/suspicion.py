@@ -378,11 +378,22 @@ class _Look:
         self.expressions.append(node)
         if name in self.words.tables.registers and node.args:
             self.given.add(str(getattr(node.args[0], "value", "")))
+        self._hand_on(node.args)
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
             found.steps |= name in self.words.tables.steps
             if (hint := self.words.hint(name)) and (path := _self_path(node.func.value)):
                 found.hints[path] = hint
+
+    def table(self, node: ast.Dict) -> None:
+        """Note which methods a dict holds."""
+        self._hand_on(node.values)
+
+    def _hand_on(self, values: Iterable[ast.expr]) -> None:
+        """Note the methods of `self` that are handed on: whoever has them calls them."""
+        for value in values:
+            if isinstance(value, ast.Attribute) and getattr(value.value, "id", "") == "self":
+                self.calls.add(value.attr)
 
     def test(self, node: Any) -> None:
         """Note a condition."""
@@ -578,6 +589,7 @@ def _counter(node: Any) -> str:
 
 _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.Call: _Look.call,
+    ast.Dict: _Look.table,
     ast.For: _Look.loop,
     ast.AsyncFor: _Look.loop,
     ast.While: _Look.loop,

@@ -29,7 +29,7 @@ def run(path: Path) -> list[tuple[str, int]]:
 
 
 def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x)"))
     (tmp_path / "main.py").write_text(MAIN)
     first = run(tmp_path)
     monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
@@ -37,7 +37,7 @@ def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
-    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x)"))
     (tmp_path / "main.py").write_text(MAIN)
     assert run(tmp_path) == [("main.py", 8)]
     (tmp_path / "helper.py").write_text(HELPER.format(body="history.append(x)"))
@@ -46,7 +46,7 @@ def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
 
 def test_a_change_far_away_makes_every_caller_stale(tmp_path: Path) -> None:
     """Both ask the helper; only the first of them made it ask for what it calls in turn."""
-    (tmp_path / "deep.py").write_text(HELPER.format(body="print(x.item())").replace("log", "show"))
+    (tmp_path / "deep.py").write_text(HELPER.format(body="print(x)").replace("log", "show"))
     (tmp_path / "helper.py").write_text(
         "import torch\nfrom deep import show\n" + "def log(x):\n    show(x)\n"
     )
@@ -60,7 +60,7 @@ def test_a_change_far_away_makes_every_caller_stale(tmp_path: Path) -> None:
 def test_what_has_not_changed_is_not_analysed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x.item())"))
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x)"))
     (tmp_path / "main.py").write_text(MAIN)
     (tmp_path / "alone.py").write_text("import torch\nx = 1\n")
     first = run(tmp_path)

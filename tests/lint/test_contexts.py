@@ -807,3 +807,95 @@ def test_a_loop_over_named_parameters_is_part_of_one_step() -> None:
                     print(value.item())
         """
     assert found(source) == [(8, "ASG102")]
+
+
+HANDED_ON = {
+    "in a dict, to be chosen from": """
+        import torch
+        class Criterion(torch.nn.Module):
+            def masks(self, out, idx):
+                return out[out > 0].sum()
+            def pick(self, name, out, idx):
+                known = {"masks": self.masks}
+                return known[name](out, idx)
+            def forward(self, out, idx):
+                return sum(self.pick(name, out, idx) for name in self.names)
+        """,
+    "as an argument": """
+        import torch
+        from apply import for_each
+        class Head(torch.nn.Module):
+            def masks(self, out):
+                return out[out > 0].sum()
+            def forward(self, outs):
+                return for_each(self.masks, outs)
+        """,
+}
+
+
+@pytest.mark.parametrize("source", HANDED_ON.values(), ids=HANDED_ON)
+def test_a_method_that_a_step_hands_on_is_called_in_it(source: str) -> None:
+    assert [code for _, code in found(source)] == ["ASG105"]
+
+
+LOSS_METHODS = {
+    "loss_by_feat": True,
+    "_loss_single": True,
+    "loss_name_of": False,
+    "plot_loss": False,
+}
+
+
+@pytest.mark.parametrize("name", LOSS_METHODS)
+def test_a_module_s_losses_belong_to_a_step(name: str) -> None:
+    source = f"""
+        import torch
+        class Head(torch.nn.Module):
+            def forward(self, x):
+                return self.layer(x)
+            def {name}(self, scores: torch.Tensor, labels: torch.Tensor):
+                total = 0
+                for level in range(3):
+                    total = total + scores[level][labels >= 0].sum()
+                return total
+        """
+    assert bool(found(source)) == LOSS_METHODS[name]
+
+
+COMPARED = """
+{imports}
+class Labeler:
+    def pick(self, given, kinds):
+        keep = kinds != -100
+        return given[keep & (kinds > 0)]
+class Bench(torch.nn.Module):
+    def forward(self, x):
+        return self.labeler.pick(x.a, x.b)
+"""
+
+
+def test_what_a_comparison_chooses_from_is_an_array_of_the_only_framework() -> None:
+    assert found(COMPARED.format(imports="import torch")) == [(5, "ASG105")]
+    assert found(COMPARED.format(imports="import numpy as np\nimport torch")) == []
+
+
+def test_a_read_in_another_file_is_reported_once_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "nms.py").write_text(
+        "import torch\ndef keep_best(scores: torch.Tensor):\n    return scores[scores > 0.5]\n"
+    )
+    (tmp_path / "head.py").write_text(
+        "import torch\nfrom nms import keep_best\nclass Head(torch.nn.Module):\n"
+        "    def forward(self, scores: torch.Tensor):\n        return keep_best(scores)\n"
+    )
+    findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("nms.py", 3)]
+
+
+@pytest.mark.parametrize("name", ["build_targets", "assign_targets", "batched_nms", "describe"])
+def test_what_prepares_targets_or_suppresses_boxes_belongs_to_a_step(name: str) -> None:
+    source = f"""
+        import torch
+        def {name}(boxes: torch.Tensor, scores: torch.Tensor):
+            return boxes[scores > 0.5]
+        """
+    assert bool(found(source)) == (name != "describe")
