@@ -772,7 +772,7 @@ def _summary_of(frame: Frame) -> Summary:
         tuple(frame.events),
         tuple(frame.named),
         frame.works,
-        frame.trained,
+        frame.trained and not frame.prepares,
         frame.step_loops,
         frame.rounds,
         frame.by_caller,

@@ -54,6 +54,7 @@ from asyncguard.lint.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     container,
     device,
@@ -343,7 +344,11 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
         else None
     )
     fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
-    return replace(result, params=params, element=element, items=items, fields=fields)
+    known = result.name == WHEREVER and any(
+        bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
+    )
+    name = "" if known else result.name
+    return replace(result, params=params, element=element, items=items, fields=fields, name=name)
 
 
 # ---- names that the catalogue may know
@@ -384,6 +389,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if knowledge.compiled.find(name):
         mark_compiled(arguments)
     result = symbol_result(frame, name, arguments)
+    frame.prepares |= result.kind == "optimizer" and not frame.loops
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     elif result.kind == UNKNOWN and name not in HARMLESS:
@@ -726,7 +732,7 @@ def call_method(
     as_given = (
         owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
     )
-    moved = is_parameter or (as_given and bool(owner.params))
+    moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
@@ -903,7 +909,8 @@ def device_method_result(
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    result = as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    return replace(result, name=result.name or WHEREVER) if owner.name == WHEREVER else result
 
 
 def as_mask(

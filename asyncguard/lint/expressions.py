@@ -41,6 +41,7 @@ from asyncguard.lint.values import (
     TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     container,
     device,
@@ -173,7 +174,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
-            frame.note(path, replace(weaken(value, MEDIUM), params=keep))
+            name = WHEREVER if value.kind == DEVICE else value.name
+            frame.note(path, replace(weaken(value, MEDIUM), params=keep, name=name))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests

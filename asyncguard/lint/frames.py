@@ -193,6 +193,7 @@ class Frame:
     named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
+    prepares: bool = False  # makes an optimizer, which no step does
     step_loops: bool = False  # contains a step loop
     rounds: bool = False  # contains a loop of training steps
     depth: int = 0

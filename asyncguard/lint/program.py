@@ -133,7 +133,8 @@ class FunctionInfo:
     @property
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body."""
-        trained = self.name != "main" and self.summary is not None and self.summary.trained
+        once = self.name in ("main", "")  # a script
+        trained = not once and self.summary is not None and self.summary.trained
         return Loop.STEP if trained else self.hook
 
     @cached_property
