@@ -514,7 +514,7 @@ def element_of(frame: Frame, value: Value) -> Value:
             return _join_all(list(value.items)) or UNKNOWN_VALUE
         return UNKNOWN_VALUE
     if value.kind in ARRAYS:
-        return part_of(value)
+        return part_of(value) if value.name != STRUCTURE else value
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN:
@@ -881,7 +881,7 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         return owner.items[key]
     if owner.name == DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE:
+    if index.kind == DEVICE and index.name != STRUCTURE:  # which may be a dict's key
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 

@@ -176,6 +176,7 @@ class Frame:
     analysis: FileAnalysis
     function: FunctionInfo
     env: dict[str, Value] = field(default_factory=dict)
+    conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
     owners: set[str] = field(default_factory=set)  # paths below which something is known
     parent: Frame | None = None
     silent: bool = False

@@ -120,6 +120,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
     if isinstance(node.value, cst.Call):
         loops.note_update(frame, node)
+    guards.remember(frame, dotted(node.targets[0].target), node.value)
     for target in node.targets:
         store(frame, target.target, value)
     return True
