@@ -94,7 +94,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
     if isinstance(func, cst.Call) and _differentiates(frame, func.func):
-        frame.evidence(strong=True, update=False)
+        frame.evidence(strong=True, update=False, asked=True)
     return call_value(frame, node, callee, _arguments(frame, node))
 
 
@@ -221,7 +221,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
-        frame.evidence(strong=True)
+        frame.evidence(strong=True, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
     if summary.works:
@@ -371,7 +371,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             break
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
         # What a transformation makes may be called later.
-        frame.evidence(strong=True, update="grad" not in name)
+        asked = "grad" in name
+        frame.evidence(strong=True, update=not asked, asked=asked)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if name in _ASKS and frame.loops:

@@ -134,8 +134,8 @@ class FunctionInfo:
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body."""
         once = self.name in ("main", "")  # a script
-        trained = not once and self.summary is not None and self.summary.trained
-        return Loop.STEP if trained else self.hook
+        stepped = not once and self.summary is not None and self.summary.stepped
+        return Loop.STEP if stepped else self.hook
 
     @cached_property
     def documented(self) -> dict[str, str]:

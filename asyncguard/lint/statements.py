@@ -423,7 +423,7 @@ def with_(frame: Frame, node: cst.With) -> bool:
         if isinstance(item.item, cst.Call):
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
-                frame.evidence(strong=True)
+                frame.evidence(strong=True, asked=True)
         if item.asname is not None:
             store(frame, item.asname.name, value)
     return suite(frame, node.body)

@@ -862,3 +862,20 @@ def test_a_script_tries_its_model_once() -> None:
             out["loss"].backward()
         """
     assert found(source) == []
+
+
+def test_who_merely_asks_for_gradients_runs_no_step() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        class Saliency:
+            def explain(self, x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_max(self.model(x))
+                gradients = tape.gradient(loss, self.model.weights)
+                {update}
+                return np.max(loss)
+        """
+    update = "self.optimizer.apply_gradients(zip(gradients, self.model.weights))"
+    assert found(source.format(update="pass")) == []
+    assert found(source.format(update=update)) == [(9, "ASG103")]
