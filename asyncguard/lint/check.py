@@ -76,8 +76,10 @@ def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:
     return sorted(set(findings), key=_order)
 
 
-def _order(finding: Finding) -> tuple[str, int, int, int, str]:
-    return finding.path, finding.cell or 0, finding.line, finding.column, finding.code
+def _order(finding: Finding) -> tuple[str, int, int, int, str, int, int, str]:
+    """By place and code; of several at one, the smaller expression first."""
+    place = finding.path, finding.cell or 0, finding.line, finding.column, finding.code
+    return *place, finding.end_line, finding.end_column, finding.api
 
 
 def _in_file(

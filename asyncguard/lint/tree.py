@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -161,6 +161,10 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed(parts))
 
 
+class _AllFoundError(Exception):
+    """All places are known."""
+
+
 class _Recorder(CodegenState):
     """Generates code only to learn the places of the wanted nodes."""
 
@@ -194,7 +198,13 @@ class _Recorder(CodegenState):
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         if id(node) in self.wanted and id(node) not in self.found:
-            self.found[id(node)] = (*self.starts[id(node)], self.line, self.column)
+            self.note(node, self.starts[id(node)])
+
+    def note(self, node: cst.CSTNode, start: tuple[int, int]) -> None:
+        """Note where a node ends; the rest of the code matters no more when it was the last."""
+        self.found[id(node)] = (*start, self.line, self.column)
+        if len(self.found) == len(self.wanted):
+            raise _AllFoundError
 
     @contextmanager
     def record_syntactic_position(
@@ -208,7 +218,7 @@ class _Recorder(CodegenState):
         start = (self.line, self.column)
         yield
         if id(node) in self.wanted and id(node) not in self.found:
-            self.found[id(node)] = (*start, self.line, self.column)
+            self.note(node, start)
 
 
 def places(unit: Unit, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
@@ -217,7 +227,8 @@ def places(unit: Unit, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
     if not wanted:
         return {}
     recorder = _Recorder(unit.tree, wanted)
-    unit.tree._codegen(recorder)
+    with suppress(_AllFoundError):
+        unit.tree._codegen(recorder)
     return {
         node: (unit.real(place[0]), place[1], unit.real(place[2]), place[3])
         for node, place in recorder.found.items()

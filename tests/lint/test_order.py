@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from asyncguard.lint import linking, project, worker
-from asyncguard.lint.check import check_paths
+from asyncguard.lint.check import check_paths, select
 from asyncguard.lint.linking import FileFacts
 from asyncguard.lint.settings import Settings
 from asyncguard.model import Finding
@@ -109,3 +110,20 @@ def test_any_number_of_processes_finds_the_same(files: list[str], tmp_path: Path
     one, two = (check_paths([tmp_path], Settings(cache=False, jobs=jobs)) for jobs in (1, 2))
     assert one.findings == two.findings
     assert len({f.path for f in one.findings}) == 22
+
+
+def test_findings_that_start_at_one_place_have_an_order() -> None:
+    text = """\
+import torch
+def train(model, loader, optimizer):
+    for x in loader:
+        model(x.cuda(non_blocking=True)).backward()
+        optimizer.step()
+        model.weight.new_tensor([1, 2])[[1, 0]]
+"""
+    facts = {"a.py": worker.Worker({}, worker.Options(False)).check("a.py", text.encode())}
+    (known,) = facts.values()
+    for candidates in itertools.permutations(known.candidates):
+        kept = {"a.py": replace(known, candidates=candidates)}
+        findings = [f for f in select(kept, Settings(cache=False)) if f.line == 6]
+        assert [f.end_column for f in findings] == [40, 48]
