@@ -70,6 +70,7 @@ class Summary:
     named: tuple[tuple[str, Loop, bool], ...] = ()
     works: bool = False
     trained: bool = False
+    stepped: bool = False
     step_loops: bool = False
     rounds: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
@@ -780,7 +781,8 @@ def _summary_of(frame: Frame) -> Summary:
         tuple(frame.events),
         tuple(frame.named),
         frame.works,
-        frame.trained,
+        frame.trained and not frame.prepares,
+        frame.stepped and not frame.prepares,
         frame.step_loops,
         frame.rounds,
         frame.by_caller,

@@ -54,6 +54,7 @@ from asyncguard.lint.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     container,
     device,
@@ -93,7 +94,7 @@ def call(frame: Frame, node: cst.Call) -> Value:
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
     if isinstance(func, cst.Call) and _differentiates(frame, func.func):
-        frame.evidence(strong=True, update=False)
+        frame.evidence(strong=True, update=False, asked=True)
     return call_value(frame, node, callee, _arguments(frame, node))
 
 
@@ -212,7 +213,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
-        frame.evidence(strong=True)
+        frame.evidence(strong=True, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
     if summary.works:
@@ -335,7 +336,11 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
         else None
     )
     fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
-    return replace(result, params=params, element=element, items=items, fields=fields)
+    known = result.name == WHEREVER and any(
+        bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
+    )
+    name = "" if known else result.name
+    return replace(result, params=params, element=element, items=items, fields=fields, name=name)
 
 
 # ---- names that the catalogue may know
@@ -358,7 +363,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             break
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
         # What a transformation makes may be called later.
-        frame.evidence(strong=True, update="grad" not in name)
+        asked = "grad" in name
+        frame.evidence(strong=True, update=not asked, asked=asked)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if name in _ASKS and frame.loops:
@@ -376,6 +382,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if knowledge.compiled.find(name):
         mark_compiled(arguments)
     result = symbol_result(frame, name, arguments)
+    frame.prepares |= result.kind == "optimizer" and not frame.loops
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     elif result.kind == UNKNOWN and name not in HARMLESS:
@@ -718,7 +725,7 @@ def call_method(
     as_given = (
         owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
     )
-    moved = is_parameter or (as_given and bool(owner.params))
+    moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
@@ -895,7 +902,8 @@ def device_method_result(
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    result = as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    return replace(result, name=result.name or WHEREVER) if owner.name == WHEREVER else result
 
 
 def as_mask(

@@ -42,6 +42,7 @@ from asyncguard.lint.values import (
     TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     container,
     device,
@@ -174,7 +175,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
             if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
-            frame.note(path, replace(weaken(value, MEDIUM), params=keep))
+            name = WHEREVER if value.kind == DEVICE else value.name
+            frame.note(path, replace(weaken(value, MEDIUM), params=keep, name=name))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
@@ -514,7 +516,7 @@ def element_of(frame: Frame, value: Value) -> Value:
             return _join_all(list(value.items)) or UNKNOWN_VALUE
         return UNKNOWN_VALUE
     if value.kind in ARRAYS:
-        return part_of(value)
+        return part_of(value) if value.name != STRUCTURE else value
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN:
@@ -897,7 +899,7 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         return owner.items[key]
     if owner.name == DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE:
+    if index.kind == DEVICE and index.name != STRUCTURE:  # which may be a dict's key
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 

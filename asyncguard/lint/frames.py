@@ -177,6 +177,7 @@ class Frame:
     analysis: FileAnalysis
     function: FunctionInfo
     env: dict[str, Value] = field(default_factory=dict)
+    conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
     owners: set[str] = field(default_factory=set)  # paths below which something is known
     parent: Frame | None = None
     silent: bool = False
@@ -194,6 +195,8 @@ class Frame:
     named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
+    stepped: bool = False  # and does not merely ask for gradients
+    prepares: bool = False  # makes an optimizer, which no step does
     step_loops: bool = False  # contains a step loop
     rounds: bool = False  # contains a loop of training steps
     depth: int = 0
@@ -307,15 +310,16 @@ class Frame:
             for guard in self.guards
         )
 
-    def evidence(self, *, strong: bool = False, update: bool = True) -> None:
+    def evidence(self, *, strong: bool = False, update: bool = True, asked: bool = False) -> None:
         """Note that the innermost loop calls a model (`strong`: runs a training step).
 
-        `update`: which changes the model, as far as is seen.
+        `update`: which changes the model, as far as is seen; `asked`: or merely asks for gradients.
         """
         loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         if loop is None:
             self.works = True
             self.trained |= strong
+            self.stepped |= strong and not asked
         elif strong:
             loop.strong = True
             loop.updates |= update

@@ -29,6 +29,17 @@ _COUNTER = re.compile(
 )
 
 
+_CONDITIONS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
+
+
+def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
+    """Keep the condition that a variable is assigned: `due = step % n == 0`."""
+    if path and isinstance(value, _CONDITIONS):
+        frame.conditions[path] = value
+    else:
+        frame.conditions.pop(path, None)
+
+
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
@@ -65,8 +76,13 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         return rare(frame, test.value)
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
-    if is_flag(test) or _RARE_EVENT.search(dotted(test).rpartition(".")[2]):
+    path = dotted(test)
+    if is_flag(test) or _RARE_EVENT.search(path.rpartition(".")[2]):
         return True, False
+    if condition := frame.conditions.pop(path, None):  # which may name itself
+        remembered = rare(frame, condition)
+        frame.conditions[path] = condition
+        return remembered
     if _has_modulo(test):
         return _modulo_truth(test, negated=False)
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:

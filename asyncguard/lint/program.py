@@ -133,8 +133,9 @@ class FunctionInfo:
     @property
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body."""
-        trained = self.name != "main" and self.summary is not None and self.summary.trained
-        return Loop.STEP if trained else self.hook
+        once = self.name in ("main", "")  # a script
+        stepped = not once and self.summary is not None and self.summary.stepped
+        return Loop.STEP if stepped else self.hook
 
     @cached_property
     def documented(self) -> dict[str, str]:

@@ -120,6 +120,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
     if isinstance(node.value, cst.Call):
         loops.note_update(frame, node)
+    guards.remember(frame, dotted(node.targets[0].target), node.value)
     for target in node.targets:
         store(frame, target.target, value)
     return True
@@ -422,7 +423,7 @@ def with_(frame: Frame, node: cst.With) -> bool:
         if isinstance(item.item, cst.Call):
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
-                frame.evidence(strong=True)
+                frame.evidence(strong=True, asked=True)
         if item.asname is not None:
             store(frame, item.asname.name, value)
     return suite(frame, node.body)

@@ -899,3 +899,75 @@ def test_what_prepares_targets_or_suppresses_boxes_belongs_to_a_step(name: str) 
             return boxes[scores > 0.5]
         """
     assert bool(found(source)) == (name != "describe")
+
+
+CONDITIONS = {
+    "due = self.logging and (step % 10 == 0 or step == self.last)": True,
+    "due = not step % 10": True,
+    "due = step % accumulation == 0": False,
+    "due = self.mode == 'train'": False,
+    "due = step % 10 == 0\n                due = self.always": False,
+}
+
+
+@pytest.mark.parametrize("line", CONDITIONS)
+def test_a_condition_that_a_variable_holds_guards(line: str) -> None:
+    source = f"""
+        import torch
+        def train(self, loader, accumulation):
+            for step, batch in enumerate(loader):
+                loss = self.model(batch).sum()
+                loss.backward()
+                {line}
+                if due:
+                    print(loss)
+        """
+    assert bool(found(source)) is not CONDITIONS[line]
+
+
+def test_what_makes_its_own_optimizer_is_no_step() -> None:
+    source = """
+        import torch
+        def calibrate(self, logits):
+            logits = torch.tensor([logits], device=self.device)
+            {maker}
+            def closure():
+                loss = self.criterion(logits)
+                loss.backward()
+                return loss
+            loss = self.criterion(logits)
+            loss.backward()
+            self.optimizer.step(closure)
+        """
+    assert found(source.format(maker="optimizer = torch.optim.LBFGS([self.t])")) == []
+    assert found(source.format(maker="pass")) == [(3, "ASG106")]
+
+
+def test_a_script_tries_its_model_once() -> None:
+    source = """
+        import torch
+        from net import Net
+        if __name__ == "__main__":
+            net = Net()
+            out = net(torch.ones(3, device="cuda"))
+            print(out["loss"])
+            out["loss"].backward()
+        """
+    assert found(source) == []
+
+
+def test_who_merely_asks_for_gradients_runs_no_step() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        class Saliency:
+            def explain(self, x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_max(self.model(x))
+                gradients = tape.gradient(loss, self.model.weights)
+                {update}
+                return np.max(loss)
+        """
+    update = "self.optimizer.apply_gradients(zip(gradients, self.model.weights))"
+    assert found(source.format(update="pass")) == []
+    assert found(source.format(update=update)) == [(9, "ASG103")]

@@ -531,3 +531,58 @@ def test_an_attribute_that_is_computed_is_compared() -> None:
                     return None
         """
     assert found(source) == [(6, "ASG104")]
+
+
+def test_what_only_its_type_tells_may_be_in_host_memory() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def to_tensor(x):
+            if isinstance(x, torch.Tensor):
+                return x
+            return torch.from_numpy(x)
+        def train(model, loader, device):
+            for x, y, z in loader:
+                x = to_tensor(x).float().to(device)
+                y = y if isinstance(y, torch.Tensor) else torch.tensor(y)
+                loss = (model(x) - y.to(device)).sum()
+                loss.backward()
+                if not isinstance(z, torch.Tensor):
+                    z = torch.tensor(z)
+                z = z.to(device)
+                model.seen = to_tensor(loss).to(device)
+        """
+    assert found(source) == [(9, "ASG106"), (11, "ASG106"), (15, "ASG106")]
+
+
+def test_a_helper_of_another_file_may_give_what_is_in_host_memory(tmp_path: Path) -> None:
+    helper = """\
+import torch
+def to_tensor(x):
+    if isinstance(x, torch.Tensor):
+        return x
+    return torch.from_numpy(x)
+"""
+    train = """\
+import helper
+def train(model, loader, device):
+    for x in loader:
+        x = helper.to_tensor(x).to(device)
+        model(x).sum().backward()
+"""
+    (tmp_path / "helper.py").write_text(helper, encoding="utf-8")
+    (tmp_path / "train.py").write_text("import torch\n" + train, encoding="utf-8")
+    assert [(f.line, f.code) for f in check_paths([tmp_path], SETTINGS).findings] == [(5, "ASG106")]
+
+
+def test_the_keys_of_what_a_step_gives_are_words() -> None:
+    source = """
+        import jax
+        def fit(step, params, opt_state, batches, kept: dict[str, list]):
+            kept = {"loss": []}
+            for batch in batches:
+                params, opt_state, logs = step(params, opt_state, batch)
+                for key in logs:
+                    kept[key].append(logs[key])
+        """
+    assert found(source) == []
