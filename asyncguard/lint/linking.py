@@ -2,8 +2,7 @@
 
 A function called from a step loop runs once a step, and so does what it calls. `link` spreads
 that over all files, then gives each candidate its final context. A read of a parameter is
-reported at the calls in its file that pass a device value, if there are such; else where it stands,
-which then speaks for calls in other files too.
+reported at the calls that pass a device value, if there are such; else where it stands.
 """
 
 from __future__ import annotations
@@ -240,30 +239,18 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for hook in facts.hooks
     }
     candidates = {c for facts in files.values() for c in facts.candidates}
-    told = {
-        place
-        for c in candidates
-        if not _is_doubtful(c)
-        for place in c.via
-        if place[0] == c.finding.path
-    }
+    told = {place for c in candidates if not _is_doubtful(c) for place in c.via}
     found: dict[str, list[Finding]] = {path: [] for path in files}
-    seen: set[tuple[str, int, int]] = set()  # reads that are reported where they stand
-    for candidate in sorted(candidates, key=lambda candidate: len(candidate.via)):
+    for candidate in candidates:
         finding = candidate.finding
         function = (finding.path, finding.function)
         levels = entered
-        place = (finding.path, finding.line, finding.column)
-        if candidate.reads_parameter and place in told:
+        if candidate.reads_parameter and (finding.path, finding.line, finding.column) in told:
             levels = hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
         final = worded(in_context(finding, level))
-        if any(read in seen for read in candidate.via if read[0] != finding.path):
-            continue
-        if final.loop == Loop.STEP and not final.guarded and final.confidence != Confidence.LOW:
-            seen.add(place)
         found.setdefault(finding.path, []).append(final)
     return found
 

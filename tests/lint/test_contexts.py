@@ -879,7 +879,7 @@ def test_what_a_comparison_chooses_from_is_an_array_of_the_only_framework() -> N
     assert found(COMPARED.format(imports="import numpy as np\nimport torch")) == []
 
 
-def test_a_read_in_another_file_is_reported_once_where_it_stands(tmp_path: Path) -> None:
+def test_a_read_in_another_file_is_reported_once_at_the_call(tmp_path: Path) -> None:
     (tmp_path / "nms.py").write_text(
         "import torch\ndef keep_best(scores: torch.Tensor):\n    return scores[scores > 0.5]\n"
     )
@@ -888,7 +888,8 @@ def test_a_read_in_another_file_is_reported_once_where_it_stands(tmp_path: Path)
         "    def forward(self, scores: torch.Tensor):\n        return keep_best(scores)\n"
     )
     findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
-    assert [(Path(f.path).name, f.line) for f in findings] == [("nms.py", 3)]
+    assert [(Path(f.path).name, f.line) for f in findings] == [("head.py", 5)]
+    assert "keep_best reads it at" in findings[0].message
 
 
 @pytest.mark.parametrize("name", ["build_targets", "assign_targets", "batched_nms", "describe"])
