@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
-# What holds a program's options, whose names say nothing of values: `config.use_loss`.
-_OPTIONS = re.compile(r"(config|cfg|conf|args|options|hparams|settings|flags)$", re.IGNORECASE)
+# What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
+_OPTIONS = re.compile(
+    r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE
+)
 
 # What draws something for someone to look at, a few samples at most: its loops are no steps.
 _SHOWS = re.compile(r"^_*(plot|draw|show|visuali[sz]e|animate)(_|$)")

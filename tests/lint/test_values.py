@@ -485,6 +485,21 @@ def test_a_setting_named_like_a_loss_is_tested_freely() -> None:
     assert codes("if self.net.aux_loss:\n    x = x + 1\nreturn x") == set()
 
 
+def test_what_a_history_holds_is_not_told_by_its_name() -> None:
+    source = """
+        import torch
+        class Finder:
+            def run(self, loader, best):
+                for x in loader:
+                    self.step(x).backward()
+                    self.optimizer.step()
+                    if best > self.{owner}["loss"][-1]:
+                        break
+        """
+    assert found(source.format(owner="history")) == []
+    assert found(source.format(owner="outputs")) == [(7, "ASG104")]
+
+
 def test_the_keys_of_a_parameter_are_on_the_host() -> None:
     source = """
         import torch
