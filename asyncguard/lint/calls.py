@@ -897,8 +897,6 @@ def device_method_result(
         if moved is not None and owner.kind == DEVICE:
             kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
             return as_mask(frame, kept, method, [owner], arguments)
-    if owner.kind == UNKNOWN and method in ("keys", "items"):
-        return mapping_method(owner, method)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)

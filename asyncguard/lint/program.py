@@ -114,8 +114,7 @@ class FunctionInfo:
         """What it takes; asking may give it its tree."""
         if self._parameters is None:
             self.module.grow(self)
-            node = self.node
-            signature = getattr(node, "params", None)
+            signature = getattr(self.node, "params", None)
             self._parameters = parameters_of(signature) if signature is not None else ()
         return self._parameters
 

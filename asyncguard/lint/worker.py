@@ -93,7 +93,10 @@ class Worker:
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
-    """Run `work` in a thread with a large stack, and return what it returns, or raise it."""
+    """Run `work` in a thread with a large stack, and return what it returns, or raise it.
+
+    The interpreter's own limit stays raised: lowering it would end what other threads check.
+    """
     results: list[T] = []
     errors: list[BaseException] = []
 
@@ -103,16 +106,14 @@ def with_deep_stack(work: Callable[[], T]) -> T:
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             errors.append(error)
 
-    stack, frames = threading.stack_size(STACK), sys.getrecursionlimit()
-    sys.setrecursionlimit(max(frames, FRAMES))
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+    before = threading.stack_size(STACK)
     try:
         thread = threading.Thread(target=fulfil)
         thread.start()
-        threading.stack_size(stack)
-        thread.join()
     finally:
-        threading.stack_size(stack)
-        sys.setrecursionlimit(frames)
+        threading.stack_size(before)
+    thread.join()
     if errors:
         raise errors[0]
     return results[0]
