@@ -24,6 +24,7 @@ from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluat
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
+from asyncguard.lint.suspicion import note_hint
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function, parse_type
 from asyncguard.lint.values import (
     CLASS,
@@ -415,7 +416,8 @@ class FileAnalysis:
         info.unit = frame.function.unit
         if info.outlined is not None:
             if cls is not None:
-                cls.hints.update(info.outlined.hints)
+                for path, hint in info.outlined.hints.items():
+                    note_hint(cls.hints, path, hint)
         else:
             scan(info, self.knowledge, self.frameworks)
         self._set_hook(info)

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 import libcst as cst
 
 from asyncguard.catalogue import Condition, SyncPoint, Trigger
-from asyncguard.lint import builtin_calls, loops
+from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
     STRUCTURE,
@@ -81,6 +81,11 @@ Arguments = Sequence[Argument]
 @handles(cst.Call)
 def call(frame: Frame, node: cst.Call) -> Value:
     """A call: evaluate what is called, then the arguments, then decide."""
+    with frame.guarded(guards.of_call(frame, node)):
+        return _called(frame, node)
+
+
+def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
     if frame.loops and loops.names_epochs(node):
         frame.loops[-1].inner = frame.loops[-1].trainings = True
@@ -216,6 +221,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         frame.evidence(strong=True, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
+    frame.rounds |= summary.rounds
     if summary.works:
         frame.evidence()
     if not summary.reads and summary.result == UNKNOWN_VALUE:
@@ -856,16 +862,20 @@ def device_method(
         if not any(point.framework == owner.framework for point in known):
             return mapping_method(owner, method)
     for point in knowledge.sync_methods.get((DEVICE, method), ()):
-        if point.framework not in frameworks or not _conditions_hold(frame, point, arguments):
-            continue
-        wanted = point.source.arguments if point.source else ()
-        own = point.source is not None and bool(point.source.functions)
-        if wanted and not own and not _any_read(wanted, arguments):
+        if point.framework not in frameworks or not _may_block(frame, point, arguments):
             continue
         subject = node.func.value if isinstance(node.func, cst.Attribute) else node
         frame.site(point, node, owner, subject=subject)
         break
     return device_method_result(frame, owner, method, arguments, frameworks)
+
+
+def _may_block(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether a blocking method of a device value may block, as far as its arguments say."""
+    wanted = point.source.arguments if point.source else ()
+    own = point.source is not None and bool(point.source.functions)
+    unread = wanted and not own and not _any_read(wanted, arguments)
+    return not unread and _conditions_hold(frame, point, arguments)
 
 
 _OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "setdefault"})
@@ -1202,7 +1212,7 @@ def unknown_method(
         if kind == DEVICE:
             unmistakable = knowledge.sync_methods.get((DEVICE, method), ())
             for point in unmistakable:
-                if point.framework == framework and _conditions_hold(frame, point, arguments):
+                if point.framework == framework and _may_block(frame, point, arguments):
                     frame.site(point, node, device(framework, MEDIUM), subject=func.value)
                     break
             result = knowledge.methods[framework].get(method, DEVICE)

@@ -119,6 +119,8 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         return HOST_VALUE
     value = evaluate(frame, node)
     tested = node.value if isinstance(node, cst.NamedExpr) else node
+    if value.kind == DEVICE and dotted(tested) in frame.function.called:
+        return value  # it asks whether there is such a function
     if value.kind == DEVICE and _is_only_named(frame, node):
         value = weaken(value, LOW)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)

@@ -24,6 +24,12 @@ _SWITCH = re.compile(
 )
 
 
+# Names of numbers that sum up many steps.
+_SUMMARY = re.compile(
+    r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
+)
+
+
 class Patterns:
     """Maps dotted names to a word: exact names first, then the longest literal prefix."""
 
@@ -227,7 +233,7 @@ class Knowledge:
             return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
-                return found
+                return None if found[0] == "device" and _SUMMARY.match(name) else found
         return None
 
 
