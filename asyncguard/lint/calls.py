@@ -729,7 +729,7 @@ def call_method(
         frame.call_by_name(method)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     as_given = (
-        owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
+        owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     )
     moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
@@ -766,6 +766,18 @@ def call_method(
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
     return unknown_method(frame, node, func, owner, method, arguments)
+
+
+def _is_as_given(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a variable or a named part of one: `batch["x"]`, `batch[0]`."""
+    while isinstance(node, cst.Subscript):
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        if not isinstance(index, cst.Index):
+            return False
+        if not isinstance(index.value, (cst.SimpleString, cst.Integer)):
+            return False
+        node = node.value
+    return isinstance(node, cst.Name)
 
 
 def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:

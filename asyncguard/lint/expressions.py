@@ -20,6 +20,7 @@ from asyncguard.lint.tree import dotted, parse_type
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
+    BATCH,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -531,8 +532,9 @@ def batch(frame: Frame, loader: Value) -> Value:
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
         return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
-    kind = DEVICE if known is not None and known.asynchronous_cpu else HOST_ARRAY
-    return Value(kind, loader.framework, loader.confidence)
+    if known is not None and known.asynchronous_cpu:
+        return Value(DEVICE, loader.framework, loader.confidence)
+    return Value(HOST_ARRAY, loader.framework, loader.confidence, BATCH)
 
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:

@@ -34,6 +34,7 @@ from asyncguard.lint.expressions import (
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
+    BATCH,
     CONTAINER,
     DEVICE,
     HOST,
@@ -191,6 +192,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         known = frame.analysis.knowledge.frameworks.get(owner.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
+        elif value.framework == owner.framework and owner.name != BATCH:
+            operator_site(frame, "device-write", target, value)
         return
     path = dotted(target.value)
     if not path:
