@@ -50,6 +50,7 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     PAIRS,
+    PLACE,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -728,12 +729,12 @@ def call_method(
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    as_given = (
-        owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
-    )
+    as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
+    moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
+    moved |= _is_handed(frame, owner, func.value) and all(a.value.name != PLACE for a in arguments)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
-        return up
+        return replace(up, confidence=max(up.confidence, owner.confidence))
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
@@ -766,6 +767,17 @@ def call_method(
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
     return unknown_method(frame, node, func, owner, method, arguments)
+
+
+def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
+    """Whether this is an argument declared as an array, of what is no model: from anywhere."""
+    function = frame.function
+    if owner.kind != DEVICE or not isinstance(node, cst.Name) or len(owner.params) != 1:
+        return False
+    index = next(iter(owner.params))
+    named = index < len(function.parameters) and function.parameters[index].name == node.value
+    model = function.cls is not None and instance_of(function.cls).kind in CALLABLE
+    return named and not model
 
 
 def _is_as_given(node: cst.BaseExpression) -> bool:
@@ -867,7 +879,7 @@ def device_method(
     """Call a method of a device value (or of a parameter that may hold one)."""
     knowledge = frame.analysis.knowledge
     frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
-    if owner.kind == UNKNOWN and method in ("items", "keys", "values"):
+    if owner.kind == UNKNOWN and method in ("items", "keys", "values", "popitem"):
         return mapping_method(owner, method)
     if method in _OF_MAPPINGS and owner.framework:
         known = knowledge.sync_methods.get((DEVICE, method), ())
@@ -890,14 +902,17 @@ def _may_block(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
     return not unread and _conditions_hold(frame, point, arguments)
 
 
-_OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "setdefault"})
+_OF_MAPPINGS = frozenset(
+    {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
+)
 
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
     element = owner if owner.name == STRUCTURE else part_of(owner)
-    if method == "items":
-        return container(container(None, (HOST_VALUE, element)))
+    if method in ("items", "popitem"):
+        item = container(None, (HOST_VALUE, element))
+        return container(item) if method == "items" else item
     if method == "keys":
         return container(HOST_VALUE)
     return container(element) if method == "values" else element
@@ -971,6 +986,7 @@ def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
     return None
 
 
+_ACCELERATORS = frozenset({"cuda", "gpu", "mps", "xpu", "npu", "hpu"})
 DEVICE_WORDS = ("device", "dev", "ctx", "gpu", "cuda", "rank", "gpu_id")
 
 
@@ -1020,8 +1036,10 @@ def _names_a_device(argument: Argument) -> bool:
     """Whether an argument of `.to` is a device, as far as its name says."""
     if argument.keyword:
         return argument.keyword == "device"
-    if argument.value.kind == HOST and argument.value.literal is not None:
-        return type(argument.value.literal) is int
+    literal = argument.value.literal
+    if argument.value.kind == HOST and literal is not None:
+        kind = literal.partition(":")[0] if isinstance(literal, str) else ""
+        return kind in _ACCELERATORS or type(literal) is int
     node = argument.node
     while isinstance(node, (cst.Subscript, cst.Call)):
         node = node.value if isinstance(node, cst.Subscript) else node.func
@@ -1121,20 +1139,16 @@ def unknown_upload(
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
         value = device(point.framework, MEDIUM if frame.trains else NAMED)
-        there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+        there = _made_of_values(frame, owner) or any(map(_is_where_one_is, arguments))
         if not there and _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
         return device(point.framework, MEDIUM)
     return None
 
 
-def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
+def _is_where_one_is(argument: Argument) -> bool:
     """Whether an argument is where another value is: what goes there mostly is there already."""
-    node = argument.node
-    if not isinstance(node, cst.Attribute) or node.attr.value != "device":
-        return False
-    with frame.quiet():
-        return evaluate(frame, node.value).kind == DEVICE
+    return isinstance(argument.node, cst.Attribute) and argument.value.name == PLACE
 
 
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
@@ -1152,7 +1166,9 @@ def container_method(
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
     if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
         _grow(frame, func.value, owner, method, arguments)
-    if method in ("get", "pop", "popleft", "setdefault", "popitem"):
+    if method == "popitem":
+        return container(None, (HOST_VALUE, element))
+    if method in ("get", "pop", "popleft", "setdefault"):
         key = arguments[0].value.literal if arguments else None
         return dict(owner.fields).get(str(key), element) if owner.fields else element
     if method == "items":

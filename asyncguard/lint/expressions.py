@@ -39,6 +39,7 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     NONE_VALUE,
+    PLACE,
     SYMBOL,
     TUPLE,
     UNKNOWN,
@@ -355,7 +356,9 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
-        return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
+        if kind == HOST:
+            return Value(HOST, name=PLACE if (owner.kind, attr) == (DEVICE, "device") else "")
+        return replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
     if owner.kind == UNKNOWN and owner.params:

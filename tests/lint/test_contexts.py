@@ -1118,3 +1118,76 @@ def test_a_method_that_reads_its_argument_is_given_one() -> None:
         """
     assert found(source.format(value="self.fill")) == []
     assert found(source.format(value="torch.max(self.cost.grad)")) == [(4, "ASG102")]
+
+
+def test_a_part_of_what_a_step_is_handed_is_uploaded_where_it_is_moved() -> None:
+    source = """
+        import torch
+        class Model:
+            def feed_data(self, data, batch: torch.Tensor, where: torch.Tensor):
+                self.low = data["low"].to(self.device)
+                self.first = data[0].to(self.device)
+                self.mean = data.mean().to(self.device)
+                self.batch = batch.to(self.device)
+                device = where.device
+                self.there = batch.to(device)
+        """
+    assert found(source) == [(4, "ASG106"), (5, "ASG106"), (7, "ASG106")]
+
+
+def test_what_a_tokenizer_s_helper_gives_is_uploaded_too() -> None:
+    source = """
+        import torch
+        def pad(tokenizer, texts):
+            return tokenizer.pad(texts)
+        def encode(model, tokenizer, loader):
+            for texts in loader:
+                batch = pad(tokenizer, [text for text in texts]).to("cuda")
+                out = model(batch)
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+@pytest.mark.parametrize("where", ["cuda", "cuda:1", "mps", "cpu"])
+def test_what_is_moved_to_a_named_accelerator_is_uploaded(where: str) -> None:
+    source = f"""
+        import torch
+        def train(model, rows):
+            for row in rows:
+                batch = tokenize(row).to("{where}")
+                model(batch).sum().backward()
+        """
+    assert found(source) == ([] if where == "cpu" else [(4, "ASG106")])
+
+
+def test_what_an_unless_or_a_flag_keeps_back_is_rare_in_loops_too() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def training_step(self, batch):
+                self.report(self.model(batch))
+            def report(self, losses):
+                if not self.is_logging_step():
+                    return
+                for trainer in self.trainers:
+                    trainer.tell(losses.item())
+        """
+    assert found(source) == []
+
+
+def test_a_running_loss_is_a_number_and_a_popped_item_has_a_name() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def training_step(self, batch, factor):
+                loss = self.model(batch).sum()
+                number = float(loss)
+                running_loss = factor * self.running + number
+                print(f"{running_loss:.2f}")
+                self.log_all({"loss": loss})
+            def log_all(self, losses):
+                while len(losses) > 0:
+                    name, loss = losses.popitem()
+                    print(f"train/{name}")
+        """
+    assert found(source) == [(5, "ASG102")]
