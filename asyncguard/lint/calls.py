@@ -1139,16 +1139,20 @@ def unknown_upload(
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
         value = device(point.framework, MEDIUM if frame.trains else NAMED)
-        there = _made_of_values(frame, owner) or any(map(_is_where_one_is, arguments))
+        there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
         if not there and _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
         return device(point.framework, MEDIUM)
     return None
 
 
-def _is_where_one_is(argument: Argument) -> bool:
+def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
     """Whether an argument is where another value is: what goes there mostly is there already."""
-    return isinstance(argument.node, cst.Attribute) and argument.value.name == PLACE
+    node = argument.node
+    if not isinstance(node, cst.Attribute) or node.attr.value != "device":
+        return False
+    with frame.quiet():
+        return evaluate(frame, node.value).kind == DEVICE
 
 
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:

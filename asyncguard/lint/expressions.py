@@ -357,7 +357,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         if kind == HOST:
-            return Value(HOST, name=PLACE if (owner.kind, attr) == (DEVICE, "device") else "")
+            given = owner.kind == DEVICE and bool(owner.params)
+            return Value(HOST, name=PLACE) if given and attr == "device" else HOST_VALUE
         return replace(owner, kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)

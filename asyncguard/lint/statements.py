@@ -193,7 +193,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
         elif value.framework == owner.framework and owner.name != BATCH:
-            operator_site(frame, "device-write", target, value)
+            if all(index.kind == HOST for index in indices):  # through an array it must be there
+                operator_site(frame, "device-write", target, value)
         return
     path = dotted(target.value)
     if not path:

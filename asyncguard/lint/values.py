@@ -84,7 +84,7 @@ PAIRS = "pairs"  # and of one of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only a test of its type tells, not where it is
-PLACE = "place"  # the name of the device that a device value is on
+PLACE = "place"  # the name of the device that an argument is on
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
