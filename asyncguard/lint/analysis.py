@@ -255,7 +255,7 @@ class FileAnalysis:
         if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
             return declared
         if declared.kind == DEVICE and result.kind == UNKNOWN:
-            return replace(weaken(declared, MEDIUM), params=result.params)
+            return weaken(declared, MEDIUM)._replace(params=result.params)
         return result
 
     def grow(self, info: FunctionInfo) -> None:
@@ -364,10 +364,10 @@ class FileAnalysis:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
         if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
-            value = replace(value, element=device(self.hook_framework(info), LOW))
+            value = value._replace(element=device(self.hook_framework(info), LOW))
         if parameter.stars:
-            return container(replace(value, params=params))
-        return replace(value, params=params)
+            return container(value._replace(params=params))
+        return value._replace(params=params)
 
     def _declared(self, frame: Frame, parameter: Parameter) -> Value:
         outer = frame.parent or self.frame
