@@ -8,7 +8,6 @@ of the join.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import libcst as cst
@@ -136,7 +135,7 @@ def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
     if value.kind == UNKNOWN:
         declared = type_value(frame, node.annotation.annotation)
         if declared.kind != UNKNOWN:
-            value = replace(declared, params=value.params)
+            value = declared._replace(params=value.params)
     store(frame, node.target, value)
     return True
 
@@ -192,9 +191,12 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         known = frame.analysis.knowledge.frameworks.get(owner.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
-        elif value.framework == owner.framework and owner.name != BATCH:
-            if all(index.kind == HOST for index in indices):  # through an array it must be there
-                operator_site(frame, "device-write", target, value)
+        elif (
+            value.framework == owner.framework
+            and owner.name != BATCH
+            and all(index.kind == HOST for index in indices)  # through an array it must be there
+        ):
+            operator_site(frame, "device-write", target, value)
         return
     path = dotted(target.value)
     if not path:
@@ -205,7 +207,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value
-        frame.bind(path, replace(owner, element=element, items=None, fields=tuple(fields.items())))
+        frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
 
