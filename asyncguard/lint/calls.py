@@ -1108,6 +1108,8 @@ def model_method(
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
     frame.call_by_name(method)
+    if _GIVES_TEXT.search(method):
+        return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
@@ -1115,6 +1117,8 @@ def model_method(
         return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
     return UNKNOWN_VALUE
 
+
+_GIVES_TEXT = re.compile(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {

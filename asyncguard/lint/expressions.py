@@ -75,13 +75,16 @@ def protocol_site(
 
     `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
-    read = (
-        first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
-    )
+    text = protocol in ("__repr__", "__str__", "__format__")
+    read = first_device(value) if text or sink else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
+    if read.name == HINTED and text:
+        known = frame.analysis.knowledge.frameworks[read.framework]
+        if not known.asynchronous_cpu:  # where `.item()` is common, it mostly is a number already
+            read = weaken(read, LOW)
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
@@ -186,6 +189,13 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
+    elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
+        frame.note(path, Value(name=ANSWER))  # no array, whatever its name suggests
+
+
+def _is_tensor(node: cst.BaseExpression) -> bool:
+    """Whether a type is that of all tensors, and no kind of them."""
+    return dotted(node).rpartition(".")[2] == "Tensor"
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:

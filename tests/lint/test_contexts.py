@@ -1191,3 +1191,26 @@ def test_a_running_loss_is_a_number_and_a_popped_item_has_a_name() -> None:
                     print(f"train/{name}")
         """
     assert found(source) == [(5, "ASG102")]
+
+
+SPOKEN_OF = [
+    "print(loss)",  # known by its name alone
+    "print(self.model.to_string(x))",
+    "print(text(x))",
+]
+
+
+@pytest.mark.parametrize("line", SPOKEN_OF)
+def test_what_is_printed_mostly_is_text_or_a_number(line: str) -> None:
+    source = f"""
+        import torch
+        def text(value):
+            if isinstance(value, torch.Tensor):
+                return "a tensor"
+            return str(value)
+        class Trainer:
+            def training_step(self, x: torch.Tensor, loss):
+                for name, loss in self.parts(x):
+                    {line}
+        """
+    assert found(source) == []
