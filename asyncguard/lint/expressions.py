@@ -82,8 +82,8 @@ def protocol_site(
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
-        known = frame.analysis.knowledge.frameworks[read.framework]
-        if not known.asynchronous_cpu:  # where `.item()` is common, it mostly is a number already
+        likely = frame.analysis.knowledge.likely[read.framework]
+        if "item" in likely:  # where that is common, what is printed mostly is a number already
             read = weaken(read, LOW)
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
