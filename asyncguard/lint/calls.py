@@ -779,9 +779,20 @@ def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
     return named and not model
 
 
+# Methods that give as much of an array as it holds.
+_KEEPS_ALL = frozenset(
+    {"clone", "detach", "float", "long", "squeeze", "unsqueeze", "view", "reshape", "contiguous"}
+)
+
+
 def _is_as_given(node: cst.BaseExpression) -> bool:
-    """Whether an expression is a variable or a named part of one: `batch["x"]`, `batch[0]`."""
-    while isinstance(node, cst.Subscript):
+    """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
+    while isinstance(node, (cst.Subscript, cst.Call)):
+        if isinstance(node, cst.Call):
+            if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _KEEPS_ALL:
+                return False
+            node = node.func.value
+            continue
         index = node.slice[0].slice if len(node.slice) == 1 else None
         if not isinstance(index, cst.Index):
             return False

@@ -1126,7 +1126,7 @@ def test_a_part_of_what_a_step_is_handed_is_uploaded_where_it_is_moved() -> None
         class Model:
             def feed_data(self, data, batch: torch.Tensor, where: torch.Tensor):
                 self.low = data["low"].to(self.device)
-                self.first = data[0].to(self.device)
+                self.first = data[0].clone().float().to(self.device)
                 self.mean = data.mean().to(self.device)
                 self.batch = batch.to(self.device)
                 device = where.device
