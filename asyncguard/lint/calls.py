@@ -781,8 +781,9 @@ def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
 
 def _likely(frame: Frame, method: str) -> str:
     """Return the framework whose values have this method, if it is more likely theirs."""
-    likely = frame.analysis.knowledge.likely
-    return next((f for f in frame.analysis.frameworks if likely[f].get(method) == DEVICE), "")
+    analysis = frame.analysis
+    tables = (analysis.knowledge.likely, analysis.knowledge.alone)[: 1 + analysis.is_alone]
+    return next((f for f in analysis.frameworks for t in tables if t[f].get(method) == DEVICE), "")
 
 
 def passed_on(context: Value, given: Value) -> Value:
@@ -808,13 +809,20 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         if owner.kind not in (HOST, HOST_ARRAY):
             frame.evidence(strong=True, update="backward" not in method)
             frame.event("work", node, owner.framework or active[0])
-    elif owner.kind == "environment" and method == "step":
+    elif method == "step" and _is_environment(frame, node, owner):
         frame.evidence()
         if frame.loops:
             frame.loops[-1].acts = True
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
+
+
+def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
+    """Whether a method is one of an environment, of a class of its own maybe."""
+    if owner.kind != INSTANCE or not isinstance(node.func, cst.Attribute):
+        return owner.kind == "environment"
+    return frame.hint(dotted(node.func.value)).kind == "environment"
 
 
 def method_sites(
@@ -967,9 +975,12 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
         return replace(moved, name=MASK if owner.name == MASK else "")
-    if any(a.value.kind == DEVICE for a in arguments):
+    if method not in _SHAPED_AS and any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
     return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+
+
+_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})  # another value, wherever that is
 
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
@@ -1195,18 +1206,12 @@ def unknown_method(
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
+    likely = _likely(frame, method)
     for framework in frame.analysis.frameworks:
-        kind = proof[0] if proof is not None and proof[1] == framework else ""
-        if not kind and frame.trains:
-            kind = knowledge.likely[framework].get(method, "")
-        if kind == DEVICE:
-            unmistakable = knowledge.sync_methods.get((DEVICE, method), ())
-            for point in unmistakable:
-                if point.framework == framework and _conditions_hold(frame, point, arguments):
-                    frame.site(point, node, device(framework, MEDIUM), subject=func.value)
-                    break
-            result = knowledge.methods[framework].get(method, DEVICE)
-            return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
+        proved = proof == (DEVICE, framework)
+        if proved or framework == likely:
+            told = device(framework, MEDIUM if proved or frame.trains else NAMED)
+            return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
     return answer

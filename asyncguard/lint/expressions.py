@@ -369,9 +369,6 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return Value(kind, owner.framework, MEDIUM)
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, MEDIUM)
-    if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
-        method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
-        return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE
     return UNKNOWN_VALUE
 
 
@@ -845,7 +842,7 @@ def _compared(frame: Frame, owner: Value, indices: list[Value]) -> Value | None:
     analysis = frame.analysis
     if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
         return None
-    if len(analysis.frameworks) != 1 or analysis.names_other_arrays:
+    if not analysis.is_alone:
         return None
     return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
 

@@ -601,3 +601,81 @@ def test_the_keys_of_what_a_step_gives_are_words() -> None:
                     kept[key].append(logs[key])
         """
     assert found(source) == []
+
+
+ALONE = """
+    import torch
+    {other}
+    class Learner:
+        def train(self, batch, {more}):
+            mask = batch["filled"][:, :-1]
+            for t in range(mask.size(1)):
+                if {test}:
+                    continue
+                self.optimizer.zero_grad()
+                self.critic(batch, t).sum().backward()
+                self.optimizer.step()
+    """
+
+
+@pytest.mark.parametrize("test", ["weights[:, t].sum() == 0", "weights.mean() > 1"])
+def test_an_array_method_tells_where_the_file_has_no_other_arrays(test: str) -> None:
+    alone = ALONE.format(other="", more="weights", test=test)
+    assert found(alone) == [(7, "ASG104")]
+    both = ALONE.format(other="import numpy as np", more="weights", test=test)
+    assert found(both) == []
+
+
+def test_a_method_tells_nothing_of_an_attribute() -> None:
+    source = """
+        import torch
+        class Agent:
+            def __init__(self, args):
+                self.args = args
+            def learn(self, batch):
+                x = torch.tensor(batch)
+                if self.args.cuda:
+                    x = x.cuda()
+                self.net(x).sum().backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(8, "ASG106")]
+
+
+def test_what_is_copied_is_no_tensor() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Agent:
+            def choose_action(self, obs, last):
+                inputs = np.hstack((obs.copy(), last))
+                inputs = torch.tensor(inputs)
+                inputs = inputs.cuda()
+                return self.net(inputs)
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_what_is_expanded_as_a_device_value_stays_on_the_host() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                alpha = torch.rand(3, 1)
+                return x * alpha.expand_as(x).to(x.device)
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_what_an_unknown_call_gives_is_read_where_that_is_hot() -> None:
+    source = """
+        import torch
+        def line_search(f, x):
+            return f(x).item()
+        def train(loader, model, optimizer, f):
+            for x in loader:
+                model(x).sum().backward()
+                optimizer.step()
+                line_search(f, x)
+        """
+    assert found(source) == [(3, "ASG102")]
