@@ -161,9 +161,7 @@ class Framework:
     telling: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes that only such a value has
     parts: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes and methods by owner's kind
     likely: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that tell it in a step only
-    alone: Mapping[
-        str, tuple[str, ...]
-    ]  # VALUE_KINDS -> those that tell it where no other arrays are
+    alone: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> those that do without other arrays
     names: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> names that suggest it; patterns allowed
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
@@ -262,9 +260,10 @@ def _read(path: Path) -> dict[str, Any]:
 
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
-    "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps", "alone",
-    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks", "telling",
-    "companions", "array_function", "parts", "graph_functions", "passes", "registers", "tree_maps",
+    "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
+    "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
+    "telling", "companions", "array_function", "parts", "graph_functions", "passes", "registers",
+    "tree_maps",
 }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-_OTHER_ARRAYS = re.compile(r"\b(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_OTHER_ARRAYS = re.compile(r"(?<![\w.])(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 

@@ -60,7 +60,9 @@ from asyncguard.lint.values import (
     device,
     join,
     part_of,
+    somewhere,
     weaken,
+    without_params,
 )
 from asyncguard.model import Confidence, Device, Loop, SyncKind
 
@@ -231,6 +233,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    inner.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, None)
@@ -317,7 +320,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4:
         return result
-    if result.kind == UNKNOWN and result.params:
+    told = result.name == WHEREVER and result.confidence < MEDIUM
+    if (result.kind == UNKNOWN or told) and result.params:
         merged: Value | None = None
         for param in result.params:
             value = bound.get(param)
@@ -325,7 +329,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
                 value is not None and value.params
             ):
                 merged = value if merged is None else join(merged, value)
-        return replace(merged, name="", literal=None) if merged is not None else UNKNOWN_VALUE
+        nothing = without_params(result) if told else UNKNOWN_VALUE
+        return replace(merged, name="", literal=None) if merged is not None else nothing
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
@@ -489,7 +494,10 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return device(framework)
     if kind == DEVICE:
         frame.operation(framework)
-        return as_mask(frame, _device_result(framework, arguments), last, operands, arguments)
+        made = _device_result(framework, arguments)
+        if made.name == WHEREVER and last not in knowledge.keeps_masks.get(framework, NOTHING):
+            made = replace(made, name="")  # it computes, which is done on the device
+        return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
@@ -516,7 +524,8 @@ def _device_result(framework: str, arguments: Arguments) -> Value:
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     if any(value.kind == DEVICE for value in held):
         return device(framework, max(confidence, MEDIUM))
-    return device(framework, HIGH)
+    unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
+    return somewhere(framework, HIGH) if unknown else device(framework, HIGH)
 
 
 def _first_array(value: Value) -> Value | None:
@@ -730,11 +739,11 @@ def call_method(
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
-        owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+        owner = somewhere(proof[1], MEDIUM, owner.params)  # whatever is passed for it
     elif is_parameter and (framework := _copied_by(frame, method, arguments)):
         owner = device(framework, MEDIUM, owner.params)
     elif is_parameter and (framework := _likely(frame, method)):
-        owner = device(framework, NAMED, owner.params)
+        owner = somewhere(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
         owner = replace(owner, confidence=MEDIUM)
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
@@ -903,13 +912,13 @@ def device_method_result(
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
-            kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
+            kept = moved if moved.kind != DEVICE else replace(owner, literal=None, items=None)
             return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    result = as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
-    return replace(result, name=result.name or WHEREVER) if owner.name == WHEREVER else result
+    made = replace(owner, literal=None, items=None)
+    return as_mask(frame, made, method, [owner], arguments)
 
 
 def as_mask(
@@ -926,8 +935,9 @@ def as_mask(
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
         return replace(result, name=MASK)
-    indices = name in knowledge.makes_indices.get(result.framework, NOTHING)
-    return replace(result, name=INDICES if indices else "")
+    if name in knowledge.makes_indices.get(result.framework, NOTHING):
+        return replace(result, name=INDICES)
+    return replace(result, name=WHEREVER if result.name == WHEREVER else "")
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -1210,7 +1220,7 @@ def unknown_method(
     for framework in frame.analysis.frameworks:
         proved = proof == (DEVICE, framework)
         if proved or framework == likely:
-            told = device(framework, MEDIUM if proved or frame.trains else NAMED)
+            told = somewhere(framework, MEDIUM if proved or frame.trains else NAMED)
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well

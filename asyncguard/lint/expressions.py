@@ -24,6 +24,7 @@ from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
     DICT,
+    EITHER,
     FUNCTION,
     HINTED,
     HOST,
@@ -532,7 +533,7 @@ def batch(frame: Frame, loader: Value) -> Value:
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     """Return what unpacking `value` into `count` targets gives each."""
-    if value.kind == CONTAINER and value.items is not None and len(value.items) == count:
+    if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
     if part.kind == DEVICE:

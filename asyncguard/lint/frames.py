@@ -29,6 +29,7 @@ from asyncguard.lint.values import (
     NAMED,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     join,
     without_params,
@@ -249,7 +250,8 @@ class Frame:
         """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
-            return Value(found[0], found[1], MEDIUM)
+            told = Value(found[0], found[1], MEDIUM)
+            return replace(told, name=WHEREVER) if found[0] == DEVICE else told
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")

@@ -65,6 +65,11 @@ def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_P
     return Value(DEVICE, framework, confidence, params=params)
 
 
+def somewhere(framework: str, confidence: int, params: frozenset[int] = NO_PARAMS) -> Value:
+    """Return an array of `framework` that may be in host memory still, if it is moved."""
+    return replace(device(framework, confidence, params), name=WHEREVER)
+
+
 def symbol(name: str) -> Value:
     """Return the value of an imported or builtin name."""
     return Value(SYMBOL, name=name)
@@ -82,13 +87,14 @@ TUPLE = "tuple"  # of one that is a tuple
 PAIRS = "pairs"  # and of one of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
-WHEREVER = "wherever"  # the name of an array that only a test of its type tells, not where it is
+WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    return replace(value, name=value.name if value.name in (MASK, INDICES) else "", literal=None)
+    name = value.name if value.name in (MASK, INDICES) else ""
+    return replace(value, name=name, literal=None, items=None)
 
 
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
@@ -188,7 +194,8 @@ def _join_kinds(left: Value, right: Value) -> Value:
     for kind in _PRECEDENCE:
         for value, other in ((left, right), (right, left)):
             if value.kind == kind:
-                return replace(_doubt(value, other), params=params)
+                items = value.items or (other.items if other.kind == CONTAINER else None)
+                return replace(_doubt(value, other), params=params, items=items)
     known, other = (right, left) if left.kind == UNKNOWN else (left, right)
     if known.name in ("literal", "None"):
         return replace(other, params=params)

@@ -648,12 +648,13 @@ def test_what_is_copied_is_no_tensor() -> None:
         import torch
         class Agent:
             def choose_action(self, obs, last):
-                inputs = np.hstack((obs.copy(), last))
+                inputs = obs.copy()
+                inputs = np.hstack((inputs, last))
                 inputs = torch.tensor(inputs)
                 inputs = inputs.cuda()
                 return self.net(inputs)
         """
-    assert found(source) == [(7, "ASG106")]
+    assert found(source) == [(8, "ASG106")]
 
 
 def test_what_is_expanded_as_a_device_value_stays_on_the_host() -> None:
@@ -679,3 +680,64 @@ def test_what_an_unknown_call_gives_is_read_where_that_is_hot() -> None:
                 line_search(f, x)
         """
     assert found(source) == [(3, "ASG102")]
+
+
+def test_what_only_its_use_tells_may_be_in_host_memory() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Trainer:
+            def train_step(self):
+                s, parts = self.buffer.get(3)
+                s = s.cuda()
+                a = self.queue.next().unsqueeze(0).to(self.device)
+                b = torch.cat(parts).to(self.device)
+                c = torch.tanh(self.queue.next()).to(self.device)
+                self.model(s, a, b, c).backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(6, "ASG106"), (7, "ASG106"), (8, "ASG106")]
+
+
+def test_a_lambda_runs_in_the_loops_around_its_call() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def train(model, batches, device):
+            for batch in batches:
+                x, y = map(lambda part: part.to(device), (batch.x, batch.y))
+                (model(x) - y).backward()
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_what_one_return_says_of_the_parts_of_a_result_holds() -> None:
+    source = """
+        import torch
+        def nms(boxes, scores):
+            keep = scores.new(3).zero_().long()
+            if boxes.numel() == 0:
+                return keep
+            count = 0
+            while boxes.numel() > 0:
+                count += 1
+            return keep, count
+        class Detect(torch.nn.Module):
+            def forward(self, boxes, scores):
+                chosen = scores.gt(3)
+                scores = scores[chosen]
+                ids, count = nms(boxes, scores)
+                return scores[ids[:count]]
+        """
+    assert found(source) == [(13, "ASG105")]
+
+
+def test_numpy_as_a_method_is_no_other_library() -> None:
+    source = """
+        import torch
+        class Decoder(torch.nn.Module):
+            def forward(self, padded):
+                rows = [y[y != 3] for y in self.rows]
+                return rows[0].cpu().numpy()
+        """
+    assert (4, "ASG105") in found(source)
