@@ -23,8 +23,9 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
-from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function, parse_type
+from asyncguard.lint.screen import Outline, Outlined, absolute
+from asyncguard.lint.source import check_syntax
+from asyncguard.lint.tree import NO_TREE, Unit, dotted, function_unit, module_unit, parse_type
 from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
@@ -128,9 +129,9 @@ class FileAnalysis:
     @cached_property
     def unit(self) -> Unit:
         """The tree of what stands outside functions, made when it is needed first."""
-        parsed, self.parsed = self.parsed or ast.parse(self.text), None
-        text, lines = skeleton(self.lines, self.outline.functions, parsed)
-        return Unit(parse(text), 0, lines)
+        parsed, self.parsed = self.parsed or check_syntax(self.text), None
+        numbers = {(f.line, f.indent): n for n, f in enumerate(self.outline.functions)}
+        return module_unit(self.lines, parsed, numbers)
 
     @cached_property
     def body(self) -> FunctionInfo:
@@ -257,11 +258,12 @@ class FileAnalysis:
         return result
 
     def grow(self, info: FunctionInfo) -> None:
-        """Give a function its own tree, if the skeleton holds only its name and number."""
+        """Give a function its own tree, if that of the file holds only its name and number."""
         outlined = info.outlined
         if outlined is not None and not info.grown:
             info.grown, self.leafless = True, False
-            info.unit, info.node = parse_function(self.lines, outlined.first, outlined.last)
+            info.unit = function_unit(self.lines, outlined.first, outlined.last)
+            info.node = info.unit.tree
             scan(info, self.knowledge, self.frameworks)
 
     def shed(self) -> None:

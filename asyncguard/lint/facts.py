@@ -46,9 +46,6 @@ def of_source(
         return _of_text(decode(data), path, project, everything, woken)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
-    except cst.ParserSyntaxError as error:
-        reason = error.message.splitlines()[0] if error.message else "syntax error"
-        return unreadable(path, reason, error.editor_line, error.editor_column)
     except (RecursionError, tree.TooDeepError, MemoryError):
         return unreadable(path, "nested too deeply to be analysed")
     except Exception as error:  # noqa: BLE001 - a fault of ours must not hide other files
