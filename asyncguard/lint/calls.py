@@ -495,7 +495,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == DEVICE:
         frame.operation(framework)
         made = _device_result(framework, arguments)
-        if made.name == WHEREVER and last not in knowledge.keeps_masks.get(framework, NOTHING):
+        moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
+        if made.name == WHEREVER and not moves:
             made = replace(made, name="")  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
@@ -578,8 +579,12 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
-def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
-    return any(_reads(first_device(a.value)) for a in _selected(wanted, arguments))
+def _is_given(point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
+    """Whether a method is given what it waits for: device values to read, or lists to upload."""
+    given = [argument.value for argument in _selected(wanted, arguments)]
+    if point.kind == SyncKind.UPLOAD:
+        return any(value.kind == CONTAINER for value in given)
+    return any(_reads(first_device(value)) for value in given)
 
 
 def _reads(value: Value) -> bool:
@@ -621,7 +626,7 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
     if -1 in wanted:
-        return list(arguments)
+        return [argument for argument in arguments if argument.keyword != "out"]  # it is written
     chosen = []
     position = 0
     for argument in arguments:
@@ -877,7 +882,7 @@ def device_method(
             continue
         wanted = point.source.arguments if point.source else ()
         own = point.source is not None and bool(point.source.functions)
-        if wanted and not own and not _any_read(wanted, arguments):
+        if wanted and not own and not _is_given(point, wanted, arguments):
             continue
         subject = node.func.value if isinstance(node.func, cst.Attribute) else node
         frame.site(point, node, owner, subject=subject)
@@ -1189,6 +1194,9 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
             frame.evidence(strong=True)
 
 
+_OF_ONE = frozenset({"item"})  # which NumPy's arrays are rarely asked for
+
+
 def unknown_method(
     frame: Frame,
     node: cst.Call,
@@ -1216,7 +1224,8 @@ def unknown_method(
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
-    likely = _likely(frame, method)
+    sure = frame.trains or frame.analysis.is_alone or method in _OF_ONE
+    likely = _likely(frame, method) if sure else ""
     for framework in frame.analysis.frameworks:
         proved = proof == (DEVICE, framework)
         if proved or framework == likely:

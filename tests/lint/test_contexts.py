@@ -1010,3 +1010,17 @@ def test_an_environment_of_a_class_at_hand_steps() -> None:
                 masks = torch.tensor([float(d) for d in done], device=device)
         """
     assert found(source) == [(11, "ASG106")]
+
+
+def test_a_loop_over_parts_of_the_data_goes_over_batches() -> None:
+    source = """
+        import torch
+        def classify(train, test, labels, chunk):
+            right = 0
+            for start in range(0, labels.shape[0], {size}):
+                near = torch.mm(test[start : start + chunk], train).topk(3)[1]
+                right += near.eq(labels).sum().item()
+            return right
+        """
+    assert found(source.format(size="chunk")) == [(6, "ASG102")]
+    assert found(source.format(size="1")) == []

@@ -741,3 +741,84 @@ def test_numpy_as_a_method_is_no_other_library() -> None:
                 return rows[0].cpu().numpy()
         """
     assert (4, "ASG105") in found(source)
+
+
+def test_a_comprehension_over_a_progress_bar_goes_over_batches() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        from tqdm import tqdm
+        def rollout(net, dataset):
+            def evaluate(batch):
+                return net(batch).data.cpu()
+            return torch.cat([evaluate(b) for b in tqdm(DataLoader(dataset), disable=True)], 0)
+        """
+    assert found(source) == [(6, "ASG103")]
+
+
+def test_what_a_function_writes_to_is_not_read() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                return torch.arange(x.size(0), out=x.new())
+        """
+    assert found(source) == []
+
+
+HOST_OR_NOT = """
+    import torch
+    class Head(torch.nn.Module):
+        def forward(self, boxes, mode: str):
+            return self.assign(boxes, (self.net(boxes) > 0).any(0), mode)
+        def assign(self, boxes, chosen, mode):
+            if mode == "cpu":
+                boxes = boxes.cpu()
+            {use}
+    """
+
+
+def test_a_mask_on_the_device_chooses_from_what_is_there_too() -> None:
+    source = HOST_OR_NOT.format(use="return boxes[self.net(boxes) > 0]")
+    assert (8, "ASG105") in found(source)
+
+
+def test_what_may_be_a_mask_costs_nothing_to_write_a_number_through() -> None:
+    source = """
+        import torch
+        class Loss(torch.nn.Module):
+            def ohem_loss(self, conf, pos):
+                loss = torch.logsumexp(conf, 1)
+                loss[pos] = 0
+                loss[pos.unsqueeze(0)] = 0
+                return loss
+            def forward(self, conf, pos):
+                return self.ohem_loss(conf, pos)
+        """
+    assert found(source) == []
+
+
+def test_an_index_made_of_a_mask_is_one() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x, pred_mask):
+                return self.predict(x, pred_mask)
+            def predict(self, x, pred_mask):
+                return x[pred_mask.unsqueeze(-1).expand_as(x)]
+        """
+    assert (6, "ASG105") in found(source)
+
+
+def test_a_loop_over_a_host_array_gives_numbers() -> None:
+    source = """
+        import torch
+        class Loss(torch.nn.Module):
+            def forward(self, x: torch.Tensor, weights: torch.Tensor):
+                classes = x.unique().cpu().numpy()
+                for label in classes:
+                    weights[label] += 1
+                for batch in classes:
+                    weights[batch] += 1
+        """
+    assert found(source) == [(4, "ASG103"), (4, "ASG105"), (8, "ASG106")]
