@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -67,8 +67,7 @@ from asyncguard.lint.values import (
 from asyncguard.model import Confidence, Device, Loop, SyncKind
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a call; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
 
     keyword: str
@@ -185,7 +184,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
             frame.evidence(strong=True)
         return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
-    return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
+    return output if callee.kind == "criterion" else output._replace(name=STRUCTURE)
 
 
 def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
@@ -330,7 +329,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             ):
                 merged = value if merged is None else join(merged, value)
         nothing = without_params(result) if told else UNKNOWN_VALUE
-        return replace(merged, name="", literal=None) if merged is not None else nothing
+        return merged._replace(name="", literal=None) if merged is not None else nothing
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
@@ -345,7 +344,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
         bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
     )
     name = "" if known else result.name
-    return replace(result, params=params, element=element, items=items, fields=fields, name=name)
+    return result._replace(params=params, element=element, items=items, fields=fields, name=name)
 
 
 # ---- names that the catalogue may know
@@ -425,15 +424,15 @@ def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
     key = next((a for a in arguments if a.keyword == "key"), None)
     if key is None or key is arguments[0]:
         return arguments
-    element = replace(arguments[0], value=builtin_calls.loop_element(frame, arguments[0].value))
+    element = arguments[0]._replace(value=builtin_calls.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [replace(element, value=container(weaken(given, MEDIUM)))]
+    return [element._replace(value=container(weaken(given, MEDIUM)))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     given = [a for a in arguments[1:] if not a.keyword]
-    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
+    elements = [a._replace(value=builtin_calls.loop_element(frame, a.value)) for a in given]
     origin = builtin_calls.source_of(given[0].value)
     loader = origin.confidence if origin.kind == "loader" else -1
     frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
@@ -446,7 +445,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`tree_map(f, xs)` calls f with each value that xs holds, and returns a structure like xs."""
     given = [a for a in arguments[1:] if not a.keyword]
-    leaves = [replace(a, value=leaf(a.value)) for a in given]
+    leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
     held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
     return container(result) if held else result
@@ -457,7 +456,7 @@ def leaf(tree: Value) -> Value:
     found = _innermost(first_device(tree))
     if found.kind == CONTAINER:
         return Value(params=found.params)
-    return replace(found, name=MASK if found.name == MASK else "")
+    return found._replace(name=MASK if found.name == MASK else "")
 
 
 def _innermost(value: Value) -> Value:
@@ -497,7 +496,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         made = _device_result(framework, arguments)
         moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
         if made.name == WHEREVER and not moves:
-            made = replace(made, name="")  # it computes, which is done on the device
+            made = made._replace(name="")  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
@@ -750,11 +749,11 @@ def call_method(
     elif is_parameter and (framework := _likely(frame, method)):
         owner = somewhere(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
-        owner = replace(owner, confidence=MEDIUM)
+        owner = owner._replace(confidence=MEDIUM)
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
         owner = Value(MODEL, owner.framework, MEDIUM)
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
-        owner = replace(owner, confidence=max(MEDIUM, owner.confidence))
+        owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -917,12 +916,12 @@ def device_method_result(
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
-            kept = moved if moved.kind != DEVICE else replace(owner, literal=None, items=None)
+            kept = moved if moved.kind != DEVICE else owner._replace(literal=None, items=None)
             return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    made = replace(owner, literal=None, items=None)
+    made = owner._replace(literal=None, items=None)
     return as_mask(frame, made, method, [owner], arguments)
 
 
@@ -939,10 +938,10 @@ def as_mask(
     typed = any(_BOOLEAN.search(a.value.name) for a in arguments if a.value.kind == SYMBOL)
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
-        return replace(result, name=MASK)
+        return result._replace(name=MASK)
     if name in knowledge.makes_indices.get(result.framework, NOTHING):
-        return replace(result, name=INDICES)
-    return replace(result, name=WHEREVER if result.name == WHEREVER else "")
+        return result._replace(name=INDICES)
+    return result._replace(name=WHEREVER if result.name == WHEREVER else "")
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -989,10 +988,10 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
-        return replace(moved, name=MASK if owner.name == MASK else "")
+        return moved._replace(name=MASK if owner.name == MASK else "")
     if method not in _SHAPED_AS and any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
-    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
 
 
 _SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})  # another value, wherever that is
@@ -1055,7 +1054,7 @@ def instance_method(
                 attribute = Value(FUNCTION, ref=info, element=instance_of(cls))
     if attribute.kind == FUNCTION and not frame.analysis.is_abstract(attribute.ref):
         if attribute.ref.is_static:
-            attribute = replace(attribute, element=None)
+            attribute = attribute._replace(element=None)
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
@@ -1099,15 +1098,15 @@ def model_method(
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return replace(device(owner.framework, min(MEDIUM, owner.confidence)), name=STRUCTURE)
+        return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
     return UNKNOWN_VALUE
 
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
     CONTAINER: lambda held: container(held),
-    PAIRS: lambda held: replace(container(container(None, (HOST_VALUE, held))), name=PAIRS),
-    "mapping": lambda held: replace(container(held), name=DICT),
+    PAIRS: lambda held: container(container(None, (HOST_VALUE, held)))._replace(name=PAIRS),
+    "mapping": lambda held: container(held)._replace(name=DICT),
 }
 
 
@@ -1182,7 +1181,7 @@ def _grow(
         if added.kind == UNKNOWN and not added.params:
             return
     element = added if owner.element is None else join(owner.element, added)
-    frame.bind(path, replace(owner, element=element, items=None))
+    frame.bind(path, owner._replace(element=element, items=None))
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 import libcst as cst
 
@@ -169,7 +168,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-            frame.note(path, replace(current, confidence=max(current.confidence, MEDIUM)))
+            frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
@@ -178,7 +177,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
             name = WHEREVER if value.kind == DEVICE else value.name
-            frame.note(path, replace(weaken(value, MEDIUM), params=keep, name=name))
+            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
@@ -271,7 +270,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return replace(container(inner[-1] if inner else None), name=DICT)
+        return container(inner[-1] if inner else None)._replace(name=DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
                 "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
         return container(inner[0] if inner else None)
@@ -322,8 +321,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
-        return replace(known, confidence=max(known.confidence, hinted.confidence))
-    return replace(hinted, params=known.params)
+        return known._replace(confidence=max(known.confidence, hinted.confidence))
+    return hinted._replace(params=known.params)
 
 
 @handles(cst.Attribute)
@@ -354,7 +353,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
-        return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
+        return HOST_VALUE if kind == HOST else owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
     if owner.kind == UNKNOWN and owner.params:
@@ -362,7 +361,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
-        return replace(UNKNOWN_VALUE, params=owner.params)
+        return UNKNOWN_VALUE._replace(params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
@@ -538,7 +537,7 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
         return list(value.items)
     part = element_of(frame, value)
     if part.kind == DEVICE:
-        part = replace(part, name=STRUCTURE)
+        part = part._replace(name=STRUCTURE)
     return [part] * count
 
 
@@ -554,7 +553,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 @handles(cst.DictComp)
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return replace(container(_comprehend(frame, node.for_in, node.value, node.key)), name=DICT)
+    return container(_comprehend(frame, node.for_in, node.value, node.key))._replace(name=DICT)
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
@@ -650,12 +649,12 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
                 confidence = max(left.confidence, right.confidence)
             else:
                 confidence = one.confidence
-            return replace(device(one.framework, confidence, params), name=MASK if mask else "")
+            return device(one.framework, confidence, params)._replace(name=MASK if mask else "")
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
-            return replace(one, params=params, name=MASK if mask else "")
+            return one._replace(params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
         return weaken(HOST_VALUE, min(left.confidence, right.confidence))
     return Value(params=params, name=MASK if mask else "")
@@ -664,7 +663,7 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
     plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
-    return replace(container(_join_all(elements)), name=TUPLE if plain else "")
+    return container(_join_all(elements))._replace(name=TUPLE if plain else "")
 
 
 @handles(cst.UnaryOperation)
@@ -677,7 +676,7 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if isinstance(value.literal, (int, float)) and isinstance(node.operator, cst.Minus):
         return literal(-value.literal)
     if isinstance(node.operator, cst.BitInvert) and value.kind in ARRAYS:
-        return replace(value, name=MASK)
+        return value._replace(name=MASK)
     return value
 
 
@@ -817,7 +816,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
-        return replace(part, confidence=max(part.confidence, MEDIUM)) if chosen else part
+        return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
@@ -884,7 +883,7 @@ def _index(frame: Frame, node: cst.BaseSlice) -> Value:
                 value = evaluate(frame, bound)
                 if value.kind == DEVICE:
                     operator_site(frame, "slice-bound", bound, value)
-    return replace(result, name="slice")
+    return result._replace(name="slice")
 
 
 def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
@@ -914,10 +913,10 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
     for element, index in zip(node.slice, indices, strict=True):
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
-            read = replace(index if index.kind == DEVICE else weaken(owner, MEDIUM), name="")
+            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
             if index.kind == owner.kind == DEVICE and index.name == MASK:
-                read = replace(read, confidence=max(read.confidence, MEDIUM))  # no list takes one
-            operator_site(frame, "mask-read", node, replace(read, framework=owner.framework))
+                read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
+            operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
 
@@ -925,7 +924,7 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
 def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
     if index.kind == HOST_ARRAY and index.framework == owner.framework:
-        owner = replace(owner, confidence=max(owner.confidence, MEDIUM))
+        owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
     return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
 
 

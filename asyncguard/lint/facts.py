@@ -92,11 +92,12 @@ def _of_text(
         roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
         innocent = outline.innocent(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
-        analysis.parsed = None
+        analysis.let_go_of_syntax()
         return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
     analysis.run_from(roots)
     run = [info for info in analysis.infos() if info.summary is not None]
     analysis.report([info for info in run if info.unit is not None])
+    analysis.let_go_of_syntax()
     candidates = list(_candidates(analysis))
     calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
     rounds = _rounds(analysis)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import libcst as cst
@@ -251,7 +251,7 @@ class Frame:
         found = self.usage(path)
         if found:
             told = Value(found[0], found[1], MEDIUM)
-            return replace(told, name=WHEREVER) if found[0] == DEVICE else told
+            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
@@ -262,7 +262,7 @@ class Frame:
             if found[0] == MODEL and _DOES.search(last):
                 return UNKNOWN_VALUE
             told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
-            return replace(told, name=HINTED) if told.kind == DEVICE else told
+            return told._replace(name=HINTED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def usage(self, path: str) -> tuple[str, str] | None:
@@ -489,5 +489,4 @@ __all__ = [
     "evaluate",
     "handles",
     "merge",
-    "replace",
 ]

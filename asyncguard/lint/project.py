@@ -80,6 +80,7 @@ class Project:
         self.names = {path: name for name, path in modules.items()}
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
+        self.standing: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
@@ -103,13 +104,14 @@ class Project:
 
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
         """Keep a module, as the one asked for last."""
-        self.loaded.pop(name, None)
         self.loaded[name] = analysis
+        if analysis is not None and analysis in self.standing:
+            del self.standing[analysis]
+            self.standing[analysis] = None
 
     def overgrown(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""
-        standing = [m for m in self.loaded.values() if m is not None and not m.leafless]
-        return standing[:-MAX_TREES]
+        return list(self.standing)[:-MAX_TREES]
 
     def _load(self, path: str) -> FileAnalysis | None:
         read = self._read(path)

@@ -204,7 +204,7 @@ def outline(
     """Outline a parsed text of a module of `package`."""
     module = Outlined("")
     bodies: list[Function] = []
-    for node, class_name in _outer_functions(tree):
+    for node, class_name in outer_functions(tree):
         bodies.append((node.body, node.args, _outlined(node, class_name)))
     words.look_into([*bodies, (_outside_functions(tree), None, module)])
     imports, stars = _imported(tree, package, words.names.known)
@@ -226,7 +226,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
             stack.extend(c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
 
 
-def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
     """Yield the functions that are not within others, in order, with their class."""
     stack: list[tuple[ast.AST, str]] = [(tree, "")]
     while stack:
@@ -293,4 +293,4 @@ def absolute(level: int, module: str, package: str) -> str:
     return ".".join([*parts, module] if module else parts)
 
 
-__all__ = ["HARMLESS", "Outline", "Outlined", "absolute", "outline"]
+__all__ = ["HARMLESS", "Outline", "Outlined", "absolute", "outer_functions", "outline"]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -46,8 +47,12 @@ def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Outlined) ->
     return Unit(_module(lines, parsed, outlined, None), lines, outlined=outlined)
 
 
-def function_unit(lines: Sequence[str], first: int, last: int) -> Unit:
+def function_unit(
+    lines: Sequence[str], first: int, last: int, parsed: ast.stmt | None = None
+) -> Unit:
     """Make the tree of the function on lines `first` to `last` of a file that is Python."""
+    if parsed is not None:
+        return Unit(_build(Builder(lines), parsed), lines, first, last)
     return Unit(_function(lines, first, last, None), lines, first, last)
 
 
@@ -66,11 +71,15 @@ def _function(
     own = lines[first - 1 : last]
     if own[0][:1] in (" ", "\t"):
         own = ["if 1:", *own]
+    (statement,) = check_syntax("\n".join(own) + "\n").body
+    if isinstance(statement, ast.If):
+        (statement,) = statement.body
+    return _build(Builder(own, spans=spans), statement)
+
+
+def _build(builder: Builder, statement: ast.stmt) -> cst.FunctionDef:
     try:
-        (statement,) = check_syntax("\n".join(own) + "\n").body
-        if isinstance(statement, ast.If):
-            (statement,) = statement.body
-        (function,) = Builder(own, spans=spans).statements([statement])
+        (function,) = builder.statements([statement])
     except RecursionError as error:
         raise TooDeepError("nested too deeply") from error
     if not isinstance(function, cst.FunctionDef):
@@ -92,25 +101,24 @@ def parse_type(text: str) -> cst.BaseExpression | None:
 # Fields that hold no expression or statement.
 _DULL = ("whitespace", "leading", "lines_after", "header", "footer", "indent", "newline",
          "lpar", "rpar", "comma", "semicolon", "dot", "equal", "trailing", "lbracket", "rbracket",
-         "lbrace", "rbrace", "asynchronous", "star", "operator_whitespace")  # fmt: skip
+         "lbrace", "rbrace", "asynchronous", "star", "operator_whitespace",
+         "encoding", "default_indent", "default_newline", "has_trailing")  # fmt: skip
 
 
 @cache
-def _fields(node_type: type[Any]) -> tuple[str, ...]:
-    return tuple(
-        field.name
-        for field in dataclasses.fields(node_type)
-        if not any(field.name.startswith(dull) for dull in _DULL)
-        and field.name
-        not in ("encoding", "default_indent", "default_newline", "has_trailing_newline")
-    )
+def _parts(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gets the fields that may hold code, from nodes of a kind."""
+    names = [f.name for f in dataclasses.fields(kind) if not f.name.startswith(_DULL)]
+    get = attrgetter(*names) if names else None
+    if get is None:
+        return lambda node: ()
+    return get if len(names) > 1 else lambda node: (get(node),)
 
 
 _IS_NODE: dict[type[Any], bool] = {}  # asked often, and `isinstance` is slow for abstract bases
 
 
-def _is_node(value: Any) -> bool:
-    kind = type(value)
+def _is_node(kind: type[Any]) -> bool:
     known = _IS_NODE.get(kind)
     if known is None:
         known = _IS_NODE[kind] = issubclass(kind, cst.CSTNode)
@@ -120,13 +128,11 @@ def _is_node(value: Any) -> bool:
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """Return the direct children that are code, in source order."""
     found: list[cst.CSTNode] = []
-    for name in _fields(type(node)):
-        value = getattr(node, name)
-        if value is None:
-            continue
-        if type(value) in (list, tuple):
-            found += [item for item in value if _is_node(item)]
-        elif _is_node(value):
+    for value in _parts(type(node))(node):
+        kind = type(value)
+        if kind is list or kind is tuple:
+            found += value
+        elif _is_node(kind):
             found.append(value)
     return found
 
