@@ -499,6 +499,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
             made = made._replace(name="")  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
+        if name in _GIVE_ONE and _gives_one(name, arguments):
+            return HOST_VALUE
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
@@ -512,6 +514,25 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
             )
     return frame.analysis.named(kind, framework, HIGH)
+
+
+# Functions of NumPy that give a number, and with how many arguments at most.
+_GIVE_ONE = {
+    "numpy.random.choice": 1,
+    "numpy.random.randint": 2,
+    "numpy.random.rand": 0,
+    "numpy.random.random": 0,
+    "numpy.random.uniform": 2,
+    "numpy.random.normal": 2,
+    "numpy.argmax": 1,
+    "numpy.argmin": 1,
+}
+
+
+def _gives_one(name: str, arguments: Arguments) -> bool:
+    """Whether a call of one of these gives a number: it asks for no size and no axis."""
+    most = _GIVE_ONE[name]
+    return len(arguments) <= most and not any(a.keyword in ("size", "axis") for a in arguments)
 
 
 def _device_result(framework: str, arguments: Arguments) -> Value:
@@ -1010,7 +1031,17 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if not arguments:
         return True
-    return any(a.value.kind == DEVICE or _names_a_device(a) for a in arguments)
+    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in arguments)
+
+
+_A_TYPE = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
+
+
+def _is_other(argument: Argument) -> bool:
+    """Whether an argument of `.to` is a parameter, a tensor then: its name says no type."""
+    value, node = argument.value, argument.node
+    given = value.kind == UNKNOWN and bool(value.params) and not argument.keyword
+    return given and isinstance(node, cst.Name) and not _A_TYPE.search(node.value)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:

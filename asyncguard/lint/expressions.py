@@ -82,6 +82,10 @@ def protocol_site(
         return False
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
+    if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
+        known = frame.analysis.knowledge.frameworks.get(read.framework)
+        if known is not None and not known.asynchronous_cpu:
+            read = weaken(read, LOW)  # NumPy takes none from a device: it is on the host by now
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:

@@ -822,3 +822,40 @@ def test_a_loop_over_a_host_array_gives_numbers() -> None:
                     weights[batch] += 1
         """
     assert found(source) == [(4, "ASG103"), (4, "ASG105"), (8, "ASG106")]
+
+
+def test_a_number_drawn_by_numpy_uploads_nothing() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, images: torch.Tensor):
+                one = images[np.random.choice(3)]
+                return one + images[np.random.choice(3, size=2)]
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+@pytest.mark.parametrize(("name", "waits"), [("times", True), ("dtype", False)])
+def test_a_tensor_moves_to_where_another_is(name: str, waits: bool) -> None:
+    source = f"""
+        import torch
+        class Sampler:
+            def __call__(self, n, {name}):
+                return torch.zeros(n).to({name})
+        """
+    assert bool(found(source)) is waits
+
+
+def test_what_numpy_takes_is_in_host_memory_if_its_place_is_in_doubt() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Agent:
+            def choose_action(self, state, last):
+                rows = np.hstack((state, last))
+                state = torch.tensor(rows)
+                state = state.cuda()
+                return self.net(state)
+        """
+    assert found(source) == [(7, "ASG106")]
