@@ -210,7 +210,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     info: FunctionInfo = callee.ref
     if isinstance(info.node, cst.Lambda):
         return inline(frame, node, info, arguments)
-    frame.call(info)
+    edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
@@ -222,6 +222,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
+    if edge is not None:
+        edge.spared = frozenset(index for index, value in bound.items() if _on_host(value))
     reads = summary.reads
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
@@ -319,7 +321,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4:
         return result
-    told = result.name == WHEREVER and result.confidence < MEDIUM
+    told = result.kind == DEVICE and result.confidence < MEDIUM
     if (result.kind == UNKNOWN or told) and result.params:
         merged: Value | None = None
         for param in result.params:
@@ -547,6 +549,11 @@ def _device_result(framework: str, arguments: Arguments) -> Value:
         return device(framework, max(confidence, MEDIUM))
     unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
     return somewhere(framework, HIGH) if unknown else device(framework, HIGH)
+
+
+def _on_host(value: Value) -> bool:
+    """Whether a value is, or holds, an array in host memory, and none on the device."""
+    return _first_array(value) is not None and first_device(value).kind != DEVICE
 
 
 def _first_array(value: Value) -> Value | None:

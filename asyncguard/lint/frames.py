@@ -27,6 +27,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
     WHEREVER,
@@ -171,6 +172,7 @@ class Edge:
     callee: FunctionInfo
     loop: Loop
     guarded: bool
+    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
 
 
 @dataclass(eq=False)
@@ -404,10 +406,12 @@ class Frame:
             loops, blocks = tuple(self.loops), tuple(self.blocks)
             self.events.append(Event(what, node, framework, callee, loops, blocks))
 
-    def call(self, callee: FunctionInfo | None) -> None:
+    def call(self, callee: FunctionInfo | None) -> Edge | None:
         """Note a call of a function whose body is at hand."""
-        if callee is not None and not self.silent:
-            self.edges.append(Edge(callee, *self.context()))
+        if callee is None or self.silent:
+            return None
+        self.edges.append(Edge(callee, *self.context()))
+        return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""

@@ -328,7 +328,7 @@ def choose(rows, x):
 def train(model, loader, rows):
     for batch in loader:
         model(batch).sum().backward()
-        choose(rows, batch)
+        choose(rows, model.kept)
 """
     source = source.format(doc=indent(DOCUMENTED[style], "    "))
     assert [code for _, code in found(source)] == ["ASG106"]
@@ -859,3 +859,26 @@ def test_what_numpy_takes_is_in_host_memory_if_its_place_is_in_doubt() -> None:
                 return self.net(state)
         """
     assert found(source) == [(7, "ASG106")]
+
+
+PREPARED = """
+    import torch
+    def mask_tokens(inputs):
+        labels = inputs.clone()
+        kept = labels.sum().item()
+        if labels.max() > kept:
+            labels = labels - 1
+        return inputs, labels
+    def train(train_loader, model, optimizer, device):
+        for batch in train_loader:
+            inputs, labels = mask_tokens({given})
+            labels = labels.to(device)
+            model(inputs, labels).backward()
+            optimizer.step()
+    """
+
+
+def test_a_helper_that_is_only_handed_what_is_in_host_memory_waits_for_nothing() -> None:
+    assert found(PREPARED.format(given="batch")) == [(11, "ASG106")]
+    reads = found(PREPARED.format(given="model.kept"))
+    assert {(4, "ASG102"), (5, "ASG104")} <= set(reads)
