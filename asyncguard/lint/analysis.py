@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.project import Project
 
 _OTHER_ARRAYS = re.compile(r"(?<![\w.])(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_PLACING = re.compile(r"\b(accelerator|accelerate|fabric|lightning|ignite)\b", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
@@ -164,6 +165,11 @@ class FileAnalysis:
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
         return _OTHER_ARRAYS.search(self.text) is not None
+
+    @cached_property
+    def places_batches(self) -> bool:
+        """Whether the file speaks of libraries whose loaders give batches on the device."""
+        return _PLACING.search(self.text) is not None
 
     @property
     def is_alone(self) -> bool:

@@ -62,7 +62,6 @@ from asyncguard.lint.values import (
     part_of,
     somewhere,
     weaken,
-    without_params,
 )
 from asyncguard.model import Confidence, Device, Loop, SyncKind
 
@@ -222,7 +221,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
-    if edge is not None:
+    if edge is not None and not frame.analysis.places_batches:
         edge.spared = frozenset(index for index, value in bound.items() if _on_host(value))
     reads = summary.reads
     if info.hook == Loop.STEP:
@@ -330,8 +329,10 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
                 value is not None and value.params
             ):
                 merged = value if merged is None else join(merged, value)
-        nothing = without_params(result) if told else UNKNOWN_VALUE
-        return merged._replace(name="", literal=None) if merged is not None else nothing
+        if merged is not None and not (told and merged.kind == UNKNOWN):
+            return merged._replace(name="", literal=None)
+        if not told:
+            return UNKNOWN_VALUE
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )

@@ -266,6 +266,8 @@ def _spared(files: Collection[FileFacts]) -> dict[Key, frozenset[int]]:
     found: dict[Key, frozenset[int]] = {}
     for facts in files:
         for call in (*facts.calls, *_by_name(facts, meant)):
+            if _tests(call):
+                continue
             key = call.callee_path, call.callee
             found[key] = found.get(key, call.spared) & call.spared
     return found

@@ -882,3 +882,5 @@ def test_a_helper_that_is_only_handed_what_is_in_host_memory_waits_for_nothing()
     assert found(PREPARED.format(given="batch")) == [(11, "ASG106")]
     reads = found(PREPARED.format(given="model.kept"))
     assert {(4, "ASG102"), (5, "ASG104")} <= set(reads)
+    placed = PREPARED.replace("optimizer.step()", "self.accelerator.log(1)")
+    assert {(4, "ASG102"), (5, "ASG104")} <= set(found(placed.format(given="batch")))
