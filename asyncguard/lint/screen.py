@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from asyncguard.lint.suspicion import (
-    BLOCKS,
     DEFINITIONS,
     HARMLESS,
     Function,
     Words,
+    blocks,
     parameters,
 )
 
@@ -223,7 +223,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
         else:
-            stack.extend(c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
+            stack.extend(blocks(node))
 
 
 def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -235,8 +235,7 @@ def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
             yield node, class_name  # type: ignore[misc]
             continue
         inner = node.name if isinstance(node, ast.ClassDef) else class_name
-        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS)]
-        stack.extend((child, inner) for child in reversed(children))
+        stack.extend((child, inner) for child in reversed(blocks(node)))
 
 
 def _outside_functions(tree: ast.Module) -> list[ast.stmt]:

@@ -41,15 +41,31 @@ HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "co
 _SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams", "hps", "flags"})
 
 
+_BLOCK_FIELDS = ("body", "handlers", "cases", "orelse", "finalbody")
+_BLOCKS_OF = {
+    kind: tuple(name for name in kind._fields if name in _BLOCK_FIELDS)
+    for base in (*BLOCKS, ast.Module)
+    for kind in (base, *base.__subclasses__())
+}
+
+
+def blocks(node: ast.AST) -> list[Any]:
+    """Return the statements, handlers and cases right below a statement or the like, in order."""
+    found: list[Any] = []
+    for name in _BLOCKS_OF[type(node)]:
+        found += getattr(node, name)
+    return found
+
+
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield all statements of a file, those in functions too."""
     stack: list[ast.AST] = [tree]
     while stack:
-        for part in _below(stack.pop()):
-            if isinstance(part, BLOCKS):
+        for part in blocks(stack.pop()):
+            if _BLOCKS_OF[type(part)]:
                 stack.append(part)
-                if isinstance(part, ast.stmt):
-                    yield part
+            if isinstance(part, ast.stmt):
+                yield part
 
 
 class Names:

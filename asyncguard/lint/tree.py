@@ -173,11 +173,13 @@ def places(unit: Unit, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
     else:
         equal = _function(lines, unit.first, unit.last, spans)
         offset = unit.first - 1 - (lines[unit.first - 1][:1] in (" ", "\t"))
-    return {
-        id(node): _place(spans[id(other)], lines, offset)
-        for node, other in zip(walk(unit.tree), walk(equal), strict=True)
-        if id(node) in wanted and id(other) in spans
-    }
+    found: dict[int, Place] = {}
+    for node, other in zip(walk(unit.tree), walk(equal), strict=True):
+        if id(node) in wanted and id(other) in spans:
+            found[id(node)] = _place(spans[id(other)], lines, offset)
+            if len(found) == len(wanted):
+                break
+    return found
 
 
 def _place(span: Span, lines: Sequence[str], offset: int) -> Place:
