@@ -115,24 +115,26 @@ def _parts(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
     return get if len(names) > 1 else lambda node: (get(node),)
 
 
-_IS_NODE: dict[type[Any], bool] = {}  # asked often, and `isinstance` is slow for abstract bases
+def _kinds(base: type[Any]) -> Iterator[type[Any]]:
+    yield base
+    for kind in base.__subclasses__():
+        yield from _kinds(kind)
 
 
-def _is_node(kind: type[Any]) -> bool:
-    known = _IS_NODE.get(kind)
-    if known is None:
-        known = _IS_NODE[kind] = issubclass(kind, cst.CSTNode)
-    return known
+_NODES = frozenset(_kinds(cst.CSTNode))  # asked often, and `isinstance` is slow for abstract bases
+_LEAVES = frozenset({cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.FormattedStringText})
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """Return the direct children that are code, in source order."""
     found: list[cst.CSTNode] = []
+    if type(node) in _LEAVES:
+        return found
     for value in _parts(type(node))(node):
         kind = type(value)
         if kind is list or kind is tuple:
             found += value
-        elif _is_node(kind):
+        elif kind in _NODES:
             found.append(value)
     return found
 
@@ -149,7 +151,7 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def dotted(node: cst.CSTNode) -> str:
     """Return `a.b.c` of a chain of names, or "" of anything else."""
     parts: list[str] = []
-    while type(node) is cst.Attribute:  # asked often, like `_is_node`
+    while type(node) is cst.Attribute:  # asked often, like `_NODES`
         parts.append(node.attr.value)
         node = node.value
     if type(node) is not cst.Name:
