@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-_OTHER_ARRAYS = re.compile(r"\b(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_OTHER_ARRAYS = re.compile(r"(?<![\w.])(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_PLACING = re.compile(r"\b(accelerator|accelerate|fabric|lightning|ignite)\b", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
@@ -165,6 +166,16 @@ class FileAnalysis:
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
         return _OTHER_ARRAYS.search(self.text) is not None
+
+    @cached_property
+    def places_batches(self) -> bool:
+        """Whether the file speaks of libraries whose loaders give batches on the device."""
+        return _PLACING.search(self.text) is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether its one framework is the only library in the file that has arrays."""
+        return len(self.frameworks) == 1 and not self.names_other_arrays
 
     @cached_property
     def symbolic(self) -> frozenset[str]:
@@ -748,12 +759,18 @@ _CLASS_NAMES = {
     "scheduler": ("Scheduler",),
     "agent": ("Agent", "Learner"),
     "assigner": ("Assigner", "Matcher", "Matching"),
+    "sampler": ("Sampler",),
+    "search": ("Search", "Beam", "Greedy", "Decoding", "Decode"),
 }
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
+_SUFFIXES = frozenset({"Base", "Computation", "Evaluator", "Function", "LM", "Layer", "Module"})
 
 
 def _kinds_by_name(name: str) -> list[str]:
-    """Return what a class is by the last word of its name, or the first: `LossComputer`."""
-    words = re.findall(r"[A-Z][a-z0-9]*", name)
+    """Return what a class is by the last word of its name that tells, or the first."""
+    words = _WORDS.findall(name)
+    while len(words) > 1 and words[-1] in _SUFFIXES:
+        words.pop()
     ends = {words[0], words[-1]} if words else set()
     return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
 

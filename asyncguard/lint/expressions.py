@@ -24,7 +24,9 @@ from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
     DICT,
+    EITHER,
     FUNCTION,
+    HIGH,
     HINTED,
     HOST,
     HOST_ARRAY,
@@ -85,6 +87,10 @@ def protocol_site(
         likely = frame.analysis.knowledge.likely[read.framework]
         if "item" in likely:  # where that is common, what is printed mostly is a number already
             read = weaken(read, LOW)
+    if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
+        known = frame.analysis.knowledge.frameworks.get(read.framework)
+        if known is not None and not known.asynchronous_cpu:
+            read = weaken(read, LOW)  # NumPy takes none from a device: it is on the host by now
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
@@ -385,9 +391,6 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return Value(kind, owner.framework, MEDIUM)
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, MEDIUM)
-    if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
-        method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
-        return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE
     return UNKNOWN_VALUE
 
 
@@ -552,7 +555,7 @@ def batch(frame: Frame, loader: Value) -> Value:
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     """Return what unpacking `value` into `count` targets gives each."""
-    if value.kind == CONTAINER and value.items is not None and len(value.items) == count:
+    if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
     if part.kind == DEVICE:
@@ -595,12 +598,15 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
 
 def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     """Bind a `for` clause's targets and push its loop."""
+    from asyncguard.lint.builtin_calls import loop_element, source_of
+
     iterable = evaluate(frame, clause.iter)
     record = LoopRecord(clause, comprehension=True, transparent=True)
-    if iterable.kind == "loader":
-        record.loader = iterable.confidence
+    origin = source_of(iterable)
+    if origin.kind == "loader":
+        record.loader = origin.confidence
     frame.loops.append(record)
-    bind_target(frame, clause.target, element_of(frame, iterable))
+    bind_target(frame, clause.target, loop_element(frame, iterable))
 
 
 def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
@@ -823,23 +829,26 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = _subscript_path(node)
     owner = evaluate(frame, node.value)
     indices = [_index(frame, element.slice) for element in node.slice]
+    chosen = any(
+        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX
+        for e, i in zip(node.slice, indices, strict=True)
+    )  # no list takes one, and no array in host memory
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
         if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
-        chosen = any(i.kind == DEVICE and i.name == MASK for i in indices)  # no list takes one
         return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
-    if owner.kind == HOST_ARRAY:
+    if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
         number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
         return owner
-    if owner.kind == UNKNOWN and any(i.kind == DEVICE and i.name == MASK for i in indices):
+    if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
@@ -862,7 +871,7 @@ def _compared(frame: Frame, owner: Value, indices: list[Value]) -> Value | None:
     analysis = frame.analysis
     if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
         return None
-    if len(analysis.frameworks) != 1 or analysis.names_other_arrays:
+    if not analysis.is_alone:
         return None
     return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
 
@@ -952,16 +961,33 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        return UPLOADED_INDEX if index.name != MASK else FREE_INDEX
-    name = dotted(node.value).rpartition(".")[2] if isinstance(node, cst.Index) else ""
-    named = index.name != INDICES and _MASK_NAME.search(name)
+        return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
+    named = index.name != INDICES and _MASK_NAME.search(_chooser(frame, node))
     if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
-        return DEVICE_INDEX
+        known = index.confidence == HIGH and index.name not in (WHEREVER, STRUCTURE, HINTED)
+        return DEVICE_INDEX if known or index.name == INDICES else FREE_INDEX  # it may be a mask
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
+
+
+def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
+    """Return the last name of what an index is made of, by methods that keep a mask one."""
+    inner = node.value if isinstance(node, cst.Index) else None
+    keeps = frame.analysis.knowledge.keeps_masks
+    while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+        if not any(inner.func.attr.value in keeps.get(f, ()) for f in frame.analysis.frameworks):
+            return ""
+        inner = inner.func.value
+    return dotted(inner).rpartition(".")[2] if inner is not None else ""
+
+
+def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
+    """Whether an index is what a loop goes over, one by one: a number, if its name says no more."""
+    name = dotted(node.value) if isinstance(node, cst.Index) else ""
+    return not _SAMPLED.search(name) and any(name in loop.targets for loop in frame.loops)
 
 
 def _sequence_cost(index: Value) -> str:

@@ -178,6 +178,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.qualname,
                 edge.loop,
                 edge.guarded,
+                edge.spared,
             )
             if call not in seen:
                 seen.add(call)
@@ -292,7 +293,7 @@ def _candidate(
         source=source.lines[place[0] - 1].strip(),
         fix=report.fix(found, source) if report.fix is not None else None,
     )
-    return Candidate(finding, report.reads_parameter, via, report.confidence == NAMED)
+    return Candidate(finding, report.params, via, report.confidence == NAMED)
 
 
 def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:

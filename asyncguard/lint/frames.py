@@ -27,8 +27,10 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     join,
     without_params,
@@ -174,6 +176,7 @@ class Edge:
     callee: FunctionInfo
     loop: Loop
     guarded: bool
+    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
 
 
 @dataclass(eq=False)
@@ -254,7 +257,8 @@ class Frame:
         """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
-            return Value(found[0], found[1], MEDIUM)
+            told = Value(found[0], found[1], MEDIUM)
+            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
@@ -413,10 +417,12 @@ class Frame:
             loops, blocks = tuple(self.loops), tuple(self.blocks)
             self.events.append(Event(what, node, framework, callee, loops, blocks))
 
-    def call(self, callee: FunctionInfo | None) -> None:
+    def call(self, callee: FunctionInfo | None) -> Edge | None:
         """Note a call of a function whose body is at hand."""
-        if callee is not None and not self.silent:
-            self.edges.append(Edge(callee, *self.context()))
+        if callee is None or self.silent:
+            return None
+        self.edges.append(Edge(callee, *self.context()))
+        return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""

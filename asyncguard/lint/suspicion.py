@@ -391,6 +391,11 @@ class _Look:
         else:
             self.clause(node)
 
+    def comprehension(self, node: Any) -> None:
+        """Note a comprehension, which is a loop if it goes over batches."""
+        self.found.loops |= _over_batches(node.iter)
+        self.clause(node)
+
     def clause(self, node: Any) -> None:
         """Note which name counts, in a `for` statement or a comprehension."""
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
@@ -608,6 +613,13 @@ _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
 
+def _over_batches(node: ast.expr) -> bool:
+    """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
+    while isinstance(node, ast.Call) and node.args and "oader" not in last_name(node.func):
+        node = node.args[0]
+    return "oader" in last_name(node.func if isinstance(node, ast.Call) else node)
+
+
 def _counter(node: Any) -> str:
     """Return the name that counts in `for i in range(n)` or `for i, x in enumerate(y)`."""
     over, target = node.iter, node.target
@@ -624,7 +636,7 @@ _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.For: _Look.loop,
     ast.AsyncFor: _Look.loop,
     ast.While: _Look.loop,
-    ast.comprehension: _Look.clause,
+    ast.comprehension: _Look.comprehension,
     ast.If: _Look.test,
     ast.IfExp: _Look.test,
     ast.Assert: _Look.test,

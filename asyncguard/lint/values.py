@@ -63,6 +63,11 @@ def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_P
     return Value(DEVICE, framework, confidence, params=params)
 
 
+def somewhere(framework: str, confidence: int, params: frozenset[int] = NO_PARAMS) -> Value:
+    """Return an array of `framework` that may be in host memory still, if it is moved."""
+    return device(framework, confidence, params)._replace(name=WHEREVER)
+
+
 def symbol(name: str) -> Value:
     """Return the value of an imported or builtin name."""
     return Value(SYMBOL, name=name)
@@ -81,14 +86,15 @@ BATCH = "batch"  # the name of what a loader gives, which may as well hold array
 PAIRS = "pairs"  # and of one of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
-WHEREVER = "wherever"  # the name of an array that only a test of its type tells, not where it is
+WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
 PLACE = "place"  # the name of the device that an argument is on
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    return value._replace(name=value.name if value.name in (MASK, INDICES) else "", literal=None)
+    name = value.name if value.name in (MASK, INDICES) else ""
+    return value._replace(name=name, literal=None, items=None)
 
 
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
@@ -188,7 +194,8 @@ def _join_kinds(left: Value, right: Value) -> Value:
     for kind in _PRECEDENCE:
         for value, other in ((left, right), (right, left)):
             if value.kind == kind:
-                return _doubt(value, other)._replace(params=params)
+                items = value.items or (other.items if other.kind == CONTAINER else None)
+                return _doubt(value, other)._replace(params=params, items=items)
     known, other = (right, left) if left.kind == UNKNOWN else (left, right)
     if known.name in ("literal", "None"):
         return other._replace(params=params)
