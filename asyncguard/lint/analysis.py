@@ -677,7 +677,9 @@ class FileAnalysis:
 
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None:
         """Return the checked class that a call of an imported name makes an instance of."""
-        return self.foreign_class(name) if self._follows(frame, name) else None
+        is_named_like_one = name.rpartition(".")[2][:1].isupper()
+        follows = is_named_like_one or self._follows(frame, name)
+        return self.foreign_class(name) if follows else None
 
     def _follows(self, frame: Frame, name: str) -> bool:
         """Whether a call into another file is followed: from where something may be hot."""

@@ -1134,6 +1134,8 @@ def instance_method(
         frame.call_by_name(method)  # a subclass out of sight may have its own
         if frame.analysis.is_abstract(attribute.ref):
             frame.call_by_name(f".{method}")
+    elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
+        frame.call_by_name(f".{method}")
     if owner.kind == SUPER:
         for base in cls.bases:
             if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):

@@ -241,7 +241,13 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for hook in facts.hooks
     }
     candidates = {c for facts in files.values() for c in facts.candidates}
-    told = {place for c in candidates if not _is_doubtful(c) for place in c.via}
+    told = {
+        place
+        for c in candidates
+        if not _is_doubtful(c)
+        for place in c.via
+        if place[0] == c.finding.path
+    }
     spared = _spared(files.values())
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:

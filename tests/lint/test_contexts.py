@@ -879,7 +879,7 @@ def test_what_a_comparison_chooses_from_is_an_array_of_the_only_framework() -> N
     assert found(COMPARED.format(imports="import numpy as np\nimport torch")) == []
 
 
-def test_a_read_in_another_file_is_reported_once_at_the_call(tmp_path: Path) -> None:
+def test_a_read_in_another_file_is_reported_there_and_at_the_call(tmp_path: Path) -> None:
     (tmp_path / "nms.py").write_text(
         "import torch\ndef keep_best(scores: torch.Tensor):\n    return scores[scores > 0.5]\n"
     )
@@ -888,8 +888,56 @@ def test_a_read_in_another_file_is_reported_once_at_the_call(tmp_path: Path) -> 
         "    def forward(self, scores: torch.Tensor):\n        return keep_best(scores)\n"
     )
     findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
-    assert [(Path(f.path).name, f.line) for f in findings] == [("head.py", 5)]
+    assert [(Path(f.path).name, f.line) for f in findings] == [("head.py", 5), ("nms.py", 3)]
     assert "keep_best reads it at" in findings[0].message
+
+
+def test_a_method_that_only_subclasses_have_is_called_by_name(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(
+        "import torch\nclass Trainer:\n    def run(self, loader):\n        for batch in loader:\n"
+        "            loss = self.compute(batch)\n            loss.backward()\n"
+        "            self.optimizer.step()\n"
+    )
+    (tmp_path / "own.py").write_text(
+        "import torch\nfrom base import Trainer\nclass Own(Trainer):\n"
+        "    def compute(self, batch):\n        loss = torch.nn.functional.mse_loss(*batch)\n"
+        "        print(loss.item())\n        return loss\n"
+    )
+    findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("own.py", 6)]
+
+
+def test_instances_that_are_made_before_the_loop_are_known_in_it(tmp_path: Path) -> None:
+    (tmp_path / "meters.py").write_text(
+        "import torch\nclass Top:\n    def add(self, logits, target):\n"
+        "        self.right += (logits.argmax(1) == target).sum().item()\n"
+    )
+    (tmp_path / "runner.py").write_text(
+        "import torch\nfrom meters import Top\nclass Runner:\n    def __init__(self, model):\n"
+        "        self.model, self.meters = model, {'top': Top()}\n"
+        "    def evaluate(self, loader):\n        with torch.no_grad():\n"
+        "            for x, y in loader:\n                out = self.model(x.cuda())\n"
+        "                for meter in self.meters.values():\n"
+        "                    meter.add(out, y)\n"
+    )
+    findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
+    assert ("meters.py", 4, "ASG102") in [(Path(f.path).name, f.line, f.code) for f in findings]
+
+
+@pytest.mark.parametrize(
+    ("made_of", "waits"), [("self.net(x)", True), ("self.net(x).cpu()", False)]
+)
+def test_what_a_distribution_is_made_of_says_where_it_samples(made_of: str, waits: bool) -> None:
+    source = f"""
+        import torch
+        class Policy(torch.nn.Module):
+            def __init__(self):
+                self.net = torch.nn.Linear(4, 2)
+            def act(self, x):
+                chances = torch.distributions.Categorical(logits={made_of})
+                return chances.sample().item()
+        """
+    assert ("ASG102" in {code for _, code in found(source)}) == waits
 
 
 @pytest.mark.parametrize("name", ["build_targets", "assign_targets", "batched_nms", "describe"])
