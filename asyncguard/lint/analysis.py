@@ -449,6 +449,8 @@ class FileAnalysis:
             kinds = {base.kind for cls in family for base in cls.bases}
             kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
             kinds.update(_kinds_by_methods(self.outline.methods.get(info.cls.name, frozenset())))
+            if MODEL in kinds:
+                kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
@@ -723,6 +725,7 @@ _CLASS_NAMES = {
     "decoder": ("Decoder",),
     "scheduler": ("Scheduler",),
     "agent": ("Agent", "Learner"),
+    "policy": ("Policy",),
     "assigner": ("Assigner", "Matcher", "Matching"),
 }
 

@@ -407,7 +407,7 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     last = name.rpartition(".")[2]
     if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
-    functional = frozenset[str]().union(*frame.analysis.knowledge.step_states.values())
+    functional = frame.analysis.knowledge.functional
     framework = next((f for f in frame.analysis.frameworks if f in functional), "")
     return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
 
@@ -489,7 +489,9 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return device(framework)
     if kind == DEVICE:
         frame.operation(framework)
-        return as_mask(frame, _device_result(framework, arguments), last, operands, arguments)
+        uploads = knowledge.frameworks[framework].asynchronous_cpu
+        made = _device_result(framework, arguments, uploads=uploads)
+        return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
@@ -506,13 +508,13 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     return frame.analysis.named(kind, framework, HIGH)
 
 
-def _device_result(framework: str, arguments: Arguments) -> Value:
-    """A device function of host tensors only stays on the host."""
+def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
+    """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
     confidence = max((v.confidence for v in held if v.kind == DEVICE), default=LOW)
     arrays = [_first_array(argument.value) for argument in arguments]
     on_host = any(array is not None and array.framework == framework for array in arrays)
-    if on_host and confidence < MEDIUM:
+    if on_host and confidence < MEDIUM and not uploads:
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     if any(value.kind == DEVICE for value in held):
         return device(framework, max(confidence, MEDIUM))

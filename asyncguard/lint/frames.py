@@ -245,6 +245,13 @@ class Frame:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
 
+    def give(self, path: str, value: Value) -> None:
+        """Note what an attribute of `self` is given, where that is asked for."""
+        owner, _, name = path.partition(".")
+        if self.given is not None and owner == "self" and name and "." not in name:
+            value = without_params(value)
+            self.given[name] = join(self.given[name], value) if name in self.given else value
+
     def hint(self, path: str, *, named: bool = True) -> Value:
         """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)

@@ -36,6 +36,7 @@ from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
+    DICT,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -45,7 +46,6 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     Value,
     join,
-    without_params,
 )
 from asyncguard.model import Loop
 
@@ -175,10 +175,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
         evaluate(frame, target.value)
         return
     frame.bind(path, value)
-    if frame.given is not None and path.startswith("self.") and path.count(".") == 1:
-        name = target.attr.value
-        value = without_params(value)
-        frame.given[name] = join(frame.given[name], value) if name in frame.given else value
+    frame.give(path, value)
 
 
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
@@ -204,6 +201,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         frame.bind(path, replace(owner, element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
+        frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))
 
 
 def _write_sites(

@@ -190,6 +190,10 @@ class Words:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
+    def updates(self, state: str, call: ast.Call) -> bool:
+        """Whether a call that takes and gives back such a variable runs a training step."""
+        return self.knowledge.updates(state, last_name(call.func), self.frameworks)
+
     def makes_mask(self, call: ast.Call) -> bool:
         """Whether a call gives an array of truth values, by its name."""
         makes = self.knowledge.makes_masks
@@ -407,6 +411,8 @@ class _Look:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
         computed = isinstance(node.value, _COMPUTES)
+        if isinstance(node.value, ast.Call) and len(node.value.args) > 1:
+            self._update(node, node.value)
         for target in getattr(node, "targets", None) or [node.target]:
             for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
                 if isinstance(part, ast.Attribute):
@@ -418,6 +424,14 @@ class _Look:
                     self._put(part.id, stored)
                     if computed:
                         self.results.add(part.id)
+
+    def _update(self, node: Any, call: ast.Call) -> None:
+        """Note a training step: `state, loss = train(state, batch)`."""
+        taken = {name for argument in call.args if (name := last_name(argument))}
+        for target in getattr(node, "targets", ()) if taken else ():
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                name = last_name(part)
+                self.found.steps |= name in taken and self.words.updates(name, call)
 
     def _put(self, name: str, stored: Stored) -> None:
         self.values.setdefault(name, []).append(stored)

@@ -77,6 +77,29 @@ HOT = {
                 params, opt_state, loss = step(params, opt_state, key)
                 print(loss)
         """,
+    "a method that trains its state": """
+        import jax
+        import numpy as np
+        class Network:
+            def train(self, sample):
+                loss, self.state = self.train_fn(self.state, sample)
+                return np.array(loss).mean()
+        """,
+    "a policy's own call is made for each observation": """
+        import jax
+        import jax.numpy as jnp
+        class SamplerPolicy:
+            def __call__(self, observations):
+                actions = jnp.tanh(observations)
+                return jax.device_get(actions)
+        """,
+    "an unknown value whose item is taken in a training step of JAX": """
+        import jax
+        def fit(step, params, opt_state, keys, count):
+            for key in keys:
+                params, opt_state = step(params, opt_state, key)
+                rate = count["steps"][0].item()
+        """,
     "gradient accumulation is no guard: it ends in one optimizer step": """
         import torch
         def train(model, loader, opt, accumulation_steps):

@@ -601,3 +601,37 @@ def test_the_keys_of_what_a_step_gives_are_words() -> None:
                     kept[key].append(logs[key])
         """
     assert found(source) == []
+
+
+def test_what_methods_write_into_a_dict_of_their_object_is_read_by_others() -> None:
+    source = """
+        import tensorflow as tf
+        class Agent:
+            def __init__(self):
+                self.logs = {}
+            def learn(self, model, x, variables, optimizer):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x))
+                optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+                self.logs["loss"] = loss
+                self.logs["size"] = len(x)
+            def train(self, model, dataset, variables, optimizer):
+                for step, x in enumerate(dataset):
+                    self.learn(model, x, variables, optimizer)
+                    tf.summary.scalar("loss", self.logs["loss"], step=step)
+                    tf.summary.scalar("size", self.logs["size"], step=step)
+        """
+    assert found(source) == [(14, "ASG107")]
+
+
+def test_what_a_function_of_the_device_makes_of_a_copy_is_on_the_device() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        class Agent:
+            def act(self, state):
+                model = tf.keras.Sequential()
+                action = model.predict(state)
+                return np.argmax(tf.clip_by_value(action, -1, 1))
+        """
+    assert found(source) == [(6, "ASG103"), (7, "ASG103")]
