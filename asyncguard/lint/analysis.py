@@ -73,6 +73,7 @@ class Summary:
     stepped: bool = False
     step_loops: bool = False
     rounds: bool = False
+    acts: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
     def without_trees(self) -> Summary:
@@ -635,12 +636,15 @@ class FileAnalysis:
                     return symbol(full)
         return None
 
-    def called_function(self, frame: Frame, name: str) -> FunctionInfo | None:
-        """Return the checked function that an imported name stands for, where it is called."""
+    def called_function(self, frame: Frame, name: str) -> Value | None:
+        """Return the checked function that an imported name stands for, where it is called.
+
+        It may be a compiled one.
+        """
         value = self._in_checked_module(name) if self._follows(frame, name) else None
-        if value is not None and value.kind == FUNCTION and isinstance(value.ref, FunctionInfo):
-            return value.ref
-        return None
+        if value is None or not isinstance(value.ref, FunctionInfo):
+            return None
+        return value if value.kind in (FUNCTION, MODEL) else None
 
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None:
         """Return the checked class that a call of an imported name makes an instance of."""
@@ -788,6 +792,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.stepped and not frame.prepares,
         frame.step_loops,
         frame.rounds,
+        frame.acts,
         frame.by_caller,
     )
 

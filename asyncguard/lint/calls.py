@@ -218,6 +218,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         frame.loops[-1].inner = True
     if summary.works:
         frame.evidence()
+    if summary.acts:
+        _act(frame)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
@@ -261,6 +263,8 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
+        passed = [bound[param] for param in read.params if param in bound]
+        read.refuted |= any(v.kind == HOST and v.name not in ("literal", "None") for v in passed)
         if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
             continue
         for param in read.params:
@@ -353,8 +357,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return Value(SUPER, ref=frame.function.cls)
     if "." in name and (cls := frame.analysis.called_class(frame, name)) is not None:
         return instance_of(cls)
-    if "." in name and (info := frame.analysis.called_function(frame, name)) is not None:
-        return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
+    if "." in name and (function := frame.analysis.called_function(frame, name)) is not None:
+        return call_value(frame, node, function, arguments)
     for point in knowledge.sync_functions.get(name, ()):
         if not _conditions_hold(frame, point, arguments) or _is_there(point, arguments):
             continue
@@ -723,6 +727,8 @@ def call_method(
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
+        if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
+            owner = Value(*told, MEDIUM)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     as_given = (
         owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
@@ -812,11 +818,18 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             frame.event("work", node, owner.framework or active[0])
     elif owner.kind == "environment" and method == "step":
         frame.evidence()
-        if frame.loops:
-            frame.loops[-1].acts = True
+        _act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
+
+
+def _act(frame: Frame) -> None:
+    """Note a step of an environment."""
+    if frame.loops:
+        frame.loops[-1].acts = True
+    else:
+        frame.acts = True
 
 
 def method_sites(

@@ -131,6 +131,7 @@ class Site:
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    refuted: bool = False  # a call passes what is on the host for what it reads
     place: Place | None = None  # where it stands, once its tree is gone
 
 
@@ -201,6 +202,7 @@ class Frame:
     prepares: bool = False  # makes an optimizer, which no step does
     step_loops: bool = False  # contains a step loop
     rounds: bool = False  # contains a loop of training steps
+    acts: bool = False  # steps an environment outside its own loops
     depth: int = 0
     statement: cst.CSTNode | None = None
     globals: set[str] = field(default_factory=set)

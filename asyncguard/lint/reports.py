@@ -15,6 +15,7 @@ import libcst as cst
 from asyncguard.lint.frames import Site
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import Place
+from asyncguard.lint.values import NAMED
 from asyncguard.model import Confidence, Fix, Loop
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ def code_of(site: Site) -> str:
 
 
 def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
-    """Yield the file's sites of one rule."""
+    """Yield the file's sites of one rule, but those of a name that a call has shown to be wrong."""
     for site in analysis.sites():
-        if code_of(site) == code:
+        if code_of(site) == code and not (site.refuted and site.confidence == NAMED):
             yield site
 
 

@@ -190,6 +190,13 @@ class Words:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
+    def acts(self, func: ast.Attribute) -> bool:
+        """Whether this steps an environment, as far as its name says."""
+        if func.attr != "step":
+            return False
+        found = self.knowledge.by_name(last_name(func.value), self.frameworks)
+        return found is not None and found[0] == "environment"
+
     def updates(self, state: str, call: ast.Call) -> bool:
         """Whether a call that takes and gives back such a variable runs a training step."""
         return self.knowledge.updates(state, last_name(call.func), self.frameworks)
@@ -385,7 +392,7 @@ class _Look:
         self._hand_on(node.args)
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
-            found.steps |= name in self.words.tables.steps
+            found.steps |= name in self.words.tables.steps or self.words.acts(node.func)
             if (hint := self.words.hint(name)) and (path := _self_path(node.func.value)):
                 found.hints[path] = hint
 

@@ -635,3 +635,23 @@ def test_what_a_function_of_the_device_makes_of_a_copy_is_on_the_device() -> Non
                 return np.argmax(tf.clip_by_value(action, -1, 1))
         """
     assert found(source) == [(6, "ASG103"), (7, "ASG103")]
+
+
+def test_a_compiled_function_of_another_file_gives_device_values(tmp_path: Path) -> None:
+    nets = """\
+import jax
+@jax.jit
+def sample_actions(net, x):
+    return net(x).sample()
+"""
+    agent = """\
+import jax
+import numpy as np
+import nets
+class Agent:
+    def act(self, x):
+        return np.asarray(nets.sample_actions(self.net, x))
+"""
+    (tmp_path / "nets.py").write_text(nets, encoding="utf-8")
+    (tmp_path / "agent.py").write_text(agent, encoding="utf-8")
+    assert [(f.line, f.code) for f in check_paths([tmp_path], SETTINGS).findings] == [(6, "ASG103")]
