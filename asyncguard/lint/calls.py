@@ -333,6 +333,9 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
+    if result.kind == HOST_ARRAY:  # what is computed with a parameter
+        passed = (bound[p] for p in result.params if p in bound)
+        result = next((value for value in passed if value.kind == DEVICE), result)
     element = substitute(result.element, bound, depth + 1) if result.element else result.element
     items = (
         tuple(substitute(item, bound, depth + 1) for item in result.items)

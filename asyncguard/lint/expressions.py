@@ -937,7 +937,7 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == HOST_ARRAY:
         return UPLOADED_INDEX if index.name != MASK else FREE_INDEX
     name = dotted(node.value).rpartition(".")[2] if isinstance(node, cst.Index) else ""
-    named = index.name != INDICES and _MASK_NAME.search(name)
+    named = index.name != INDICES and _MASK_NAME.search(name) and _has_masks(frame, index)
     if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
@@ -945,6 +945,13 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
+
+
+def _has_masks(frame: Frame, index: Value) -> bool:
+    """Whether the framework of an index has functions that make masks; others may mean indices."""
+    frameworks = (index.framework,) if index.framework else frame.analysis.frameworks
+    known = (frame.analysis.knowledge.frameworks.get(framework) for framework in frameworks)
+    return any(framework is not None and framework.masks is not None for framework in known)
 
 
 def _sequence_cost(index: Value) -> str:

@@ -185,7 +185,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         _write_sites(frame, target, owner, indices, value)
         return
     if owner.kind == HOST_ARRAY and value.kind == DEVICE:
-        known = frame.analysis.knowledge.frameworks.get(owner.framework)
+        known = frame.analysis.knowledge.frameworks.get(value.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
         return

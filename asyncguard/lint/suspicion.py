@@ -134,6 +134,7 @@ class Tables(NamedTuple):
     clocks: frozenset[str]
     steps: frozenset[str]  # methods of training steps
     registers: frozenset[str]  # methods that make attributes
+    copied: bool  # NumPy's arrays can be written values on the device
 
 
 @lru_cache(maxsize=64)
@@ -158,6 +159,11 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
         frozenset(_ends(knowledge.clocks)),
         frozenset(m for m, owners in knowledge.step_methods.items() if owners & active),
         frozenset().union(*(knowledge.registers[framework] for framework in frameworks)),
+        any(
+            knowledge.frameworks[framework].asynchronous_cpu
+            and (framework, "__array__") in knowledge.sync_protocols
+            for framework in frameworks
+        ),
     )
 
 
@@ -189,6 +195,10 @@ class Words:
     def hint(self, method: str) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
+
+    def is_numpy(self, call: ast.Call) -> bool:
+        """Whether a call is of one of NumPy's functions."""
+        return (self.names.of(call.func) or "").startswith("numpy.")
 
     def acts(self, func: ast.Attribute) -> bool:
         """Whether this steps an environment, as far as its name says."""
@@ -330,6 +340,7 @@ class _Look:
         self.counters: set[str] = set()  # names that count a loop's iterations
         self.tests: list[ast.expr] = []
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
+        self.written: list[tuple[str, ast.expr]] = []  # what elements of variables are given
         self.calls: set[str] = set()
         self.given: set[str] = set()  # attributes of `self`
         for parameter in parameters(given):
@@ -355,6 +366,7 @@ class _Look:
             self.found.steps  # it may keep graphs, or never wait at all
             or any(map(self._tests_data, self.tests))
             or any(map(self._may_wait, self.expressions))
+            or any(self._may_copy(*written) for written in self.written)
         )
 
     def _may_wait(self, node: ast.expr) -> bool:
@@ -427,10 +439,19 @@ class _Look:
                         self.given.add(part.attr)
                     if isinstance(part.ctx, ast.Store):
                         self.attributes.setdefault(part.attr, []).append(stored)
+                elif isinstance(part, ast.Subscript) and self.words.tables.copied:
+                    if isinstance(part.ctx, ast.Store) and isinstance(node.value, ast.Call):
+                        self.written.append((last_name(part.value), node.value))
                 elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     self._put(part.id, stored)
                     if computed:
                         self.results.add(part.id)
+
+    def _may_copy(self, name: str, value: ast.expr) -> bool:
+        """Whether a value on the device may be copied into an array that NumPy has made here."""
+        made = (stored.value for stored in self.values.get(name, ()))
+        numpy = any(isinstance(node, ast.Call) and self.words.is_numpy(node) for node in made)
+        return numpy and self._interesting(value)
 
     def _update(self, node: Any, call: ast.Call) -> None:
         """Note a training step: `state, loss = train(state, batch)`."""
@@ -454,6 +475,8 @@ class _Look:
     def _blocks(self, call: ast.Call) -> bool:
         """Whether a call may be a sync point."""
         points = self.words.points(call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+            return any(map(self._interesting, _given(call)))
         if points is None:
             return not _given(call) or any(map(self._interesting, _given(call)))
         if any(self._is_at(point, call) for point in points):

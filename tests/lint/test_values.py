@@ -655,3 +655,27 @@ class Agent:
     (tmp_path / "nets.py").write_text(nets, encoding="utf-8")
     (tmp_path / "agent.py").write_text(agent, encoding="utf-8")
     assert [(f.line, f.code) for f in check_paths([tmp_path], SETTINGS).findings] == [(6, "ASG103")]
+
+
+def test_what_is_computed_with_a_parameter_is_where_that_is() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        def scaled(x):
+            return x / np.ones(3)
+        def evaluate(model, dataset):
+            held = np.zeros(10)
+            for i, x in enumerate(dataset):
+                held[i] = scaled(model(x))
+        """
+    assert found(source) == [(8, "ASG103")]
+
+
+def test_a_text_that_is_formatted_reads_by_itself() -> None:
+    source = """
+        import tensorflow as tf
+        def evaluate(model, dataset, lines):
+            for x in dataset:
+                lines.append("{:.3f}".format(tf.reduce_sum(model(x))))
+        """
+    assert found(source) == [(4, "ASG101")]
