@@ -1087,12 +1087,18 @@ def model_method(
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
     frame.call_by_name(method)
+    if _ACTS.search(method):
+        frame.evidence()
+        return UNKNOWN_VALUE  # for an environment, which wants arrays in host memory mostly
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
         return replace(device(owner.framework, min(MEDIUM, owner.confidence)), name=STRUCTURE)
     return UNKNOWN_VALUE
+
+
+_ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")
 
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
