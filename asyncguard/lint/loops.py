@@ -74,7 +74,7 @@ def _within_epoch(node: cst.BaseExpression) -> bool:
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
     if not isinstance(node, cst.Call):
         return set()
-    if dotted(node.func) not in ("range", "trange", "tqdm.trange", "tqdm"):
+    if dotted(node.func).rpartition(".")[2] not in ("range", "trange", "tqdm"):
         return set()
     return {n.value for n in walk(node) if isinstance(n, cst.Name)} - {"range", "trange", "tqdm"}
 

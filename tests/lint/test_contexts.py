@@ -316,6 +316,13 @@ COLD = {
             def note(self, loss):
                 print(loss)
         """,
+    "epochs that a framework's own range counts": """
+        import tensorflow as tf
+        def fit(model, loss, dataset, epochs):
+            for _ in tf.range(0, epochs):
+                run(model, dataset)
+                print(tf.reduce_sum(model(loss)))
+        """,
     "an action of a policy, which is for an environment": """
         import numpy as np
         import tensorflow as tf
