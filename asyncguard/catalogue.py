@@ -161,6 +161,7 @@ class Framework:
     telling: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes that only such a value has
     parts: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> attributes and methods by owner's kind
     likely: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> methods that tell it in a step only
+    alone: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> those that do without other arrays
     names: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> names that suggest it; patterns allowed
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
@@ -260,8 +261,9 @@ def _read(path: Path) -> dict[str, Any]:
 _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
-    "sync", "trigger", "blocking_internals", "unbounded_queue", "graph", "masks", "telling",
-    "companions", "array_function", "parts", "graph_functions", "passes", "registers", "tree_maps",
+    "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
+    "telling", "companions", "array_function", "parts", "graph_functions", "passes", "registers",
+    "tree_maps",
 }  # fmt: skip
 
 
@@ -286,6 +288,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         telling=_by_kind(where, "telling", data),
         parts=_by_kind(where, "parts", data),
         likely=_by_kind(where, "likely", data),
+        alone=_by_kind(where, "alone", data),
         names=_by_kind(where, "names", data),
         model_methods=_by_kind(where, "model_methods", data),
         steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),

@@ -7,7 +7,8 @@ DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so
 the machine disturbs all. asyncguard runs cold (without a cache), then with the cache of a run
 before, then on one file of 300 lines. TorchFix, which takes minutes, runs once. "of ruff" compares
 walls with ruff's over all its rules. Memory is the most that the processes of a tool held
-together, pages that they share counted once (Linux; elsewhere the largest process's).
+together, pages that they share counted once (Linux; elsewhere the largest process's), in a run of
+its own, for looking at it takes time; of TorchFix it is the largest process's.
 
 `--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
@@ -46,7 +47,7 @@ class Figures:
     memory: float
 
 
-def run(command: list[str], cwd: Path) -> Figures:
+def run(command: list[str], cwd: Path, *, watched: bool = False) -> Figures:
     """Run a command once, in a session of its own so that its processes can be told."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -60,11 +61,13 @@ def run(command: list[str], cwd: Path) -> Figures:
     ended = threading.Event()
     peaks = [0.0]
     watch = threading.Thread(target=watch_memory, args=(process.pid, ended, peaks))
-    watch.start()
+    if watched:
+        watch.start()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     ended.set()
-    watch.join()
+    if watched:
+        watch.join()
     if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1: findings, where a tool says so
         raise SystemExit(f"failed with {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
     return Figures(wall, usage.ru_utime + usage.ru_stime, max(*peaks, usage.ru_maxrss / 1024))
@@ -134,6 +137,8 @@ def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, F
                 figures = run(command, here)
                 if name not in best or figures.wall < best[name].wall:
                     best[name] = figures
+        for name, command in wanted.items():
+            best[name].memory = run(command, here, watched=True).memory
         if options.torchfix:
             paths = map(str, directories)
             best["TorchFix, all rules"] = run([options.torchfix, "--select=ALL", *paths], here)

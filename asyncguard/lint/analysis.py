@@ -23,8 +23,9 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, skeleton
-from asyncguard.lint.tree import NO_TREE, Unit, dotted, parse, parse_function, parse_type
+from asyncguard.lint.screen import Outline, Outlined, absolute, outer_functions
+from asyncguard.lint.source import check_syntax
+from asyncguard.lint.tree import NO_TREE, Unit, dotted, function_unit, module_unit, parse_type
 from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
@@ -53,7 +54,8 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-_OTHER_ARRAYS = re.compile(r"\b(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_OTHER_ARRAYS = re.compile(r"(?<![\w.])(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
+_PLACING = re.compile(r"\b(accelerator|accelerate|fabric|lightning|ignite)\b", re.IGNORECASE)
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
@@ -106,7 +108,7 @@ class FileAnalysis:
         self.module_name = module_name
         self.package = module_name if is_package else module_name.rpartition(".")[0]
         self.text = text
-        self.parsed: ast.Module | None = parsed  # until a tree is made of it, or none is needed
+        self.parsed: ast.Module | None = parsed  # while trees are made of it
         self.outline = outline
         self.knowledge = knowledge
         self.frameworks = frameworks
@@ -119,7 +121,6 @@ class FileAnalysis:
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.giving: set[FunctionInfo] = set()  # methods being run for what they give attributes
         self.running = False
-        self.leafless = True  # it has no trees
 
     @cached_property
     def lines(self) -> list[str]:
@@ -129,9 +130,15 @@ class FileAnalysis:
     @cached_property
     def unit(self) -> Unit:
         """The tree of what stands outside functions, made when it is needed first."""
-        parsed, self.parsed = self.parsed or ast.parse(self.text), None
-        text, lines = skeleton(self.lines, self.outline.functions, parsed)
-        return Unit(parse(text), 0, lines)
+        parsed = self.parsed or check_syntax(self.text)
+        numbers = {(f.line, f.indent): n for n, f in enumerate(self.outline.functions)}
+        return module_unit(self.lines, parsed, numbers)
+
+    @cached_property
+    def _syntax(self) -> dict[tuple[int, int], ast.stmt]:
+        """What Python's parser said of the outlined functions, by line and column, while kept."""
+        functions = outer_functions(self.parsed) if self.parsed is not None else ()
+        return {(node.lineno, node.col_offset): node for node, _ in functions}
 
     @cached_property
     def body(self) -> FunctionInfo:
@@ -161,6 +168,16 @@ class FileAnalysis:
         return _OTHER_ARRAYS.search(self.text) is not None
 
     @cached_property
+    def places_batches(self) -> bool:
+        """Whether the file speaks of libraries whose loaders give batches on the device."""
+        return _PLACING.search(self.text) is not None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether its one framework is the only library in the file that has arrays."""
+        return len(self.frameworks) == 1 and not self.names_other_arrays
+
+    @cached_property
     def symbolic(self) -> frozenset[str]:
         """The frameworks with which the file builds graphs, to be run by a session."""
         calls = self.knowledge.graph_calls
@@ -172,7 +189,8 @@ class FileAnalysis:
         """Execute the module's own statements (once)."""
         if self.running:
             return
-        self.running, self.leafless = True, False
+        self.running = True
+        self._stand()
         statements.run(self.frame, self.unit.tree.body)
         self.body.summaries = dict.fromkeys((False, True), _summary_of(self.frame))
 
@@ -249,16 +267,24 @@ class FileAnalysis:
         if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
             return declared
         if declared.kind == DEVICE and result.kind == UNKNOWN:
-            return replace(weaken(declared, MEDIUM), params=result.params)
+            return weaken(declared, MEDIUM)._replace(params=result.params)
         return result
 
     def grow(self, info: FunctionInfo) -> None:
-        """Give a function its own tree, if the skeleton holds only its name and number."""
+        """Give a function its own tree, if that of the file holds only its name and number."""
         outlined = info.outlined
         if outlined is not None and not info.grown:
-            info.grown, self.leafless = True, False
-            info.unit, info.node = parse_function(self.lines, outlined.first, outlined.last)
+            info.grown = True
+            self._stand()
+            part = self._syntax.get((outlined.line, outlined.indent))
+            info.unit = function_unit(self.lines, outlined.first, outlined.last, part)
+            info.node = info.unit.tree
             scan(info, self.knowledge, self.frameworks)
+
+    def _stand(self) -> None:
+        """Note that it has trees."""
+        if self.project is not None:
+            self.project.standing.setdefault(self)
 
     def shed(self) -> None:
         """Let go of all trees, which take most of the memory; what is run again grows its own.
@@ -266,7 +292,8 @@ class FileAnalysis:
         What other files hold of this one stays good: its names, its classes, the summaries that
         they asked for.
         """
-        self.leafless = True
+        if self.project is not None:
+            self.project.standing.pop(self, None)
         kept = {self.body, *self.asked_abroad()}
         for info in kept:
             for busy, summary in info.summaries.items():
@@ -280,8 +307,14 @@ class FileAnalysis:
         self.frame.let_go()
         self.by_node.clear()
         self.reported = []
+        self.let_go_of_syntax()
         for name in ("lines", "unit"):
             vars(self).pop(name, None)
+
+    def let_go_of_syntax(self) -> None:
+        """Let go of what Python's parser said; it is asked again for what is looked at later."""
+        self.parsed = None
+        vars(self).pop("_syntax", None)
 
     def asked_abroad(self) -> list[FunctionInfo]:
         """Return the functions that other files called, and what these call in this file."""
@@ -343,10 +376,10 @@ class FileAnalysis:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
         if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
-            value = replace(value, element=device(self.hook_framework(info), LOW))
+            value = value._replace(element=device(self.hook_framework(info), LOW))
         if parameter.stars:
-            return container(replace(value, params=params))
-        return replace(value, params=params)
+            return container(value._replace(params=params))
+        return value._replace(params=params)
 
     def _declared(self, frame: Frame, parameter: Parameter) -> Value:
         outer = frame.parent or self.frame
@@ -731,12 +764,18 @@ _CLASS_NAMES = {
     "agent": ("Agent", "Learner"),
     "policy": ("Policy",),
     "assigner": ("Assigner", "Matcher", "Matching"),
+    "sampler": ("Sampler",),
+    "search": ("Search", "Beam", "Greedy", "Decoding", "Decode"),
 }
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*")
+_SUFFIXES = frozenset({"Base", "Computation", "Evaluator", "Function", "LM", "Layer", "Module"})
 
 
 def _kinds_by_name(name: str) -> list[str]:
-    """Return what a class is by the last word of its name, or the first: `LossComputer`."""
-    words = re.findall(r"[A-Z][a-z0-9]*", name)
+    """Return what a class is by the last word of its name that tells, or the first."""
+    words = _WORDS.findall(name)
+    while len(words) > 1 and words[-1] in _SUFFIXES:
+        words.pop()
     ends = {words[0], words[-1]} if words else set()
     return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.expressions import element_of
@@ -85,7 +84,7 @@ def opened(frame: Frame, value: Value) -> Value:
     summary = frame.analysis.summary_for(frame, method)
     given = summary.result
     if given.kind == CONTAINER and given.ref is None and summary.step_loops:
-        return replace(given, ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))
+        return given._replace(ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))
     return given if given.kind in (CONTAINER, "loader") else value
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -60,13 +60,13 @@ from asyncguard.lint.values import (
     device,
     join,
     part_of,
+    somewhere,
     weaken,
 )
 from asyncguard.model import Confidence, Device, Loop, SyncKind
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument of a call; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
 
     keyword: str
@@ -183,7 +183,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
             frame.evidence(strong=True)
         return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
-    return output if callee.kind == "criterion" else replace(output, name=STRUCTURE)
+    return output if callee.kind == "criterion" else output._replace(name=STRUCTURE)
 
 
 def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
@@ -209,7 +209,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     info: FunctionInfo = callee.ref
     if isinstance(info.node, cst.Lambda):
         return inline(frame, node, info, arguments)
-    frame.call(info)
+    edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
@@ -223,6 +223,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
+    if edge is not None and not frame.analysis.places_batches:
+        edge.spared = frozenset(index for index, value in bound.items() if _on_host(value))
     reads = summary.reads
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
@@ -233,6 +235,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    inner.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, None)
@@ -263,8 +266,6 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        passed = [bound[param] for param in read.params if param in bound]
-        read.refuted |= any(v.kind == HOST and v.name not in ("literal", "None") for v in passed)
         if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
             continue
         for param in read.params:
@@ -321,7 +322,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4:
         return result
-    if result.kind == UNKNOWN and result.params:
+    told = result.kind == DEVICE and result.confidence < MEDIUM
+    if (result.kind == UNKNOWN or told) and result.params:
         merged: Value | None = None
         for param in result.params:
             value = bound.get(param)
@@ -329,7 +331,10 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
                 value is not None and value.params
             ):
                 merged = value if merged is None else join(merged, value)
-        return replace(merged, name="", literal=None) if merged is not None else UNKNOWN_VALUE
+        if merged is not None and not (told and merged.kind == UNKNOWN):
+            return merged._replace(name="", literal=None)
+        if not told:
+            return UNKNOWN_VALUE
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
@@ -347,7 +352,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
         bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
     )
     name = "" if known else result.name
-    return replace(result, params=params, element=element, items=items, fields=fields, name=name)
+    return result._replace(params=params, element=element, items=items, fields=fields, name=name)
 
 
 # ---- names that the catalogue may know
@@ -427,15 +432,15 @@ def _compared(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
     key = next((a for a in arguments if a.keyword == "key"), None)
     if key is None or key is arguments[0]:
         return arguments
-    element = replace(arguments[0], value=builtin_calls.loop_element(frame, arguments[0].value))
+    element = arguments[0]._replace(value=builtin_calls.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [replace(element, value=container(weaken(given, MEDIUM)))]
+    return [element._replace(value=container(weaken(given, MEDIUM)))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`map(f, xs, ys)` calls f with an element of each."""
     given = [a for a in arguments[1:] if not a.keyword]
-    elements = [replace(a, value=builtin_calls.loop_element(frame, a.value)) for a in given]
+    elements = [a._replace(value=builtin_calls.loop_element(frame, a.value)) for a in given]
     origin = builtin_calls.source_of(given[0].value)
     loader = origin.confidence if origin.kind == "loader" else -1
     frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
@@ -448,7 +453,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`tree_map(f, xs)` calls f with each value that xs holds, and returns a structure like xs."""
     given = [a for a in arguments[1:] if not a.keyword]
-    leaves = [replace(a, value=leaf(a.value)) for a in given]
+    leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
     held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
     return container(result) if held else result
@@ -459,7 +464,7 @@ def leaf(tree: Value) -> Value:
     found = _innermost(first_device(tree))
     if found.kind == CONTAINER:
         return Value(params=found.params)
-    return replace(found, name=MASK if found.name == MASK else "")
+    return found._replace(name=MASK if found.name == MASK else "")
 
 
 def _innermost(value: Value) -> Value:
@@ -498,8 +503,13 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         frame.operation(framework)
         uploads = knowledge.frameworks[framework].asynchronous_cpu
         made = _device_result(framework, arguments, uploads=uploads)
+        moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
+        if made.name == WHEREVER and not moves:
+            made = made._replace(name="")  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
+        if name in _GIVE_ONE and _gives_one(name, arguments):
+            return HOST_VALUE
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)
@@ -515,6 +525,25 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     return frame.analysis.named(kind, framework, HIGH)
 
 
+# Functions of NumPy that give a number, and with how many arguments at most.
+_GIVE_ONE = {
+    "numpy.random.choice": 1,
+    "numpy.random.randint": 2,
+    "numpy.random.rand": 0,
+    "numpy.random.random": 0,
+    "numpy.random.uniform": 2,
+    "numpy.random.normal": 2,
+    "numpy.argmax": 1,
+    "numpy.argmin": 1,
+}
+
+
+def _gives_one(name: str, arguments: Arguments) -> bool:
+    """Whether a call of one of these gives a number: it asks for no size and no axis."""
+    most = _GIVE_ONE[name]
+    return len(arguments) <= most and not any(a.keyword in ("size", "axis") for a in arguments)
+
+
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
     """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
@@ -525,7 +554,18 @@ def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Va
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     if any(value.kind == DEVICE for value in held):
         return device(framework, max(confidence, MEDIUM))
-    return device(framework, HIGH)
+    unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
+    return somewhere(framework, HIGH) if unknown else device(framework, HIGH)
+
+
+def _on_host(value: Value) -> bool:
+    """Whether a value is, or holds, an array in host memory, and none on the device.
+
+    Or a number that was read before, but none that stands for anything: `None`, 0.
+    """
+    if value.kind == HOST:
+        return value.name not in ("literal", "None")
+    return _first_array(value) is not None and first_device(value).kind != DEVICE
 
 
 def _first_array(value: Value) -> Value | None:
@@ -578,8 +618,12 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
-def _any_read(wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
-    return any(_reads(first_device(a.value)) for a in _selected(wanted, arguments))
+def _is_given(point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
+    """Whether a method is given what it waits for: device values to read, or lists to upload."""
+    given = [argument.value for argument in _selected(wanted, arguments)]
+    if point.kind == SyncKind.UPLOAD:
+        return any(value.kind == CONTAINER for value in given)
+    return any(_reads(first_device(value)) for value in given)
 
 
 def _reads(value: Value) -> bool:
@@ -621,7 +665,7 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
     if -1 in wanted:
-        return list(arguments)
+        return [argument for argument in arguments if argument.keyword != "out"]  # it is written
     chosen = []
     position = 0
     for argument in arguments:
@@ -741,17 +785,17 @@ def call_method(
         return up
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
-        owner = device(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+        owner = somewhere(proof[1], MEDIUM, owner.params)  # whatever is passed for it
     elif is_parameter and (framework := _copied_by(frame, method, arguments)):
         owner = device(framework, MEDIUM, owner.params)
     elif is_parameter and (framework := _likely(frame, method)):
-        owner = device(framework, NAMED, owner.params)
+        owner = somewhere(framework, NAMED, owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
-        owner = replace(owner, confidence=MEDIUM)
+        owner = owner._replace(confidence=MEDIUM)
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
         owner = Value(MODEL, owner.framework, MEDIUM)
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
-        owner = replace(owner, confidence=max(MEDIUM, owner.confidence))
+        owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
         return device_method(frame, node, owner, method, arguments)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
@@ -792,8 +836,9 @@ def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
 
 def _likely(frame: Frame, method: str) -> str:
     """Return the framework whose values have this method, if it is more likely theirs."""
-    likely = frame.analysis.knowledge.likely
-    return next((f for f in frame.analysis.frameworks if likely[f].get(method) == DEVICE), "")
+    analysis = frame.analysis
+    tables = (analysis.knowledge.likely, analysis.knowledge.alone)[: 1 + analysis.is_alone]
+    return next((f for f in analysis.frameworks for t in tables if t[f].get(method) == DEVICE), "")
 
 
 def passed_on(context: Value, given: Value) -> Value:
@@ -819,7 +864,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         if owner.kind not in (HOST, HOST_ARRAY):
             frame.evidence(strong=True, update="backward" not in method)
             frame.event("work", node, owner.framework or active[0])
-    elif owner.kind == "environment" and method == "step":
+    elif method == "step" and _is_environment(frame, node, owner):
         frame.evidence()
         _act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
@@ -833,6 +878,13 @@ def _act(frame: Frame) -> None:
         frame.loops[-1].acts = True
     else:
         frame.acts = True
+
+
+def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
+    """Whether a method is one of an environment, of a class of its own maybe."""
+    if owner.kind != INSTANCE or not isinstance(node.func, cst.Attribute):
+        return owner.kind == "environment"
+    return frame.hint(dotted(node.func.value)).kind == "environment"
 
 
 def method_sites(
@@ -878,7 +930,7 @@ def device_method(
             continue
         wanted = point.source.arguments if point.source else ()
         own = point.source is not None and bool(point.source.functions)
-        if wanted and not own and not _any_read(wanted, arguments):
+        if wanted and not own and not _is_given(point, wanted, arguments):
             continue
         subject = node.func.value if isinstance(node.func, cst.Attribute) else node
         frame.site(point, node, owner, subject=subject)
@@ -913,13 +965,13 @@ def device_method_result(
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
-            kept = moved if moved.kind != DEVICE else replace(owner, literal=None)
+            kept = moved if moved.kind != DEVICE else owner._replace(literal=None, items=None)
             return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
     frame.operation(owner.framework)
-    result = as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
-    return replace(result, name=result.name or WHEREVER) if owner.name == WHEREVER else result
+    made = owner._replace(literal=None, items=None)
+    return as_mask(frame, made, method, [owner], arguments)
 
 
 def as_mask(
@@ -935,9 +987,10 @@ def as_mask(
     typed = any(_BOOLEAN.search(a.value.name) for a in arguments if a.value.kind == SYMBOL)
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
-        return replace(result, name=MASK)
-    indices = name in knowledge.makes_indices.get(result.framework, NOTHING)
-    return replace(result, name=INDICES if indices else "")
+        return result._replace(name=MASK)
+    if name in knowledge.makes_indices.get(result.framework, NOTHING):
+        return result._replace(name=INDICES)
+    return result._replace(name=WHEREVER if result.name == WHEREVER else "")
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -984,10 +1037,13 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
-        return replace(moved, name=MASK if owner.name == MASK else "")
-    if any(a.value.kind == DEVICE for a in arguments):
+        return moved._replace(name=MASK if owner.name == MASK else "")
+    if method not in _SHAPED_AS and any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
-    return as_mask(frame, replace(owner, literal=None), method, [owner], arguments)
+    return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
+
+
+_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})  # another value, wherever that is
 
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
@@ -1003,7 +1059,17 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if not arguments:
         return True
-    return any(a.value.kind == DEVICE or _names_a_device(a) for a in arguments)
+    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in arguments)
+
+
+_A_TYPE = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
+
+
+def _is_other(argument: Argument) -> bool:
+    """Whether an argument of `.to` is a parameter, a tensor then: its name says no type."""
+    value, node = argument.value, argument.node
+    given = value.kind == UNKNOWN and bool(value.params) and not argument.keyword
+    return given and isinstance(node, cst.Name) and not _A_TYPE.search(node.value)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
@@ -1047,7 +1113,7 @@ def instance_method(
                 attribute = Value(FUNCTION, ref=info, element=instance_of(cls))
     if attribute.kind == FUNCTION and not frame.analysis.is_abstract(attribute.ref):
         if attribute.ref.is_static:
-            attribute = replace(attribute, element=None)
+            attribute = attribute._replace(element=None)
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
@@ -1094,7 +1160,7 @@ def model_method(
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return replace(device(owner.framework, min(MEDIUM, owner.confidence)), name=STRUCTURE)
+        return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
     return UNKNOWN_VALUE
 
 
@@ -1104,8 +1170,8 @@ _ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
     CONTAINER: lambda held: container(held),
-    PAIRS: lambda held: replace(container(container(None, (HOST_VALUE, held))), name=PAIRS),
-    "mapping": lambda held: replace(container(held), name=DICT),
+    PAIRS: lambda held: container(container(None, (HOST_VALUE, held)))._replace(name=PAIRS),
+    "mapping": lambda held: container(held)._replace(name=DICT),
 }
 
 
@@ -1180,7 +1246,7 @@ def _grow(
         if added.kind == UNKNOWN and not added.params:
             return
     element = added if owner.element is None else join(owner.element, added)
-    frame.bind(path, replace(owner, element=element, items=None))
+    frame.bind(path, owner._replace(element=element, items=None))
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:
@@ -1190,6 +1256,9 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
         frame.call(info)
         if frame.analysis.summary_for(frame, info).trained:
             frame.evidence(strong=True)
+
+
+_OF_ONE = frozenset({"item"})  # which NumPy's arrays are rarely asked for
 
 
 def unknown_method(
@@ -1219,18 +1288,13 @@ def unknown_method(
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
+    sure = frame.trains or frame.analysis.is_alone or method in _OF_ONE
+    likely = _likely(frame, method) if sure else ""
     for framework in frame.analysis.frameworks:
-        kind = proof[0] if proof is not None and proof[1] == framework else ""
-        if not kind and frame.trains:
-            kind = knowledge.likely[framework].get(method, "")
-        if kind == DEVICE:
-            unmistakable = knowledge.sync_methods.get((DEVICE, method), ())
-            for point in unmistakable:
-                if point.framework == framework and _conditions_hold(frame, point, arguments):
-                    frame.site(point, node, device(framework, MEDIUM), subject=func.value)
-                    break
-            result = knowledge.methods[framework].get(method, DEVICE)
-            return Value(result, framework, MEDIUM) if result != HOST else HOST_VALUE
+        proved = proof == (DEVICE, framework)
+        if proved or framework == likely:
+            told = somewhere(framework, MEDIUM if proved or frame.trains else NAMED)
+            return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
     return answer

@@ -45,8 +45,13 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, _options(settings))
-    facts = {path: checker.check(path, data)}
-    _wake(facts, lambda tasks: ([checker.check(path, data, names)] for path, names in tasks))
+    facts: dict[str, FileFacts] = {}
+
+    def work() -> None:
+        facts[path] = checker.check(path, data)
+        _wake(facts, lambda tasks: ([checker.check(path, data, names)] for path, names in tasks))
+
+    worker.with_deep_stack(work)
     return select(facts, settings)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 
 import libcst as cst
 
@@ -24,7 +23,9 @@ from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
     DICT,
+    EITHER,
     FUNCTION,
+    HIGH,
     HINTED,
     HOST,
     HOST_ARRAY,
@@ -81,6 +82,10 @@ def protocol_site(
         return False
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
+    if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
+        known = frame.analysis.knowledge.frameworks.get(read.framework)
+        if known is not None and not known.asynchronous_cpu:
+            read = weaken(read, LOW)  # NumPy takes none from a device: it is on the host by now
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
@@ -167,7 +172,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-            frame.note(path, replace(current, confidence=max(current.confidence, MEDIUM)))
+            frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
@@ -176,7 +181,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = container(current)
             keep = current.params if current.kind == UNKNOWN else frozenset()
             name = WHEREVER if value.kind == DEVICE else value.name
-            frame.note(path, replace(weaken(value, MEDIUM), params=keep, name=name))
+            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
@@ -269,7 +274,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return replace(container(inner[-1] if inner else None), name=DICT)
+        return container(inner[-1] if inner else None)._replace(name=DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
                 "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
         return container(inner[0] if inner else None)
@@ -320,8 +325,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
-        return replace(known, confidence=max(known.confidence, hinted.confidence))
-    return replace(hinted, params=known.params)
+        return known._replace(confidence=max(known.confidence, hinted.confidence))
+    return hinted._replace(params=known.params)
 
 
 @handles(cst.Attribute)
@@ -352,7 +357,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
-        return HOST_VALUE if kind == HOST else replace(owner, kind=kind)
+        return HOST_VALUE if kind == HOST else owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
     if owner.kind == UNKNOWN and owner.params:
@@ -360,7 +365,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
-        return replace(UNKNOWN_VALUE, params=owner.params)
+        return UNKNOWN_VALUE._replace(params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
@@ -369,9 +374,6 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return Value(kind, owner.framework, MEDIUM)
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, MEDIUM)
-    if owner.kind == UNKNOWN and (proof := knowledge.by_usage(attr, frame.analysis.frameworks)):
-        method = knowledge.methods[proof[1]].get(attr) == HOST  # which is not called here
-        return device(proof[1], MEDIUM) if proof[0] == DEVICE and not method else UNKNOWN_VALUE
     return UNKNOWN_VALUE
 
 
@@ -535,11 +537,11 @@ def batch(frame: Frame, loader: Value) -> Value:
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     """Return what unpacking `value` into `count` targets gives each."""
-    if value.kind == CONTAINER and value.items is not None and len(value.items) == count:
+    if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
     if part.kind == DEVICE:
-        part = replace(part, name=STRUCTURE)
+        part = part._replace(name=STRUCTURE)
     return [part] * count
 
 
@@ -555,7 +557,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 @handles(cst.DictComp)
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return replace(container(_comprehend(frame, node.for_in, node.value, node.key)), name=DICT)
+    return container(_comprehend(frame, node.for_in, node.value, node.key))._replace(name=DICT)
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
@@ -578,12 +580,15 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
 
 def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     """Bind a `for` clause's targets and push its loop."""
+    from asyncguard.lint.builtin_calls import loop_element, source_of
+
     iterable = evaluate(frame, clause.iter)
     record = LoopRecord(clause, comprehension=True, transparent=True)
-    if iterable.kind == "loader":
-        record.loader = iterable.confidence
+    origin = source_of(iterable)
+    if origin.kind == "loader":
+        record.loader = origin.confidence
     frame.loops.append(record)
-    bind_target(frame, clause.target, element_of(frame, iterable))
+    bind_target(frame, clause.target, loop_element(frame, iterable))
 
 
 def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
@@ -648,12 +653,12 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
                 confidence = max(left.confidence, right.confidence)
             else:
                 confidence = one.confidence
-            return replace(device(one.framework, confidence, params), name=MASK if mask else "")
+            return device(one.framework, confidence, params)._replace(name=MASK if mask else "")
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
-            return replace(one, params=params, name=MASK if mask else "")
+            return one._replace(params=params, name=MASK if mask else "")
     if left.kind == right.kind == HOST:
         return weaken(HOST_VALUE, min(left.confidence, right.confidence))
     return Value(params=params, name=MASK if mask else "")
@@ -662,7 +667,7 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
     plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
-    return replace(container(_join_all(elements)), name=TUPLE if plain else "")
+    return container(_join_all(elements))._replace(name=TUPLE if plain else "")
 
 
 @handles(cst.UnaryOperation)
@@ -675,7 +680,7 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if isinstance(value.literal, (int, float)) and isinstance(node.operator, cst.Minus):
         return literal(-value.literal)
     if isinstance(node.operator, cst.BitInvert) and value.kind in ARRAYS:
-        return replace(value, name=MASK)
+        return value._replace(name=MASK)
     return value
 
 
@@ -806,23 +811,26 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = _subscript_path(node)
     owner = evaluate(frame, node.value)
     indices = [_index(frame, element.slice) for element in node.slice]
+    chosen = any(
+        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX
+        for e, i in zip(node.slice, indices, strict=True)
+    )  # no list takes one, and no array in host memory
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
         if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
-        chosen = any(i.kind == DEVICE and i.name == MASK for i in indices)  # no list takes one
-        return replace(part, confidence=max(part.confidence, MEDIUM)) if chosen else part
+        return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
-    if owner.kind == HOST_ARRAY:
+    if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
         number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
         return owner
-    if owner.kind == UNKNOWN and any(i.kind == DEVICE and i.name == MASK for i in indices):
+    if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
@@ -845,7 +853,7 @@ def _compared(frame: Frame, owner: Value, indices: list[Value]) -> Value | None:
     analysis = frame.analysis
     if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
         return None
-    if len(analysis.frameworks) != 1 or analysis.names_other_arrays:
+    if not analysis.is_alone:
         return None
     return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
 
@@ -879,7 +887,7 @@ def _index(frame: Frame, node: cst.BaseSlice) -> Value:
                 value = evaluate(frame, bound)
                 if value.kind == DEVICE:
                     operator_site(frame, "slice-bound", bound, value)
-    return replace(result, name="slice")
+    return result._replace(name="slice")
 
 
 def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
@@ -909,10 +917,10 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
     for element, index in zip(node.slice, indices, strict=True):
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
-            read = replace(index if index.kind == DEVICE else weaken(owner, MEDIUM), name="")
+            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
             if index.kind == owner.kind == DEVICE and index.name == MASK:
-                read = replace(read, confidence=max(read.confidence, MEDIUM))  # no list takes one
-            operator_site(frame, "mask-read", node, replace(read, framework=owner.framework))
+                read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
+            operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
 
@@ -920,7 +928,7 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
 def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
     if index.kind == HOST_ARRAY and index.framework == owner.framework:
-        owner = replace(owner, confidence=max(owner.confidence, MEDIUM))
+        owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
     return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
 
 
@@ -935,13 +943,14 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        return UPLOADED_INDEX if index.name != MASK else FREE_INDEX
-    name = dotted(node.value).rpartition(".")[2] if isinstance(node, cst.Index) else ""
-    named = index.name != INDICES and _MASK_NAME.search(name) and _has_masks(frame, index)
+        return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
+    named = index.name != INDICES and _MASK_NAME.search(_chooser(frame, node)) is not None
+    named = named and _has_masks(frame, index)
     if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
-        return DEVICE_INDEX
+        known = index.confidence == HIGH and index.name not in (WHEREVER, STRUCTURE, HINTED)
+        return DEVICE_INDEX if known or index.name == INDICES else FREE_INDEX  # it may be a mask
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
@@ -952,6 +961,23 @@ def _has_masks(frame: Frame, index: Value) -> bool:
     frameworks = (index.framework,) if index.framework else frame.analysis.frameworks
     known = (frame.analysis.knowledge.frameworks.get(framework) for framework in frameworks)
     return any(framework is not None and framework.masks is not None for framework in known)
+
+
+def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
+    """Return the last name of what an index is made of, by methods that keep a mask one."""
+    inner = node.value if isinstance(node, cst.Index) else None
+    keeps = frame.analysis.knowledge.keeps_masks
+    while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+        if not any(inner.func.attr.value in keeps.get(f, ()) for f in frame.analysis.frameworks):
+            return ""
+        inner = inner.func.value
+    return dotted(inner).rpartition(".")[2] if inner is not None else ""
+
+
+def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
+    """Whether an index is what a loop goes over, one by one: a number, if its name says no more."""
+    name = dotted(node.value) if isinstance(node, cst.Index) else ""
+    return not _SAMPLED.search(name) and any(name in loop.targets for loop in frame.loops)
 
 
 def _sequence_cost(index: Value) -> str:

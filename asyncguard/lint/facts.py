@@ -46,9 +46,6 @@ def of_source(
         return _of_text(decode(data), path, project, everything, woken)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
-    except cst.ParserSyntaxError as error:
-        reason = error.message.splitlines()[0] if error.message else "syntax error"
-        return unreadable(path, reason, error.editor_line, error.editor_column)
     except (RecursionError, tree.TooDeepError, MemoryError):
         return unreadable(path, "nested too deeply to be analysed")
     except Exception as error:  # noqa: BLE001 - a fault of ours must not hide other files
@@ -95,11 +92,12 @@ def _of_text(
         roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
         innocent = outline.innocent(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
-        analysis.parsed = None
+        analysis.let_go_of_syntax()
         return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
     analysis.run_from(roots)
     run = [info for info in analysis.infos() if info.summary is not None]
     analysis.report([info for info in run if info.unit is not None])
+    analysis.let_go_of_syntax()
     candidates = list(_candidates(analysis))
     calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
     rounds = _rounds(analysis)
@@ -180,6 +178,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.qualname,
                 edge.loop,
                 edge.guarded,
+                edge.spared,
             )
             if call not in seen:
                 seen.add(call)
@@ -294,7 +293,7 @@ def _candidate(
         source=source.lines[place[0] - 1].strip(),
         fix=report.fix(found, source) if report.fix is not None else None,
     )
-    return Candidate(finding, report.reads_parameter, via, report.confidence == NAMED)
+    return Candidate(finding, report.params, via, report.confidence == NAMED)
 
 
 def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:

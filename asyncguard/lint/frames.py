@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import libcst as cst
@@ -27,8 +27,10 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     join,
     without_params,
@@ -131,7 +133,6 @@ class Site:
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
-    refuted: bool = False  # a call passes what is on the host for what it reads
     place: Place | None = None  # where it stands, once its tree is gone
 
 
@@ -171,6 +172,7 @@ class Edge:
     callee: FunctionInfo
     loop: Loop
     guarded: bool
+    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
 
 
 @dataclass(eq=False)
@@ -258,7 +260,8 @@ class Frame:
         """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
-            return Value(found[0], found[1], MEDIUM)
+            told = Value(found[0], found[1], MEDIUM)
+            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
@@ -269,7 +272,7 @@ class Frame:
             if found[0] == MODEL and _DOES.search(last):
                 return UNKNOWN_VALUE
             told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
-            return replace(told, name=HINTED) if told.kind == DEVICE else told
+            return told._replace(name=HINTED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def usage(self, path: str) -> tuple[str, str] | None:
@@ -411,10 +414,12 @@ class Frame:
             loops, blocks = tuple(self.loops), tuple(self.blocks)
             self.events.append(Event(what, node, framework, callee, loops, blocks))
 
-    def call(self, callee: FunctionInfo | None) -> None:
+    def call(self, callee: FunctionInfo | None) -> Edge | None:
         """Note a call of a function whose body is at hand."""
-        if callee is not None and not self.silent:
-            self.edges.append(Edge(callee, *self.context()))
+        if callee is None or self.silent:
+            return None
+        self.edges.append(Edge(callee, *self.context()))
+        return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
@@ -496,5 +501,4 @@ __all__ = [
     "evaluate",
     "handles",
     "merge",
-    "replace",
 ]

@@ -30,12 +30,12 @@ _COUNTER = re.compile(
 )
 
 
-_CONDITIONS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
+_CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 
 
 def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
     """Keep the condition that a variable is assigned: `due = step % n == 0`."""
-    if path and isinstance(value, _CONDITIONS):
+    if path and type(value) in _CONDITIONS:
         frame.conditions[path] = value
     else:
         frame.conditions.pop(path, None)

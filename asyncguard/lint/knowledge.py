@@ -122,6 +122,7 @@ class Knowledge:
         self.telling = {f.name: _by_name(f.telling) for f in frameworks}
         self.parts = {f.name: _by_name(f.parts) for f in frameworks}
         self.likely = {f.name: _by_name(f.likely) for f in frameworks}
+        self.alone = {f.name: _by_name(f.alone) for f in frameworks}
         self.names = {
             f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
             for f in frameworks

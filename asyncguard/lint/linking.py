@@ -25,13 +25,14 @@ _OWN = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
 class Candidate(NamedTuple):
     """A finding whose loop context is as seen within its function.
 
-    `via` are the places inside helpers that a call stands for, down to the read; `reads_parameter`
-    marks such a read, which is left to the calls where these are known. `named`: only its name says
-    that the value is on the device, which is likely where the function is entered in every step.
+    `via` are the places inside helpers that a call stands for, down to the read; `params` are those
+    of its function that it reads, which is left to the calls where these are known. `named`: only
+    its name says that the value is on the device, which is likely where the function is entered in
+    every step.
     """
 
     finding: Finding
-    reads_parameter: bool = False
+    params: frozenset[int] = frozenset()
     via: tuple[tuple[str, int, int], ...] = ()
     named: bool = False
 
@@ -45,6 +46,7 @@ class Call(NamedTuple):
     callee: str
     loop: Loop
     guarded: bool
+    spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
 
 
 class NamedCall(NamedTuple):
@@ -240,18 +242,37 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     }
     candidates = {c for facts in files.values() for c in facts.candidates}
     told = {place for c in candidates if not _is_doubtful(c) for place in c.via}
+    spared = _spared(files.values())
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
         function = (finding.path, finding.function)
         levels = entered
-        if candidate.reads_parameter and (finding.path, finding.line, finding.column) in told:
-            levels = hooks
+        if params := candidate.params:
+            at_calls = (finding.path, finding.line, finding.column) in told
+            if at_calls or params <= spared.get(function, frozenset()):
+                levels = hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
         final = worded(in_context(finding, level))
         found.setdefault(finding.path, []).append(final)
+    return found
+
+
+def _spared(files: Collection[FileFacts]) -> dict[Key, frozenset[int]]:
+    """Return the parameters of functions that all calls hand what is in host memory."""
+    meant = definitions(files)
+    found: dict[Key, frozenset[int]] = {}
+    for facts in files:
+        seen = {(call.caller, call.callee_path, call.callee) for call in facts.calls}
+        named = _by_name(facts, meant)  # which is mostly what is seen to be called
+        others = (c for c in named if (c.caller, c.callee_path, c.callee) not in seen)
+        for call in (*facts.calls, *others):
+            if _tests(call):
+                continue
+            key = call.callee_path, call.callee
+            found[key] = found.get(key, call.spared) & call.spared
     return found
 
 

@@ -34,7 +34,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         epoch_name=any(_EPOCH.search(name) for name in names)
         and not _batchy(names)
         and not _within_epoch(node.iter),
-        step_name=any(map(_is_step, names | _sources(node.iter))),
+        step_name=_in_parts(node.iter) or any(map(_is_step, names | _sources(node.iter))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
@@ -48,6 +48,14 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     return record
+
+
+def _in_parts(node: cst.BaseExpression) -> bool:
+    """Whether this goes over data in parts of a size: `range(0, n, size)`."""
+    if not isinstance(node, cst.Call) or dotted(node.func) not in ("range", "trange"):
+        return False
+    step = node.args[2].value if len(node.args) == 3 else None
+    return isinstance(step, (cst.Name, cst.Attribute))
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

@@ -183,20 +183,31 @@ def _starred(param: cst.Param, stars: int) -> Parameter:
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
     body = info.node.body if isinstance(info.node, cst.FunctionDef) else info.node
-    nothing: frozenset[str] = frozenset()
-    stack: list[tuple[cst.CSTNode, frozenset[str]]] = [(node, nothing) for node in children(body)]
+    _scan(info, body, knowledge, frameworks, frozenset())
+
+
+def _scan(
+    info: FunctionInfo,
+    within: cst.CSTNode,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    bound: frozenset[str],
+) -> None:
+    """Scan what is within a node, where comprehensions and lambdas have bound some names."""
+    stack = children(within)
     while stack:
-        node, inner = stack.pop()
+        node = stack.pop()
         kind = type(node)
         if kind in DEFINITIONS or kind in _LEAVES:
             continue
+        if kind in _SCOPES:
+            _scan(info, node, knowledge, frameworks, bound | _bound_within(node))
+            continue
         if kind is cst.Call:
-            _note_method(info, node, knowledge, frameworks, inner)
+            _note_method(info, node, knowledge, frameworks, bound)
         elif kind is cst.AssignTarget or kind is cst.AnnAssign:
             info.attributes_set |= _is_self_attribute(node.target)  # type: ignore[attr-defined]
-        elif kind in _SCOPES:
-            inner |= _bound_within(node)
-        stack.extend([(child, inner) for child in children(node)])
+        stack += children(node)
 
 
 def _bound_within(node: cst.CSTNode) -> frozenset[str]:

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-import libcst as cst
-
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.reach import Reach
@@ -82,6 +80,7 @@ class Project:
         self.names = {path: name for name, path in modules.items()}
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
+        self.standing: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
@@ -98,20 +97,21 @@ class Project:
         try:
             if analysis is not None:
                 analysis.run_module()
-        except (cst.ParserSyntaxError, TooDeepError):  # told when its own turn comes
+        except TooDeepError:  # told when its own turn comes
             self._keep(name, None)
             return None
         return analysis
 
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
         """Keep a module, as the one asked for last."""
-        self.loaded.pop(name, None)
         self.loaded[name] = analysis
+        if analysis is not None and analysis in self.standing:
+            del self.standing[analysis]
+            self.standing[analysis] = None
 
     def overgrown(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""
-        standing = [m for m in self.loaded.values() if m is not None and not m.leafless]
-        return standing[:-MAX_TREES]
+        return list(self.standing)[:-MAX_TREES]
 
     def _load(self, path: str) -> FileAnalysis | None:
         read = self._read(path)
@@ -154,7 +154,7 @@ class Project:
         self.asked.add((asker, path))
         if path not in self.outlines:
             read = self._read(path)
-            self.outlines[path] = self.outline(path, *read) if read is not None else None
+            self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None
         return self.outlines[path]
 
     def binds(self, module: str, name: str, asker: str) -> bool:
@@ -171,16 +171,14 @@ class Project:
                 pending += [(star, outlined.path) for star in outlined.stars]
         return False
 
-    def outline(
-        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
-    ) -> Outline:
+    def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
         name = self.name(path)
         package = name if Path(path).name == INIT else name.rpartition(".")[0]
         names = Names(statements(parsed), self._may_be_checked)
         words = Words(self.knowledge, frameworks, names)
         abroad = partial(self.reach.leads, path)
-        return outline(path, text, parsed, words, package, self.modules, abroad)
+        return outline(path, parsed, words, package, self.modules, abroad)
 
     def analysis(
         self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
@@ -188,7 +186,7 @@ class Project:
         """Return the analysis of a text, nothing of it run yet."""
         outlined = self.outlines.get(path)
         if outlined is None:
-            outlined = self.outlines[path] = self.outline(path, text, parsed, frameworks)
+            outlined = self.outlines[path] = self.outline(path, parsed, frameworks)
         return FileAnalysis(
             path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
             is_package=Path(path).name == INIT,

@@ -15,7 +15,7 @@ import libcst as cst
 from asyncguard.lint.frames import Site
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.tree import Place
-from asyncguard.lint.values import NAMED
+from asyncguard.lint.values import NO_PARAMS
 from asyncguard.model import Confidence, Fix, Loop
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Report:
     advice: str = ""
     subject: cst.CSTNode | None = None
     via: Site | None = None
-    reads_parameter: bool = False
+    params: frozenset[int] = NO_PARAMS  # of its function, that what it reads comes from
     extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
     fix: FixMaker | None = None
 
@@ -80,7 +80,7 @@ def report_site(site: Site, code: str, message: str) -> Report:
         site.point.advice,
         site.subject,
         site.via,
-        bool(site.params),
+        site.params,
     )
 
 
@@ -90,9 +90,9 @@ def code_of(site: Site) -> str:
 
 
 def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
-    """Yield the file's sites of one rule, but those of a name that a call has shown to be wrong."""
+    """Yield the file's sites of one rule."""
     for site in analysis.sites():
-        if code_of(site) == code and not (site.refuted and site.confidence == NAMED):
+        if code_of(site) == code:
             yield site
 
 

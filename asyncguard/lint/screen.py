@@ -2,25 +2,25 @@
 
 `outline` lists a file's functions (not those nested in others) and what a walk over their `ast`
 says: where they stand, whether anything in them could be a sync point, whether they could run once
-a step, what usage tells about attributes of `self`. `skeleton` is the file without these functions,
-which become trees only when they are run. An outline is small, and kept
-for other files to ask what their calls lead to. This decides where to look, never what is found.
+a step, what usage tells about attributes of `self`. Functions become trees only when they are run.
+An outline is small, and kept for other files to ask what their calls lead to. This decides where
+to look, never what is found.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from asyncguard.lint.suspicion import (
-    BLOCKS,
     DEFINITIONS,
     HARMLESS,
     Function,
     Words,
+    blocks,
     parameters,
 )
 
@@ -32,7 +32,6 @@ class Outlined:
     name: str
     first: int = 0  # line of the first decorator, or of `def`
     line: int = 0  # of `def`
-    body: int = 0  # line of the first statement
     last: int = 0
     indent: int = 0
     class_name: str = ""
@@ -196,7 +195,6 @@ class Outline:
 
 def outline(
     path: str,
-    text: str,
     tree: ast.Module,
     words: Words,
     package: str,
@@ -204,13 +202,10 @@ def outline(
     abroad: Abroad,
 ) -> Outline:
     """Outline a parsed text of a module of `package`."""
-    lines = text.split("\n")
     module = Outlined("")
     bodies: list[Function] = []
-    for node, class_name in _outer_functions(tree):
-        found = _outlined(node, class_name, lines)
-        if found is not None:
-            bodies.append((node.body, node.args, found))
+    for node, class_name in outer_functions(tree):
+        bodies.append((node.body, node.args, _outlined(node, class_name)))
     words.look_into([*bodies, (_outside_functions(tree), None, module)])
     imports, stars = _imported(tree, package, words.names.known)
     functions = tuple(found for _, _, found in bodies)
@@ -228,10 +223,10 @@ def _bound(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
         else:
-            stack.extend(c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
+            stack.extend(blocks(node))
 
 
-def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
     """Yield the functions that are not within others, in order, with their class."""
     stack: list[tuple[ast.AST, str]] = [(tree, "")]
     while stack:
@@ -240,8 +235,7 @@ def _outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
             yield node, class_name  # type: ignore[misc]
             continue
         inner = node.name if isinstance(node, ast.ClassDef) else class_name
-        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS)]
-        stack.extend((child, inner) for child in reversed(children))
+        stack.extend((child, inner) for child in reversed(blocks(node)))
 
 
 def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
@@ -257,127 +251,12 @@ def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
     return found
 
 
-def _outlined(node: ast.FunctionDef, class_name: str, lines: Sequence[str]) -> Outlined | None:
-    """Return where a function stands; None for one that stands on one line."""
+def _outlined(node: ast.FunctionDef, class_name: str) -> Outlined:
+    """Return where a function stands."""
     first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-    start = node.body[0]
-    body = min([d.lineno for d in getattr(start, "decorator_list", [])], default=start.lineno)
-    end = node.end_lineno or body
-    header_end = _header_end(node)
-    if body <= header_end:
-        return None
-    text = lines[body - 1]
-    if text[: start.col_offset].strip() and not getattr(start, "decorator_list", []):
-        return None  # `def f(): ...` continued, or a semicolon: leave it whole
-    tail = lines[end - 1]
-    if node.end_col_offset is not None and _after(tail, node.end_col_offset):
-        return None
     takes = any(True for _ in parameters(node.args))
-    place = first, node.lineno, body, end, node.col_offset
-    return Outlined(node.name, *place, class_name, takes=takes)
-
-
-def _after(line: str, byte_column: int) -> bool:
-    """Whether code follows on the line that a function ends on."""
-    rest = line.encode("utf-8", "surrogatepass")[byte_column:].decode("utf-8", "replace").strip()
-    return bool(rest) and not rest.startswith("#")
-
-
-def _header_end(node: ast.FunctionDef) -> int:
-    arguments = node.args
-    parts = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
-    parts += [d for d in arguments.kw_defaults if d is not None]
-    parts += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
-    ends = [getattr(part, "end_lineno", 0) for part in parts]
-    if node.returns is not None:
-        ends.append(node.returns.end_lineno or 0)
-    return max([node.lineno, *ends])
-
-
-def skeleton(
-    lines: Sequence[str], functions: Sequence[Outlined], tree: ast.Module
-) -> tuple[str, tuple[int, ...]]:
-    """Leave of each function its decorators, its name and its number, as its body.
-
-    Returns the text and, for each line of it, that of the file.
-
-    Comments, blank lines, docstrings and long literals outside functions are left out as well.
-    """
-    covered, dropped = _lines_of_statements(lines, tree)
-    text: list[str] = []
-    kept: list[int] = []
-
-    def keep(start: int, end: int) -> None:
-        for number in range(start, end):
-            line = lines[number - 1]
-            bare = line.lstrip()
-            if number not in dropped and (number in covered or (bare and bare[0] != "#")):
-                text.append(line)
-                kept.append(number)
-
-    position = 1
-    for index, function in enumerate(functions):
-        keep(position, function.first)
-        text.extend(lines[function.first - 1 : function.line - 1])
-        kept.extend(range(function.first, function.line + 1))
-        header = lines[function.line - 1]
-        indent = header[: len(header) - len(header.lstrip())]
-        text.append(f"{indent}def {function.name}(): {index}")
-        position = function.last + 1
-    keep(position, len(lines) + 1)
-    return "\n".join(text) + "\n", tuple(kept) or (1,)
-
-
-LONG = 4  # lines of a literal that is not worth a tree
-
-
-def _lines_of_statements(lines: Sequence[str], tree: ast.Module) -> tuple[set[int], set[int]]:
-    """Return the lines that statements outside functions stand on, and those to leave out."""
-    covered: set[int] = set()
-    dropped: set[int] = set()
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
-        for block in _blocks(node):
-            dull = [s for s in block if _is_dull(s, lines)]
-            if len(dull) == len(block) and dull:
-                dull.pop()  # a block cannot be empty
-            for statement in block:
-                first, last = _header_or_whole(statement)
-                (dropped if statement in dull else covered).update(range(first, last + 1))
-        inner = (c for c in ast.iter_child_nodes(node) if isinstance(c, BLOCKS))
-        stack.extend(c for c in inner if not isinstance(c, DEFINITIONS))
-    return covered, dropped - covered
-
-
-def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
-    named = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
-    return [block for block in named if isinstance(block, list) and block]
-
-
-def _header_or_whole(statement: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(statement, "decorator_list", [])
-    first = min([d.lineno for d in decorators], default=statement.lineno)
-    body = getattr(statement, "body", None)
-    if isinstance(body, list) and body:
-        return first, max(statement.lineno, body[0].lineno - 1)
-    return first, statement.end_lineno or first
-
-
-def _is_dull(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether a statement says nothing about values: a docstring, or a long literal."""
-    start, end = statement.lineno, statement.end_lineno or statement.lineno
-    if isinstance(statement, ast.Expr):
-        dull = isinstance(statement.value, ast.Constant)
-    else:
-        dull = (
-            isinstance(statement, ast.Assign)
-            and end - start >= LONG
-            and isinstance(statement.value, (ast.Dict, ast.List, ast.Tuple, ast.Set, ast.Constant))
-            and not any(isinstance(n, (ast.Call, ast.Lambda)) for n in ast.walk(statement.value))
-        )
-    alone = not lines[start - 1].encode()[: statement.col_offset].strip()
-    return dull and alone and not _after(lines[end - 1], statement.end_col_offset or 0)
+    end = node.end_lineno or node.lineno
+    return Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, takes=takes)
 
 
 def _imported(
@@ -413,4 +292,4 @@ def absolute(level: int, module: str, package: str) -> str:
     return ".".join([*parts, module] if module else parts)
 
 
-__all__ = ["HARMLESS", "Outline", "Outlined", "absolute", "outline", "skeleton"]
+__all__ = ["HARMLESS", "Outline", "Outlined", "absolute", "outer_functions", "outline"]

@@ -44,7 +44,7 @@ def decode(data: bytes) -> str:
     return _FORM_FEED.sub("", text) if "\f" in text else text
 
 
-_IMPORT = re.compile(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+([\w., \t]+)")
+_IMPORT = re.compile(r"(?:^|;)[ \t]*(?:import|from)[ \t]+([\w., \t]+)")
 _NAME = re.compile(r"[\w.]+")
 
 
@@ -54,7 +54,8 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     Any part of a dotted name counts: `d2l.torch` re-exports torch.
     """
     found: dict[str, None] = {}
-    for match in _IMPORT.finditer(text):
+    lines = [line for line in text.split("\n") if "import" in line]  # most have none
+    for match in (match for line in lines for match in _IMPORT.finditer(line)):
         for name in _NAME.findall(match.group(1).replace(" import ", ".")):
             for part in (*name.split("."), ".".join(name.split(".")[:2])):
                 if framework := modules.get(part):
@@ -62,7 +63,7 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if name != "numpy")
 
 
-_STARRED = re.compile(r"(?:^|[\n;])[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*")
+_STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
 
 
 def starred_in(text: str) -> list[str]:

@@ -8,7 +8,6 @@ of the join.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import libcst as cst
@@ -135,7 +134,7 @@ def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
     if value.kind == UNKNOWN:
         declared = type_value(frame, node.annotation.annotation)
         if declared.kind != UNKNOWN:
-            value = replace(declared, params=value.params)
+            value = declared._replace(params=value.params)
     store(frame, node.target, value)
     return True
 
@@ -198,7 +197,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value
-        frame.bind(path, replace(owner, element=element, items=None, fields=tuple(fields.items())))
+        frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
         frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))

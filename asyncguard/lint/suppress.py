@@ -51,7 +51,7 @@ class Suppression:
 
 def suppressions(source: str) -> tuple[Suppression, ...]:
     """The comments of a source text; none where it cannot be tokenized (ASG000 says so)."""
-    if "asyncguard:" not in source.lower() and "noqa" not in source.lower():
+    if not _IGNORE.search(source) and all(map(_is_foreign, _NOQA.finditer(source))):
         return ()
     try:
         return tuple(_read(source))
@@ -101,9 +101,15 @@ def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppr
     for match in _NOQA.finditer(comment.string):
         start, end = column + match.start() + 1, column + match.end() + 1
         codes = _codes(match["codes"])
-        foreign = codes is None or not any(code.startswith("ASG") for code in codes)
+        foreign = codes is None or _is_foreign(match)
         edit = None if foreign else _noqa_removal(comment, match)
         yield Suppression(line, start, end, first, last, codes, foreign=foreign, removal=edit)
+
+
+def _is_foreign(noqa: re.Match[str]) -> bool:
+    """Whether a noqa names rules of other linters alone: it silences nothing of ours."""
+    codes = _codes(noqa["codes"])
+    return codes is not None and not any(code.startswith("ASG") for code in codes)
 
 
 def _removal(comment: tokenize.TokenInfo, start: int) -> Edit:

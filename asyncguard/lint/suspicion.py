@@ -41,15 +41,31 @@ HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "co
 _SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams", "hps", "flags"})
 
 
+_BLOCK_FIELDS = ("body", "handlers", "cases", "orelse", "finalbody")
+_BLOCKS_OF = {
+    kind: tuple(name for name in kind._fields if name in _BLOCK_FIELDS)
+    for base in (*BLOCKS, ast.Module)
+    for kind in (base, *base.__subclasses__())
+}
+
+
+def blocks(node: ast.AST) -> list[Any]:
+    """Return the statements, handlers and cases right below a statement or the like, in order."""
+    found: list[Any] = []
+    for name in _BLOCKS_OF[type(node)]:
+        found += getattr(node, name)
+    return found
+
+
 def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     """Yield all statements of a file, those in functions too."""
     stack: list[ast.AST] = [tree]
     while stack:
-        for part in _below(stack.pop()):
-            if isinstance(part, BLOCKS):
+        for part in blocks(stack.pop()):
+            if _BLOCKS_OF[type(part)]:
                 stack.append(part)
-                if isinstance(part, ast.stmt):
-                    yield part
+            if isinstance(part, ast.stmt):
+                yield part
 
 
 class Names:
@@ -384,6 +400,11 @@ class _Look:
         else:
             self.clause(node)
 
+    def comprehension(self, node: Any) -> None:
+        """Note a comprehension, which is a loop if it goes over batches."""
+        self.found.loops |= _over_batches(node.iter)
+        self.clause(node)
+
     def clause(self, node: Any) -> None:
         """Note which name counts, in a `for` statement or a comprehension."""
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
@@ -621,6 +642,13 @@ _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
 
+def _over_batches(node: ast.expr) -> bool:
+    """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
+    while isinstance(node, ast.Call) and node.args and "oader" not in last_name(node.func):
+        node = node.args[0]
+    return "oader" in last_name(node.func if isinstance(node, ast.Call) else node)
+
+
 def _counter(node: Any) -> str:
     """Return the name that counts in `for i in range(n)` or `for i, x in enumerate(y)`."""
     over, target = node.iter, node.target
@@ -637,7 +665,7 @@ _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.For: _Look.loop,
     ast.AsyncFor: _Look.loop,
     ast.While: _Look.loop,
-    ast.comprehension: _Look.clause,
+    ast.comprehension: _Look.comprehension,
     ast.If: _Look.test,
     ast.IfExp: _Look.test,
     ast.Assert: _Look.test,

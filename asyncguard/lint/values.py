@@ -8,8 +8,7 @@ never see them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: by its name alone, which is MEDIUM where it is hot
 
@@ -30,8 +29,7 @@ ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 NO_PARAMS: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What is known about one object.
 
     `params` are the positions of the enclosing function's parameters that the value's data comes
@@ -65,6 +63,11 @@ def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_P
     return Value(DEVICE, framework, confidence, params=params)
 
 
+def somewhere(framework: str, confidence: int, params: frozenset[int] = NO_PARAMS) -> Value:
+    """Return an array of `framework` that may be in host memory still, if it is moved."""
+    return device(framework, confidence, params)._replace(name=WHEREVER)
+
+
 def symbol(name: str) -> Value:
     """Return the value of an imported or builtin name."""
     return Value(SYMBOL, name=name)
@@ -82,13 +85,14 @@ TUPLE = "tuple"  # of one that is a tuple
 PAIRS = "pairs"  # and of one of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
-WHEREVER = "wherever"  # the name of an array that only a test of its type tells, not where it is
+WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    return replace(value, name=value.name if value.name in (MASK, INDICES) else "", literal=None)
+    name = value.name if value.name in (MASK, INDICES) else ""
+    return value._replace(name=name, literal=None, items=None)
 
 
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
@@ -98,17 +102,17 @@ def container(element: Value | None, items: tuple[Value, ...] | None = None) -> 
 
 def weaken(value: Value, confidence: int) -> Value:
     """Return `value` known no better than `confidence`."""
-    return value if value.confidence <= confidence else replace(value, confidence=confidence)
+    return value if value.confidence <= confidence else value._replace(confidence=confidence)
 
 
 def without_params(value: Value) -> Value:
     """Return `value`, and what it holds, as other functions see it: from none of its arguments."""
     if value.kind != CONTAINER:
-        return replace(value, params=NO_PARAMS) if value.params else value
+        return value._replace(params=NO_PARAMS) if value.params else value
     element = without_params(value.element) if value.element is not None else None
     items = tuple(map(without_params, value.items)) if value.items is not None else None
     fields = tuple((key, without_params(inner)) for key, inner in value.fields)
-    return replace(value, params=NO_PARAMS, element=element, items=items, fields=fields)
+    return value._replace(params=NO_PARAMS, element=element, items=items, fields=fields)
 
 
 def join(left: Value, right: Value) -> Value:
@@ -188,12 +192,13 @@ def _join_kinds(left: Value, right: Value) -> Value:
     for kind in _PRECEDENCE:
         for value, other in ((left, right), (right, left)):
             if value.kind == kind:
-                return replace(_doubt(value, other), params=params)
+                items = value.items or (other.items if other.kind == CONTAINER else None)
+                return _doubt(value, other)._replace(params=params, items=items)
     known, other = (right, left) if left.kind == UNKNOWN else (left, right)
     if known.name in ("literal", "None"):
-        return replace(other, params=params)
+        return other._replace(params=params)
     if other.name in ("literal", "None"):
-        return replace(known, params=params)
+        return known._replace(params=params)
     return Value(UNKNOWN, params=params)
 
 

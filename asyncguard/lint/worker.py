@@ -67,14 +67,20 @@ class Worker:
     def check(
         self, path: str, data: bytes | None = None, woken: frozenset[str] = frozenset()
     ) -> FileFacts:
-        """Return the facts of one file; with `woken`, of its functions of these names alone."""
+        """Return the facts of one file; with `woken`, of its functions of these names alone.
+
+        It recurses deeply: see `with_deep_stack`.
+        """
         if data is None:
             try:
                 data = Path(path).read_bytes()
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
-        contents = data
-        return with_deep_stack(lambda: self._check(path, contents, woken))
+        from asyncguard.lint import facts
+
+        return facts.of_source(
+            data, path, self.project, everything=self.options.everything, woken=woken
+        )
 
     def newly_asked(self) -> set[tuple[str, str]]:
         """Return which files asked for which others, beyond what was returned before."""
@@ -83,13 +89,6 @@ class Worker:
         new = self._project.asked - self._told
         self._told |= new
         return new
-
-    def _check(self, path: str, data: bytes, woken: frozenset[str]) -> FileFacts:
-        from asyncguard.lint import facts
-
-        return facts.of_source(
-            data, path, self.project, everything=self.options.everything, woken=woken
-        )
 
 
 def with_deep_stack(work: Callable[[], T]) -> T:
@@ -137,6 +136,7 @@ class Checked(NamedTuple):
 
 def check_many(tasks: Sequence[Task]) -> Checked:
     """Check a chunk of files in a worker process."""
-    assert _worker is not None
-    facts = [_worker.check(path, None, woken) for path, woken in tasks]
-    return Checked(facts, _worker.newly_asked())
+    worker = _worker
+    assert worker is not None
+    facts = with_deep_stack(lambda: [worker.check(path, None, woken) for path, woken in tasks])
+    return Checked(facts, worker.newly_asked())

@@ -312,8 +312,8 @@ COLD = {
                     loss = model(batch).sum()
                     loss.backward()
                     number = loss.item()  # asyncguard: ignore
-                    self.note(number)
-            def note(self, loss):
+                    self.tell_about(number)
+            def tell_about(self, loss):
                 print(loss)
         """,
     "epochs that a framework's own range counts": """
@@ -1081,3 +1081,55 @@ def test_who_merely_asks_for_gradients_runs_no_step() -> None:
     update = "self.optimizer.apply_gradients(zip(gradients, self.model.weights))"
     assert found(source.format(update="pass")) == []
     assert found(source.format(update=update)) == [(9, "ASG103")]
+
+
+NAMED_CLASSES = {
+    ("RPNLossComputation", "__call__"): True,
+    ("BalancedSampler", "__call__"): True,
+    ("BeamSearchLM", "advance"): True,
+    ("DecodeStrategy", "update_finished"): True,
+    ("Plan", "advance"): False,
+    ("Plan", "__call__"): False,
+}
+
+
+@pytest.mark.parametrize(("name", "method"), NAMED_CLASSES)
+def test_what_a_class_is_by_its_name_says_which_methods_steps_call(name: str, method: str) -> None:
+    source = f"""
+        import torch
+        class {name}:
+            def {method}(self, scores):
+                return torch.nonzero(scores > 0)
+        """
+    assert bool(found(source)) is NAMED_CLASSES[name, method]
+
+
+def test_an_environment_of_a_class_at_hand_steps() -> None:
+    source = """
+        import torch
+        class Wrapped:
+            def __init__(self, venv):
+                self.venv = venv
+        def evaluate(policy, device):
+            eval_envs = Wrapped(None)
+            rewards = []
+            while len(rewards) < 10:
+                _, reward, done = eval_envs.step(0)
+                rewards += [reward]
+                masks = torch.tensor([float(d) for d in done], device=device)
+        """
+    assert found(source) == [(11, "ASG106")]
+
+
+def test_a_loop_over_parts_of_the_data_goes_over_batches() -> None:
+    source = """
+        import torch
+        def classify(train, test, labels, chunk):
+            right = 0
+            for start in range(0, labels.shape[0], {size}):
+                near = torch.mm(test[start : start + chunk], train).topk(3)[1]
+                right += near.eq(labels).sum().item()
+            return right
+        """
+    assert found(source.format(size="chunk")) == [(6, "ASG102")]
+    assert found(source.format(size="1")) == []

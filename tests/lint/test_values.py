@@ -328,7 +328,7 @@ def choose(rows, x):
 def train(model, loader, rows):
     for batch in loader:
         model(batch).sum().backward()
-        choose(rows, batch)
+        choose(rows, model.kept)
 """
     source = source.format(doc=indent(DOCUMENTED[style], "    "))
     assert [code for _, code in found(source)] == ["ASG106"]
@@ -679,3 +679,286 @@ def test_a_text_that_is_formatted_reads_by_itself() -> None:
                 lines.append("{:.3f}".format(tf.reduce_sum(model(x))))
         """
     assert found(source) == [(4, "ASG101")]
+
+
+ALONE = """
+    import torch
+    {other}
+    class Learner:
+        def train(self, batch, {more}):
+            mask = batch["filled"][:, :-1]
+            for t in range(mask.size(1)):
+                if {test}:
+                    continue
+                self.optimizer.zero_grad()
+                self.critic(batch, t).sum().backward()
+                self.optimizer.step()
+    """
+
+
+@pytest.mark.parametrize("test", ["weights[:, t].sum() == 0", "weights.mean() > 1"])
+def test_an_array_method_tells_where_the_file_has_no_other_arrays(test: str) -> None:
+    alone = ALONE.format(other="", more="weights", test=test)
+    assert found(alone) == [(7, "ASG104")]
+    both = ALONE.format(other="import numpy as np", more="weights", test=test)
+    assert found(both) == []
+
+
+def test_a_method_tells_nothing_of_an_attribute() -> None:
+    source = """
+        import torch
+        class Agent:
+            def __init__(self, args):
+                self.args = args
+            def learn(self, batch):
+                x = torch.tensor(batch)
+                if self.args.cuda:
+                    x = x.cuda()
+                self.net(x).sum().backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(8, "ASG106")]
+
+
+def test_what_is_copied_is_no_tensor() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Agent:
+            def choose_action(self, obs, last):
+                inputs = obs.copy()
+                inputs = np.hstack((inputs, last))
+                inputs = torch.tensor(inputs)
+                inputs = inputs.cuda()
+                return self.net(inputs)
+        """
+    assert found(source) == [(8, "ASG106")]
+
+
+def test_what_is_expanded_as_a_device_value_stays_on_the_host() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                alpha = torch.rand(3, 1)
+                return x * alpha.expand_as(x).to(x.device)
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_what_an_unknown_call_gives_is_read_where_that_is_hot() -> None:
+    source = """
+        import torch
+        def line_search(f, x):
+            return f(x).item()
+        def train(loader, model, optimizer, f):
+            for x in loader:
+                model(x).sum().backward()
+                optimizer.step()
+                line_search(f, x)
+        """
+    assert found(source) == [(3, "ASG102")]
+
+
+def test_what_only_its_use_tells_may_be_in_host_memory() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Trainer:
+            def train_step(self):
+                s, parts = self.buffer.get(3)
+                s = s.cuda()
+                a = self.queue.next().unsqueeze(0).to(self.device)
+                b = torch.cat(parts).to(self.device)
+                c = torch.tanh(self.queue.next()).to(self.device)
+                self.model(s, a, b, c).backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(6, "ASG106"), (7, "ASG106"), (8, "ASG106")]
+
+
+def test_a_lambda_runs_in_the_loops_around_its_call() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def train(model, batches, device):
+            for batch in batches:
+                x, y = map(lambda part: part.to(device), (batch.x, batch.y))
+                (model(x) - y).backward()
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_what_one_return_says_of_the_parts_of_a_result_holds() -> None:
+    source = """
+        import torch
+        def nms(boxes, scores):
+            keep = scores.new(3).zero_().long()
+            if boxes.numel() == 0:
+                return keep
+            count = 0
+            while boxes.numel() > 0:
+                count += 1
+            return keep, count
+        class Detect(torch.nn.Module):
+            def forward(self, boxes, scores):
+                chosen = scores.gt(3)
+                scores = scores[chosen]
+                ids, count = nms(boxes, scores)
+                return scores[ids[:count]]
+        """
+    assert found(source) == [(13, "ASG105")]
+
+
+def test_numpy_as_a_method_is_no_other_library() -> None:
+    source = """
+        import torch
+        class Decoder(torch.nn.Module):
+            def forward(self, padded):
+                rows = [y[y != 3] for y in self.rows]
+                return rows[0].cpu().numpy()
+        """
+    assert (4, "ASG105") in found(source)
+
+
+def test_a_comprehension_over_a_progress_bar_goes_over_batches() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        from tqdm import tqdm
+        def rollout(net, dataset):
+            def evaluate(batch):
+                return net(batch).data.cpu()
+            return torch.cat([evaluate(b) for b in tqdm(DataLoader(dataset), disable=True)], 0)
+        """
+    assert found(source) == [(6, "ASG103")]
+
+
+def test_what_a_function_writes_to_is_not_read() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                return torch.arange(x.size(0), out=x.new())
+        """
+    assert found(source) == []
+
+
+HOST_OR_NOT = """
+    import torch
+    class Head(torch.nn.Module):
+        def forward(self, boxes, mode: str):
+            return self.assign(boxes, (self.net(boxes) > 0).any(0), mode)
+        def assign(self, boxes, chosen, mode):
+            if mode == "cpu":
+                boxes = boxes.cpu()
+            {use}
+    """
+
+
+def test_a_mask_on_the_device_chooses_from_what_is_there_too() -> None:
+    source = HOST_OR_NOT.format(use="return boxes[self.net(boxes) > 0]")
+    assert (8, "ASG105") in found(source)
+
+
+def test_what_may_be_a_mask_costs_nothing_to_write_a_number_through() -> None:
+    source = """
+        import torch
+        class Loss(torch.nn.Module):
+            def ohem_loss(self, conf, pos):
+                loss = torch.logsumexp(conf, 1)
+                loss[pos] = 0
+                loss[pos.unsqueeze(0)] = 0
+                return loss
+            def forward(self, conf, pos):
+                return self.ohem_loss(conf, pos)
+        """
+    assert found(source) == []
+
+
+def test_an_index_made_of_a_mask_is_one() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x, pred_mask):
+                return self.predict(x, pred_mask)
+            def predict(self, x, pred_mask):
+                return x[pred_mask.unsqueeze(-1).expand_as(x)]
+        """
+    assert (6, "ASG105") in found(source)
+
+
+def test_a_loop_over_a_host_array_gives_numbers() -> None:
+    source = """
+        import torch
+        class Loss(torch.nn.Module):
+            def forward(self, x: torch.Tensor, weights: torch.Tensor):
+                classes = x.unique().cpu().numpy()
+                for label in classes:
+                    weights[label] += 1
+                for batch in classes:
+                    weights[batch] += 1
+        """
+    assert found(source) == [(4, "ASG103"), (4, "ASG105"), (8, "ASG106")]
+
+
+def test_a_number_drawn_by_numpy_uploads_nothing() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, images: torch.Tensor):
+                one = images[np.random.choice(3)]
+                return one + images[np.random.choice(3, size=2)]
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+@pytest.mark.parametrize(("name", "waits"), [("times", True), ("dtype", False)])
+def test_a_tensor_moves_to_where_another_is(name: str, waits: bool) -> None:
+    source = f"""
+        import torch
+        class Sampler:
+            def __call__(self, n, {name}):
+                return torch.zeros(n).to({name})
+        """
+    assert bool(found(source)) is waits
+
+
+def test_what_numpy_takes_is_in_host_memory_if_its_place_is_in_doubt() -> None:
+    source = """
+        import numpy as np
+        import torch
+        class Agent:
+            def choose_action(self, state, last):
+                rows = np.hstack((state, last))
+                state = torch.tensor(rows)
+                state = state.cuda()
+                return self.net(state)
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+PREPARED = """
+    import torch
+    def mask_tokens(inputs):
+        labels = inputs.clone()
+        kept = labels.sum().item()
+        if labels.max() > kept:
+            labels = labels - 1
+        return inputs, labels
+    def train(train_loader, model, optimizer, device):
+        for batch in train_loader:
+            inputs, labels = mask_tokens({given})
+            labels = labels.to(device)
+            model(inputs, labels).backward()
+            optimizer.step()
+    """
+
+
+def test_a_helper_that_is_only_handed_what_is_in_host_memory_waits_for_nothing() -> None:
+    assert found(PREPARED.format(given="batch")) == [(11, "ASG106")]
+    reads = found(PREPARED.format(given="model.kept"))
+    assert {(4, "ASG102"), (5, "ASG104")} <= set(reads)
+    placed = PREPARED.replace("optimizer.step()", "self.accelerator.log(1)")
+    assert {(4, "ASG102"), (5, "ASG104")} <= set(found(placed.format(given="batch")))
