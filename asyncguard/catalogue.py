@@ -31,10 +31,11 @@ VALUE_KINDS = (
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
-# the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `x[tensor_of_no_dimension]`.
+# the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `host_array[...] = x`,
+# `x[tensor_of_no_dimension]`.
 OPERATORS = (
     "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
-    "scalar-index",
+    "device-write", "scalar-index",
 )  # fmt: skip
 # `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
 # holds the host, one of CUDA tensors the stream. `elements`: those of the first argument, a list.

@@ -25,6 +25,7 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, outer_functions
 from asyncguard.lint.source import check_syntax
+from asyncguard.lint.suspicion import note_hint
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, function_unit, module_unit, parse_type
 from asyncguard.lint.values import (
     CLASS,
@@ -449,7 +450,8 @@ class FileAnalysis:
         info.unit = frame.function.unit
         if info.outlined is not None:
             if cls is not None:
-                cls.hints.update(info.outlined.hints)
+                for path, hint in info.outlined.hints.items():
+                    note_hint(cls.hints, path, hint)
         else:
             scan(info, self.knowledge, self.frameworks)
         self._set_hook(info)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from asyncguard.catalogue import Condition, SyncPoint, Trigger
-from asyncguard.lint import builtin_calls, loops
+from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
     STRUCTURE,
@@ -50,6 +50,7 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     PAIRS,
+    PLACE,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -81,6 +82,11 @@ Arguments = Sequence[Argument]
 @handles(cst.Call)
 def call(frame: Frame, node: cst.Call) -> Value:
     """A call: evaluate what is called, then the arguments, then decide."""
+    with frame.guarded(guards.of_call(frame, node)):
+        return _called(frame, node)
+
+
+def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
     if frame.loops and loops.names_epochs(node):
         frame.loops[-1].inner = frame.loops[-1].trainings = True
@@ -216,6 +222,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         frame.evidence(strong=True, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
+    frame.rounds |= summary.rounds
     if summary.works:
         frame.evidence()
     if summary.acts:
@@ -777,12 +784,12 @@ def call_method(
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, MEDIUM)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    as_given = (
-        owner.kind == DEVICE and owner.confidence <= MEDIUM and isinstance(func.value, cst.Name)
-    )
+    as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
+    moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
+    moved |= _is_handed(frame, owner, func.value) and all(a.value.name != PLACE for a in arguments)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
-        return up
+        return up._replace(confidence=max(up.confidence, owner.confidence))
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
         owner = somewhere(proof[1], MEDIUM, owner.params)  # whatever is passed for it
@@ -815,6 +822,40 @@ def call_method(
                 protocol_site(frame, "__format__", argument.node, argument.value)
         return HOST_VALUE
     return unknown_method(frame, node, func, owner, method, arguments)
+
+
+def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
+    """Whether this is an argument declared as an array, of what is no model: from anywhere."""
+    function = frame.function
+    if owner.kind != DEVICE or not isinstance(node, cst.Name) or len(owner.params) != 1:
+        return False
+    index = next(iter(owner.params))
+    named = index < len(function.parameters) and function.parameters[index].name == node.value
+    model = function.cls is not None and instance_of(function.cls).kind in CALLABLE
+    return named and not model
+
+
+# Methods that give as much of an array as it holds.
+_KEEPS_ALL = frozenset(
+    {"clone", "detach", "float", "long", "squeeze", "unsqueeze", "view", "reshape", "contiguous"}
+)
+
+
+def _is_as_given(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
+    while isinstance(node, (cst.Subscript, cst.Call)):
+        if isinstance(node, cst.Call):
+            if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _KEEPS_ALL:
+                return False
+            node = node.func.value
+            continue
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        if not isinstance(index, cst.Index):
+            return False
+        if not isinstance(index.value, (cst.SimpleString, cst.Integer)):
+            return False
+        node = node.value
+    return isinstance(node, cst.Name)
 
 
 def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:
@@ -919,7 +960,7 @@ def device_method(
     """Call a method of a device value (or of a parameter that may hold one)."""
     knowledge = frame.analysis.knowledge
     frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
-    if owner.kind == UNKNOWN and method in ("items", "keys", "values"):
+    if owner.kind == UNKNOWN and method in ("items", "keys", "values", "popitem"):
         return mapping_method(owner, method)
     if method in _OF_MAPPINGS and owner.framework:
         known = knowledge.sync_methods.get((DEVICE, method), ())
@@ -938,14 +979,17 @@ def device_method(
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
-_OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "pop", "update", "setdefault"})
+_OF_MAPPINGS = frozenset(
+    {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
+)
 
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
     element = owner if owner.name == STRUCTURE else part_of(owner)
-    if method == "items":
-        return container(container(None, (HOST_VALUE, element)))
+    if method in ("items", "popitem"):
+        item = container(None, (HOST_VALUE, element))
+        return container(item) if method == "items" else item
     if method == "keys":
         return container(HOST_VALUE)
     return container(element) if method == "values" else element
@@ -1020,6 +1064,7 @@ def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
     return None
 
 
+_ACCELERATORS = frozenset({"cuda", "gpu", "mps", "xpu", "npu", "hpu"})
 DEVICE_WORDS = ("device", "dev", "ctx", "gpu", "cuda", "rank", "gpu_id")
 
 
@@ -1082,8 +1127,10 @@ def _names_a_device(argument: Argument) -> bool:
     """Whether an argument of `.to` is a device, as far as its name says."""
     if argument.keyword:
         return argument.keyword == "device"
-    if argument.value.kind == HOST and argument.value.literal is not None:
-        return type(argument.value.literal) is int
+    literal = argument.value.literal
+    if argument.value.kind == HOST and literal is not None:
+        kind = literal.partition(":")[0] if isinstance(literal, str) else ""
+        return kind in _ACCELERATORS or type(literal) is int
     node = argument.node
     while isinstance(node, (cst.Subscript, cst.Call)):
         node = node.value if isinstance(node, cst.Subscript) else node.func
@@ -1156,6 +1203,8 @@ def model_method(
     if _ACTS.search(method):
         frame.evidence()
         return UNKNOWN_VALUE  # for an environment, which wants arrays in host memory mostly
+    if _GIVES_TEXT.search(method):
+        return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
@@ -1165,7 +1214,7 @@ def model_method(
 
 
 _ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")
-
+_GIVES_TEXT = re.compile(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
@@ -1220,7 +1269,9 @@ def container_method(
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
     if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
         _grow(frame, func.value, owner, method, arguments)
-    if method in ("get", "pop", "popleft", "setdefault", "popitem"):
+    if method == "popitem":
+        return container(None, (HOST_VALUE, element))
+    if method in ("get", "pop", "popleft", "setdefault"):
         key = arguments[0].value.literal if arguments else None
         return dict(owner.fields).get(str(key), element) if owner.fields else element
     if method == "items":

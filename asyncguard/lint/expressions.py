@@ -19,6 +19,7 @@ from asyncguard.lint.tree import dotted, parse_type
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
+    BATCH,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -39,6 +40,7 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     NONE_VALUE,
+    PLACE,
     SYMBOL,
     TUPLE,
     UNKNOWN,
@@ -75,13 +77,16 @@ def protocol_site(
 
     `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
-    read = (
-        first_device(value) if protocol in ("__repr__", "__str__", "__format__") or sink else value
-    )
+    text = protocol in ("__repr__", "__str__", "__format__")
+    read = first_device(value) if text or sink else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
+    if read.name == HINTED and text:
+        likely = frame.analysis.knowledge.likely[read.framework]
+        if "item" in likely:  # where that is common, what is printed mostly is a number already
+            read = weaken(read, LOW)
     if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
         known = frame.analysis.knowledge.frameworks.get(read.framework)
         if known is not None and not known.asynchronous_cpu:
@@ -124,6 +129,8 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         return HOST_VALUE
     value = evaluate(frame, node)
     tested = node.value if isinstance(node, cst.NamedExpr) else node
+    if value.kind == DEVICE and dotted(tested) in frame.function.called:
+        return value  # it asks whether there is such a function
     if value.kind == DEVICE and _is_only_named(frame, node):
         value = weaken(value, LOW)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
@@ -188,6 +195,13 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
+    elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
+        frame.note(path, Value(name=ANSWER))  # no array, whatever its name suggests
+
+
+def _is_tensor(node: cst.BaseExpression) -> bool:
+    """Whether a type is that of all tensors, and no kind of them."""
+    return dotted(node).rpartition(".")[2] == "Tensor"
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:
@@ -357,7 +371,10 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
-        return HOST_VALUE if kind == HOST else owner._replace(kind=kind)
+        if kind == HOST:
+            given = owner.kind == DEVICE and bool(owner.params)
+            return Value(HOST, name=PLACE) if given and attr == "device" else HOST_VALUE
+        return owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
     if owner.kind == UNKNOWN and owner.params:
@@ -531,8 +548,9 @@ def batch(frame: Frame, loader: Value) -> Value:
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
         return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
-    kind = DEVICE if known is not None and known.asynchronous_cpu else HOST_ARRAY
-    return Value(kind, loader.framework, loader.confidence)
+    if known is not None and known.asynchronous_cpu:
+        return Value(DEVICE, loader.framework, loader.confidence)
+    return Value(HOST_ARRAY, loader.framework, loader.confidence, BATCH)
 
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:

@@ -48,8 +48,12 @@ _OPTIONS = re.compile(
     r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE
 )
 
-# What draws something for someone to look at, a few samples at most: its loops are no steps.
-_SHOWS = re.compile(r"^_*(plot|draw|show|visuali[sz]e|animate)(_|$)")
+# What draws something for someone to look at, a few samples at most, sets things up, or moves them
+# to and from files: its loops are no steps, unless they train or go over a loader.
+_ASIDE = re.compile(
+    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
+    r"|^from_pretrained$|[^_]_init$"
+)
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
@@ -206,6 +210,7 @@ class Frame:
     rounds: bool = False  # contains a loop of training steps
     acts: bool = False  # steps an environment outside its own loops
     depth: int = 0
+    findings: int = 0  # branches open that hang on a device value: what they print is news
     statement: cst.CSTNode | None = None
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
@@ -309,14 +314,18 @@ class Frame:
 
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
-        shows = _SHOWS.search(self.function.name) is not None
+        aside = self._is_aside
         for index in range(len(self.loops) - 1, -1, -1):
             loop = self.loops[index]
-            if loop.kind == Loop.STEP and (loop.over_steps or not shows):
+            if loop.kind == Loop.STEP and (loop.over_steps or not aside):
                 return Loop.STEP, self._guarded(index + 1)
         if any(loop.kind == Loop.EPOCH for loop in self.loops):
             return Loop.EPOCH, self._guarded(0)
         return Loop.NONE, self._guarded(0)
+
+    @property
+    def _is_aside(self) -> bool:
+        return _ASIDE.search(self.function.name) is not None
 
     def _guarded(self, depth: int) -> bool:
         return any(
@@ -378,8 +387,10 @@ class Frame:
         if point.framework in self.analysis.symbolic and (sink or point.kind in _OF_SYMBOLS):
             return
         loop, guarded = self.context()
-        if loop == Loop.NONE and point.kind == SyncKind.BARRIER and any(r.ops for r in self.loops):
+        barrier = point.kind == SyncKind.BARRIER and not self._is_aside
+        if loop == Loop.NONE and barrier and any(r.ops for r in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
+        guarded |= point.kind == SyncKind.TEXT and self.findings > 0
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,

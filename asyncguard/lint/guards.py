@@ -15,8 +15,8 @@ from asyncguard.lint.frames import Frame, Guard
 from asyncguard.lint.tree import dotted, walk
 
 _FLAG = re.compile(
-    r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|should_log|do_log|log_now|is_log|log_step"
-    r"|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
+    r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
+    r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
     r"|isenabledfor|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
@@ -47,7 +47,10 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     if frame.loops and _counts_periods(frame.loops[-1].targets, test):
         frame.loops[-1].periodic = True
     when_true, when_false = rare(frame, test)
-    flag = Guard(depth, is_flag(test), _counted(frame, test))
+    asked = test
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        asked = test.expression
+    flag = Guard(depth, is_flag(asked), _counted(frame, test))
     return (flag if when_true else None), (flag if when_false else None)
 
 
@@ -237,6 +240,43 @@ def fills_in(node: cst.If) -> bool:
         return False
     targets = (n.target for n in walk(node.body) if isinstance(n, cst.AssignTarget))
     return any(dotted(target) == path for target in targets)
+
+
+_COMPLAINTS = re.compile(
+    r"(^|\.)warn(ing|_once|ing_once)?$|log\w*\.(error|critical|exception)$", re.I
+)
+
+
+def of_call(frame: Frame, node: cst.Call) -> Guard | None:
+    """Return the guard that a call puts on its arguments: what warns does not in every step."""
+    complains = _COMPLAINTS.search(dotted(node.func))
+    return Guard(len(frame.loops), True) if complains else None
+
+
+def is_once(node: cst.If) -> bool:
+    """Whether a branch sees to it that it does not run again: `if not told: told = True`."""
+    return any(
+        _answers(test, value) for test in _conjuncts(node.test) for value in _assignments(node.body)
+    )
+
+
+def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        yield from _conjuncts(test.left)
+        yield from _conjuncts(test.right)
+    else:
+        yield test
+
+
+def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression]) -> bool:
+    """Whether an assignment makes a flag that a test asks for what the test does not want."""
+    path, value = assigned
+    denied = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+    asked = test.expression if denied else test  # type: ignore[attr-defined]
+    if denied and isinstance(asked, cst.Call):  # `if not exists(self.x): self.x = ...`
+        kept = path.startswith("self.") and dotted(asked.func).rpartition(".")[2] == "exists"
+        return kept and len(asked.args) == 1 and path == dotted(asked.args[0].value)
+    return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
 
 
 def is_period(node: cst.If) -> bool:

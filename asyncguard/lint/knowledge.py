@@ -28,6 +28,10 @@ _SWITCH = re.compile(
 _KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
 _STATE = re.compile(r"(^|_)(state|params)$")
 _UPDATES = re.compile(r"(^|_)(train|update|learn|optimi[sz]e)(_|$)")
+# Names of numbers that sum up many steps.
+_SUMMARY = re.compile(
+    r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
+)
 
 
 class Patterns:
@@ -246,7 +250,7 @@ class Knowledge:
             return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
-                return found
+                return None if found[0] == "device" and _SUMMARY.match(name) else found
         return None
 
 

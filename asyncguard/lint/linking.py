@@ -201,7 +201,7 @@ def _by_name(facts: FileFacts, meant: Mapping[str, set[Key]]) -> Iterator[Call]:
 # What a program does now and then, though a function that runs in every step may call it.
 _RARE = re.compile(
     r"^_*(save|load|export|plot|visuali[sz]e|set_?up|initiali[sz]e|teardown|finalize)(_|$)"
-    r"|state_dict|(save|load)_checkpoint"
+    r"|state_dict|(save|load)_checkpoint|[^_]_init$|^_*(un)?merge(_and_unload)?$|^from_pretrained$"
 )
 
 

@@ -17,6 +17,7 @@ import libcst as cst
 
 from asyncguard.lint.docstrings import documented
 from asyncguard.lint.screen import Outlined
+from asyncguard.lint.suspicion import Hints, note_hint, tells_owner
 from asyncguard.lint.tree import Unit, children, dotted, walk
 from asyncguard.lint.values import Value
 from asyncguard.model import Loop
@@ -24,11 +25,16 @@ from asyncguard.model import Loop
 if TYPE_CHECKING:
     from asyncguard.lint.knowledge import Knowledge
 
-Hints = dict[str, tuple[str, str]]  # dotted path -> (kind, framework)
 DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef})
 _SCOPES = frozenset({cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp})
 _LEAVES = frozenset(
     {cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.Import, cst.ImportFrom}
+)
+
+
+# A script, or what tries something out: it is no training step, though it may run one.
+_ONCE = re.compile(
+    r"^_*(main|tests?|bench(mark)?|demo|verify|ensure|assert|experiment)(_|$)|_(benchmarks?|tests?|demo)$"
 )
 
 
@@ -99,6 +105,7 @@ class FunctionInfo:
     cls: ClassInfo | None = None
     closure: Any = None  # the Frame that it was defined in
     hints: Hints = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)  # variables and attributes, which are no arrays
     marks_step: bool = False  # runs a backward pass or an optimizer's step
     attributes_set: bool = False  # assigns attributes of `self`
     given: dict[str, Value] | None = None  # what it assigns to them, if it was run for that
@@ -139,7 +146,7 @@ class FunctionInfo:
 
         Or a step of an environment, but for what is done between episodes.
         """
-        if self.summary is None or self.name in ("main", ""):  # a script
+        if self.summary is None or not self.name or _ONCE.search(self.name):
             return self.hook
         acts = self.summary.acts and not _BETWEEN.search(self.name)
         return Loop.STEP if self.summary.stepped or acts else self.hook
@@ -236,17 +243,21 @@ def _note_method(
     inner: frozenset[str],
 ) -> None:
     func = call.func if isinstance(call, cst.Call) else None
+    if isinstance(func, (cst.Name, cst.Attribute)) and (called := dotted(func)):
+        info.called.add(called)
     if not isinstance(func, cst.Attribute):
         return
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    found = knowledge.by_usage(method, frameworks)
+    given = any(not argument.keyword for argument in call.args)  # type: ignore[attr-defined]
+    found = knowledge.by_usage(method, frameworks) if tells_owner(method, given) else None
     if not found:
         return
     path = dotted(func.value)
-    if not path or path.partition(".")[0] in inner:
+    first = path.partition(".")[0]
+    if not path or first in inner or knowledge.framework_of(first):
         return
-    info.hints[path] = found
+    note_hint(info.hints, path, found)
     if info.cls is not None and path.startswith("self."):
-        info.cls.hints[path] = found
+        note_hint(info.cls.hints, path, found)

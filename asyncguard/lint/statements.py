@@ -33,6 +33,7 @@ from asyncguard.lint.expressions import (
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
+    BATCH,
     CONTAINER,
     DEVICE,
     DICT,
@@ -46,7 +47,7 @@ from asyncguard.lint.values import (
     Value,
     join,
 )
-from asyncguard.model import Loop
+from asyncguard.model import Loop, SyncKind
 
 Executor = Callable[[Frame, Any], bool]
 EXECUTORS: dict[type[cst.CSTNode], Executor] = {}
@@ -187,6 +188,12 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         known = frame.analysis.knowledge.frameworks.get(value.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
+        elif (
+            value.framework == owner.framework
+            and owner.name != BATCH
+            and all(index.kind == HOST for index in indices)  # through an array it must be there
+        ):
+            operator_site(frame, "device-write", target, value)
         return
     path = dotted(target.value)
     if not path:
@@ -302,9 +309,11 @@ def class_(frame: Frame, node: cst.ClassDef) -> bool:
 @executes(cst.If)
 def if_(frame: Frame, node: cst.If) -> bool:
     """Both branches run; a rare one under a guard."""
+    before_test = len(frame.sites)
     truth(frame, node.test)
+    asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    if guards.leaves_loop(node.body) or guards.fills_in(node):
+    if guards.leaves_loop(node.body) or guards.fills_in(node) or guards.is_once(node):
         guard_true = Guard(len(frame.loops), True)
     elif guard_true is None and guards.is_period(node):
         guard_true = Guard(len(frame.loops), False)
@@ -312,8 +321,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
         guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
+    frame.findings += asked
     with frame.guarded(guard_true):
         then_falls = suite(frame, node.body)
+    frame.findings -= asked
     after_then = frame.env
     frame.env = before
     narrow(frame, node.test, False)

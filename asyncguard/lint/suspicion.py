@@ -286,6 +286,20 @@ class Words:
         return f"{aliases[prefix]}{name[len(prefix) :]}" if prefix else name
 
 
+Hints = dict[str, tuple[str, str]]  # dotted path -> (kind, framework)
+
+
+def note_hint(hints: Hints, path: str, hint: tuple[str, str]) -> None:
+    """Note what usage tells of a path: a model has most methods that only arrays have otherwise."""
+    if hints.get(path, hint)[0] == hint[0] or hint[0] != "device":
+        hints[path] = hint
+
+
+def tells_owner(method: str, given: bool) -> bool:
+    """Whether a call of a method tells what it is called on: `trainer.backward(loss)` does not."""
+    return method != "backward" or not given
+
+
 def last_name(func: ast.expr) -> str:
     """Return the name that is called, without its owner."""
     return getattr(func, "attr", "") or getattr(func, "id", "")
@@ -426,8 +440,9 @@ class _Look:
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
             found.steps |= name in self.words.tables.steps or self.words.acts(node.func)
-            if (hint := self.words.hint(name)) and (path := _self_path(node.func.value)):
-                found.hints[path] = hint
+            hint = self.words.hint(name) if tells_owner(name, bool(node.args)) else None
+            if hint and (path := _self_path(node.func.value)):
+                note_hint(found.hints, path, hint)
 
     def table(self, node: ast.Dict) -> None:
         """Note which methods a dict holds."""

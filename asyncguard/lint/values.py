@@ -82,10 +82,12 @@ MASK = "bool"  # the name of an array of truth values, on the host or on the dev
 INDICES = "indices"  # and of one of indices
 DICT = "dict"  # the name of a container that is known to be a dict
 TUPLE = "tuple"  # of one that is a tuple
+BATCH = "batch"  # the name of what a loader gives, which may as well hold arrays
 PAIRS = "pairs"  # and of one of values, each with its name
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
+PLACE = "place"  # the name of the device that an argument is on
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 

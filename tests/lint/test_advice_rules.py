@@ -301,7 +301,7 @@ def train(model: torch.nn.Module, x: torch.Tensor):
     total = 0.0
     for step in range(100):
         start = time.time()
-        model(x.cuda())
+        model(x)
         total {} time.time() - start
 """
     codes = [

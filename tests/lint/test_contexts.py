@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 import pytest
 
@@ -1081,6 +1081,248 @@ def test_who_merely_asks_for_gradients_runs_no_step() -> None:
     update = "self.optimizer.apply_gradients(zip(gradients, self.model.weights))"
     assert found(source.format(update="pass")) == []
     assert found(source.format(update=update)) == [(9, "ASG103")]
+
+
+RARELY = {
+    "a warning": """
+        if bad:
+            warnings.warn(f"odd: {loss}")
+    """,
+    "a message of a logger": """
+        if bad:
+            self.logger.error("odd: %s", loss)
+    """,
+    "what a device value gives reason to say": """
+        if loss > 50:
+            print(f"odd: {loss}")
+    """,
+    "what is told once": """
+        if self.wanted and not self.told:
+            print(loss)
+            self.told = True
+    """,
+    "what is done the first time": """
+        if self.anew:
+            print(loss)
+            self.anew = False
+    """,
+    "what is kept for later": """
+        if not exists(self.start):
+            self.start = loss.item()
+    """,
+}
+
+
+@pytest.mark.parametrize("branch", RARELY.values(), ids=RARELY)
+def test_what_a_step_does_once_or_by_exception_is_rare(branch: str) -> None:
+    step = """
+import torch
+class Trainer:
+    def training_step(self, batch):
+        loss = self.net(batch).sum()
+"""
+    inside = indent(dedent(branch), " " * 8)
+    always = "\n".join(line[4:] for line in inside.splitlines() if not line.endswith(":"))
+    assert {code for _, code in found(step + inside)} <= {"ASG104"}
+    if "warn" not in branch and "logger" not in branch:
+        assert found(step + always)
+
+
+SET_UP = ["__init__", "load_adapters", "from_pretrained", "pissa_init", "save_all"]
+
+
+@pytest.mark.parametrize("name", [*SET_UP, "score"])
+def test_a_loop_that_sets_up_is_none_over_steps(name: str) -> None:
+    source = f"""
+        import torch
+        def {name}(model, prompts):
+            for prompt in prompts:
+                scale = model(prompt).norm().item()
+        """
+    assert bool(found(source)) is (name not in SET_UP)
+
+
+def test_a_benchmark_is_no_step_though_it_runs_one() -> None:
+    source = """
+        import torch
+        def {name}(model, x):
+            loss = model(x).sum()
+            loss.backward()
+            return loss.item()
+        """
+    assert found(source.format(name="benchmark_gradients")) == []
+    assert found(source.format(name="test_gradients")) == []
+    assert found(source.format(name="fit_batch")) == [(5, "ASG102")]
+
+
+def test_what_calls_a_round_of_training_is_one_too() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def fit(self):
+                self.rounds()
+                return self.model(self.probe).sum().item()
+            def rounds(self):
+                for batch in self.loader:
+                    loss = self.model(batch).sum()
+                    loss.backward()
+                    self.optimizer.step()
+        def compare(sizes):
+            for batch_size in sizes:
+                trainer = Trainer()
+                trainer.fit()
+        """
+    assert found(source) == []
+
+
+def test_a_trainer_that_runs_the_backward_pass_is_no_array() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def fit(self, loader):
+                for step, batch in enumerate(loader):
+                    loss = self.model(batch).sum()
+                    self.strategy.backward(loss, self.model)
+                    logs = self.strategy.all_reduce({"loss": loss.item()})
+                    self.bar.set_postfix(logs)
+                    if step > self.strategy.warmup:
+                        self.done = True
+        """
+    assert found(source) == [(7, "ASG102")]
+
+
+def test_what_is_called_is_no_array_even_if_it_was_moved() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def __init__(self, options):
+                self.pixels = build(options).to(self.device)
+            def optimize_parameters(self):
+                output = self.net(self.x)
+                if self.pixels:
+                    loss = self.pixels(output)
+                loss.backward()
+        """
+    assert found(source) == []
+
+
+def test_usage_of_a_module_tells_nothing_of_it() -> None:
+    source = """
+        from torch import nn
+        from .imports import *
+        class Masker:
+            def before_batch(self):
+                mask = torch.tensor([1.0, 2.0], device=self.device)
+                self.best = torch.argmax(mask)
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_a_method_that_reads_its_argument_is_given_one() -> None:
+    source = """
+        import torch
+        class Masker:
+            def before_batch(self):
+                self.hidden = self.rows[0].masked_fill(self.mask, {value})
+        """
+    assert found(source.format(value="self.fill")) == []
+    assert found(source.format(value="torch.max(self.cost.grad)")) == [(4, "ASG102")]
+
+
+def test_a_part_of_what_a_step_is_handed_is_uploaded_where_it_is_moved() -> None:
+    source = """
+        import torch
+        class Model:
+            def feed_data(self, data, batch: torch.Tensor, where: torch.Tensor):
+                self.low = data["low"].to(self.device)
+                self.first = data[0].clone().float().to(self.device)
+                self.mean = data.mean().to(self.device)
+                self.batch = batch.to(self.device)
+                device = where.device
+                self.there = batch.to(device)
+        """
+    assert found(source) == [(4, "ASG106"), (5, "ASG106"), (7, "ASG106")]
+
+
+def test_what_a_tokenizer_s_helper_gives_is_uploaded_too() -> None:
+    source = """
+        import torch
+        def pad(tokenizer, texts):
+            return tokenizer.pad(texts)
+        def encode(model, tokenizer, loader):
+            for texts in loader:
+                batch = pad(tokenizer, [text for text in texts]).to("cuda")
+                out = model(batch)
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+@pytest.mark.parametrize("where", ["cuda", "cuda:1", "mps", "cpu"])
+def test_what_is_moved_to_a_named_accelerator_is_uploaded(where: str) -> None:
+    source = f"""
+        import torch
+        def train(model, rows):
+            for row in rows:
+                batch = tokenize(row).to("{where}")
+                model(batch).sum().backward()
+        """
+    assert found(source) == ([] if where == "cpu" else [(4, "ASG106")])
+
+
+def test_what_an_unless_or_a_flag_keeps_back_is_rare_in_loops_too() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def training_step(self, batch):
+                self.report(self.model(batch))
+            def report(self, losses):
+                if not self.is_logging_step():
+                    return
+                for trainer in self.trainers:
+                    trainer.tell(losses.item())
+        """
+    assert found(source) == []
+
+
+def test_a_running_loss_is_a_number_and_a_popped_item_has_a_name() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def training_step(self, batch, factor):
+                loss = self.model(batch).sum()
+                number = float(loss)
+                running_loss = factor * self.running + number
+                print(f"{running_loss:.2f}")
+                self.log_all({"loss": loss})
+            def log_all(self, losses):
+                while len(losses) > 0:
+                    name, loss = losses.popitem()
+                    print(f"train/{name}")
+        """
+    assert found(source) == [(5, "ASG102")]
+
+
+SPOKEN_OF = [
+    "print(loss)",  # known by its name alone
+    "print(self.model.to_string(x))",
+    "print(text(x))",
+]
+
+
+@pytest.mark.parametrize("line", SPOKEN_OF)
+def test_what_is_printed_mostly_is_text_or_a_number(line: str) -> None:
+    source = f"""
+        import torch
+        def text(value):
+            if isinstance(value, torch.Tensor):
+                return "a tensor"
+            return str(value)
+        class Trainer:
+            def training_step(self, x: torch.Tensor, loss):
+                for name, loss in self.parts(x):
+                    {line}
+        """
+    assert found(source) == []
 
 
 NAMED_CLASSES = {
