@@ -76,6 +76,7 @@ class Summary:
     stepped: bool = False
     step_loops: bool = False
     rounds: bool = False
+    acts: bool = False
     by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
 
     def without_trees(self) -> Summary:
@@ -484,6 +485,8 @@ class FileAnalysis:
             kinds = {base.kind for cls in family for base in cls.bases}
             kinds.update(kind for cls in family for kind in _kinds_by_name(cls.name))
             kinds.update(_kinds_by_methods(self.outline.methods.get(info.cls.name, frozenset())))
+            if MODEL in kinds:
+                kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
@@ -668,12 +671,15 @@ class FileAnalysis:
                     return symbol(full)
         return None
 
-    def called_function(self, frame: Frame, name: str) -> FunctionInfo | None:
-        """Return the checked function that an imported name stands for, where it is called."""
+    def called_function(self, frame: Frame, name: str) -> Value | None:
+        """Return the checked function that an imported name stands for, where it is called.
+
+        It may be a compiled one.
+        """
         value = self._in_checked_module(name) if self._follows(frame, name) else None
-        if value is not None and value.kind == FUNCTION and isinstance(value.ref, FunctionInfo):
-            return value.ref
-        return None
+        if value is None or not isinstance(value.ref, FunctionInfo):
+            return None
+        return value if value.kind in (FUNCTION, MODEL) else None
 
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None:
         """Return the checked class that a call of an imported name makes an instance of."""
@@ -760,6 +766,7 @@ _CLASS_NAMES = {
     "decoder": ("Decoder",),
     "scheduler": ("Scheduler",),
     "agent": ("Agent", "Learner"),
+    "policy": ("Policy",),
     "assigner": ("Assigner", "Matcher", "Matching"),
     "sampler": ("Sampler",),
     "search": ("Search", "Beam", "Greedy", "Decoding", "Decode"),
@@ -828,6 +835,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.stepped and not frame.prepares,
         frame.step_loops,
         frame.rounds,
+        frame.acts,
         frame.by_caller,
     )
 

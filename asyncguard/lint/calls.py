@@ -225,6 +225,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.rounds |= summary.rounds
     if summary.works:
         frame.evidence()
+    if summary.acts:
+        _act(frame)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
@@ -343,6 +345,9 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
+    if result.kind == HOST_ARRAY:  # what is computed with a parameter
+        passed = (bound[p] for p in result.params if p in bound)
+        result = next((value for value in passed if value.kind == DEVICE), result)
     element = substitute(result.element, bound, depth + 1) if result.element else result.element
     items = (
         tuple(substitute(item, bound, depth + 1) for item in result.items)
@@ -367,8 +372,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return Value(SUPER, ref=frame.function.cls)
     if "." in name and (cls := frame.analysis.called_class(frame, name)) is not None:
         return instance_of(cls)
-    if "." in name and (info := frame.analysis.called_function(frame, name)) is not None:
-        return call_function(frame, node, Value(FUNCTION, ref=info), arguments)
+    if "." in name and (function := frame.analysis.called_function(frame, name)) is not None:
+        return call_value(frame, node, function, arguments)
     for point in knowledge.sync_functions.get(name, ()):
         if not _conditions_hold(frame, point, arguments) or _is_there(point, arguments):
             continue
@@ -421,7 +426,7 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     last = name.rpartition(".")[2]
     if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
-    functional = frozenset[str]().union(*frame.analysis.knowledge.step_states.values())
+    functional = frame.analysis.knowledge.functional
     framework = next((f for f in frame.analysis.frameworks if f in functional), "")
     return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
 
@@ -503,7 +508,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return device(framework)
     if kind == DEVICE:
         frame.operation(framework)
-        made = _device_result(framework, arguments)
+        uploads = knowledge.frameworks[framework].asynchronous_cpu
+        made = _device_result(framework, arguments, uploads=uploads)
         moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
         if made.name == WHEREVER and not moves:
             made = made._replace(name="")  # it computes, which is done on the device
@@ -545,13 +551,13 @@ def _gives_one(name: str, arguments: Arguments) -> bool:
     return len(arguments) <= most and not any(a.keyword in ("size", "axis") for a in arguments)
 
 
-def _device_result(framework: str, arguments: Arguments) -> Value:
-    """A device function of host tensors only stays on the host."""
+def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
+    """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
     confidence = max((v.confidence for v in held if v.kind == DEVICE), default=LOW)
     arrays = [_first_array(argument.value) for argument in arguments]
     on_host = any(array is not None and array.framework == framework for array in arrays)
-    if on_host and confidence < MEDIUM:
+    if on_host and confidence < MEDIUM and not uploads:
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     if any(value.kind == DEVICE for value in held):
         return device(framework, max(confidence, MEDIUM))
@@ -560,7 +566,12 @@ def _device_result(framework: str, arguments: Arguments) -> Value:
 
 
 def _on_host(value: Value) -> bool:
-    """Whether a value is, or holds, an array in host memory, and none on the device."""
+    """Whether a value is, or holds, an array in host memory, and none on the device.
+
+    Or a number that was read before, but none that stands for anything: `None`, 0.
+    """
+    if value.kind == HOST:
+        return value.name not in ("literal", "None")
     return _first_array(value) is not None and first_device(value).kind != DEVICE
 
 
@@ -770,6 +781,8 @@ def call_method(
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
+        if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
+            owner = Value(*told, MEDIUM)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
@@ -894,11 +907,18 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             frame.event("work", node, owner.framework or active[0])
     elif method == "step" and _is_environment(frame, node, owner):
         frame.evidence()
-        if frame.loops:
-            frame.loops[-1].acts = True
+        _act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
+
+
+def _act(frame: Frame) -> None:
+    """Note a step of an environment."""
+    if frame.loops:
+        frame.loops[-1].acts = True
+    else:
+        frame.acts = True
 
 
 def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
@@ -1182,6 +1202,9 @@ def model_method(
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
     frame.call_by_name(method)
+    if _ACTS.search(method):
+        frame.evidence()
+        return UNKNOWN_VALUE  # for an environment, which wants arrays in host memory mostly
     if _GIVES_TEXT.search(method):
         return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
@@ -1192,6 +1215,7 @@ def model_method(
     return UNKNOWN_VALUE
 
 
+_ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")
 _GIVES_TEXT = re.compile(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.

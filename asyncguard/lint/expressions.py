@@ -962,7 +962,8 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
         return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
-    named = index.name != INDICES and _MASK_NAME.search(_chooser(frame, node))
+    named = index.name != INDICES and _MASK_NAME.search(_chooser(frame, node)) is not None
+    named = named and _has_masks(frame, index)
     if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
@@ -971,6 +972,13 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
+
+
+def _has_masks(frame: Frame, index: Value) -> bool:
+    """Whether the framework of an index has functions that make masks; others may mean indices."""
+    frameworks = (index.framework,) if index.framework else frame.analysis.frameworks
+    known = (frame.analysis.knowledge.frameworks.get(framework) for framework in frameworks)
+    return any(framework is not None and framework.masks is not None for framework in known)
 
 
 def _chooser(frame: Frame, node: cst.BaseSlice) -> str:

@@ -208,6 +208,7 @@ class Frame:
     prepares: bool = False  # makes an optimizer, which no step does
     step_loops: bool = False  # contains a step loop
     rounds: bool = False  # contains a loop of training steps
+    acts: bool = False  # steps an environment outside its own loops
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
     statement: cst.CSTNode | None = None
@@ -252,6 +253,13 @@ class Frame:
         while owner and owner not in self.owners:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
+
+    def give(self, path: str, value: Value) -> None:
+        """Note what an attribute of `self` is given, where that is asked for."""
+        owner, _, name = path.partition(".")
+        if self.given is not None and owner == "self" and name and "." not in name:
+            value = without_params(value)
+            self.given[name] = join(self.given[name], value) if name in self.given else value
 
     def hint(self, path: str, *, named: bool = True) -> Value:
         """Return what usage and, if `named`, names say about a path of unknown value."""

@@ -22,6 +22,7 @@ _FLAG = re.compile(
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
+_PERIOD = re.compile(r"(freq|frequency|interval|every|period)$", re.IGNORECASE)
 _COUNTER = re.compile(
     r"(^|_)(step|steps|iter|iters|iteration|iterations|it|i|j|k|t|n|idx|index|batch|batch_idx|batch_i|ni"
     r"|epoch|count|counter|num|n_iter|niter|global_step|updates|n_updates|timestep|timesteps|frame)(_|$)",
@@ -155,13 +156,25 @@ def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
 def _has_modulo(test: cst.BaseExpression) -> bool:
     """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
     return any(
-        type(n) is cst.BinaryOperation
-        and type(n.operator) is cst.Modulo
-        and not isinstance(n.left, (cst.SimpleString, cst.FormattedString))
-        and "accum" not in dotted(n.right).lower()
-        and not (isinstance(n.right, cst.Integer) and n.right.value == "1")
-        for n in walk(test)
+        "accum" not in dotted(divisor).lower()
+        and not (isinstance(divisor, cst.Integer) and divisor.value == "1")
+        for divisor in _divisors(test)
     )
+
+
+def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """Yield what a test divides by for the remainder: `i % n`, `mod(i, n)`."""
+    for node in walk(test):
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
+            if not isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
+                yield node.right
+        elif (
+            type(node) is cst.Call and len(node.args) == 2 and _REMAINDER.search(dotted(node.func))
+        ):
+            yield node.args[1].value
+
+
+_REMAINDER = re.compile(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
 
 
 def is_flag(test: cst.BaseExpression) -> bool:
@@ -169,6 +182,8 @@ def is_flag(test: cst.BaseExpression) -> bool:
     if isinstance(test, cst.Comparison):
         if isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
             return False
+        if _PERIOD.search(dotted(test.left)):
+            return False  # whether it is done at all: `log_interval > 0`
         return is_flag(test.left) and not any(
             _COUNTER.search(dotted(t.comparator)) for t in test.comparisons
         )

@@ -24,6 +24,10 @@ _SWITCH = re.compile(
 )
 
 
+# Functions that move or store what they are given.
+_KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
+_STATE = re.compile(r"(^|_)(state|params)$")
+_UPDATES = re.compile(r"(^|_)(train|update|learn|optimi[sz]e)(_|$)")
 # Names of numbers that sum up many steps.
 _SUMMARY = re.compile(
     r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
@@ -170,6 +174,7 @@ class Knowledge:
         self.hot_names = frozenset(name.rpartition(".")[2] for name in self.hot_functions)
         self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
         self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
+        self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
@@ -215,6 +220,17 @@ class Knowledge:
                 others = (f for f in frameworks if f != framework)
                 return None if any(method in self.methods[f] for f in others) else (kind, framework)
         return None
+
+    def updates(self, state: str, called: str, frameworks: Sequence[str]) -> bool:
+        """Whether what is called runs a training step: it takes such a variable and gives it back.
+
+        That is plain of an optimizer's state; of parameters, if the name of what is called says so.
+        """
+        if _KEEPS.search(called):
+            return False
+        plain = _STATE.search(state) is not None and _UPDATES.search(called) is not None
+        owners = self.functional if plain else self.step_states.get(state, frozenset())
+        return not owners.isdisjoint(frameworks)
 
     def part(self, framework: str, owner: str, name: str) -> str:
         """Return the kind of an attribute or of a method's result, by the kind of its owner."""

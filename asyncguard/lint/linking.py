@@ -271,7 +271,10 @@ def _spared(files: Collection[FileFacts]) -> dict[Key, frozenset[int]]:
     meant = definitions(files)
     found: dict[Key, frozenset[int]] = {}
     for facts in files:
-        for call in (*facts.calls, *_by_name(facts, meant)):
+        seen = {(call.caller, call.callee_path, call.callee) for call in facts.calls}
+        named = _by_name(facts, meant)  # which is mostly what is seen to be called
+        others = (c for c in named if (c.caller, c.callee_path, c.callee) not in seen)
+        for call in (*facts.calls, *others):
             if _tests(call):
                 continue
             key = call.callee_path, call.callee

@@ -82,7 +82,7 @@ def _within_epoch(node: cst.BaseExpression) -> bool:
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
     if not isinstance(node, cst.Call):
         return set()
-    if dotted(node.func) not in ("range", "trange", "tqdm.trange", "tqdm"):
+    if dotted(node.func).rpartition(".")[2] not in ("range", "trange", "tqdm"):
         return set()
     return {n.value for n in walk(node) if isinstance(n, cst.Name)} - {"range", "trange", "tqdm"}
 
@@ -101,25 +101,23 @@ def _sources(node: cst.BaseExpression) -> set[str]:
 
 
 def note_update(frame: Frame, node: cst.Assign) -> None:
-    """`params, opt_state = update(params, opt_state)` is a training step, by any name."""
+    """`params, opt_state = update(params, opt_state)` is a training step, by any name.
+
+    Of plain parameters or a `state`, what is called tells as well: `state = train(state, batch)`.
+    """
     call = node.value
     if not isinstance(call, cst.Call) or names_epochs(call) or len(call.args) < 2:
         return
-    name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    if isinstance(name, cst.Name) and _KEEPS.search(name.value):
-        return
-    states = frame.analysis.knowledge.step_states
+    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    name = func.value if isinstance(func, cst.Name) else ""
     taken = {dotted(argument.value) for argument in call.args}
     for target in node.targets:
         given = target.target.elements if isinstance(target.target, cst.Tuple) else ()
         for path in [dotted(target.target), *(dotted(element.value) for element in given)]:
-            owners = states.get(path.rpartition(".")[2], frozenset())
-            if path in taken and not owners.isdisjoint(frame.analysis.frameworks):
+            if path in taken and frame.analysis.knowledge.updates(
+                path.rpartition(".")[2], name, frame.analysis.frameworks
+            ):
                 frame.evidence(strong=True)
-
-
-# Functions that move or store what they are given.
-_KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
 
 
 def names_epochs(call: cst.Call) -> bool:

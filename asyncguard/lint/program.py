@@ -91,6 +91,9 @@ class ClassInfo:
                     yield from base.ref.family(depth + 1)
 
 
+_BETWEEN = re.compile(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
+
+
 @dataclass(eq=False)
 class FunctionInfo:
     """A function or lambda of the checked code, or a module's own body."""
@@ -139,10 +142,14 @@ class FunctionInfo:
 
     @property
     def entered(self) -> Loop:
-        """How often its framework enters it: once a step if a training step is its whole body."""
-        once = not self.name or _ONCE.search(self.name) is not None
-        stepped = not once and self.summary is not None and self.summary.stepped
-        return Loop.STEP if stepped else self.hook
+        """How often its framework enters it: once a step if a training step is its whole body.
+
+        Or a step of an environment, but for what is done between episodes.
+        """
+        if self.summary is None or not self.name or _ONCE.search(self.name):
+            return self.hook
+        acts = self.summary.acts and not _BETWEEN.search(self.name)
+        return Loop.STEP if self.summary.stepped or acts else self.hook
 
     @cached_property
     def documented(self) -> dict[str, str]:

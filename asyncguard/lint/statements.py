@@ -36,6 +36,7 @@ from asyncguard.lint.values import (
     BATCH,
     CONTAINER,
     DEVICE,
+    DICT,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -45,7 +46,6 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     Value,
     join,
-    without_params,
 )
 from asyncguard.model import Loop, SyncKind
 
@@ -175,10 +175,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
         evaluate(frame, target.value)
         return
     frame.bind(path, value)
-    if frame.given is not None and path.startswith("self.") and path.count(".") == 1:
-        name = target.attr.value
-        value = without_params(value)
-        frame.given[name] = join(frame.given[name], value) if name in frame.given else value
+    frame.give(path, value)
 
 
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
@@ -188,7 +185,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         _write_sites(frame, target, owner, indices, value)
         return
     if owner.kind == HOST_ARRAY and value.kind == DEVICE:
-        known = frame.analysis.knowledge.frameworks.get(owner.framework)
+        known = frame.analysis.knowledge.frameworks.get(value.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)
         elif (
@@ -210,6 +207,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
+        frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))
 
 
 def _write_sites(

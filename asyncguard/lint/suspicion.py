@@ -150,6 +150,7 @@ class Tables(NamedTuple):
     clocks: frozenset[str]
     steps: frozenset[str]  # methods of training steps
     registers: frozenset[str]  # methods that make attributes
+    copied: bool  # NumPy's arrays can be written values on the device
 
 
 @lru_cache(maxsize=64)
@@ -174,6 +175,11 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
         frozenset(_ends(knowledge.clocks)),
         frozenset(m for m, owners in knowledge.step_methods.items() if owners & active),
         frozenset().union(*(knowledge.registers[framework] for framework in frameworks)),
+        any(
+            knowledge.frameworks[framework].asynchronous_cpu
+            and (framework, "__array__") in knowledge.sync_protocols
+            for framework in frameworks
+        ),
     )
 
 
@@ -205,6 +211,21 @@ class Words:
     def hint(self, method: str) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
+
+    def is_numpy(self, call: ast.Call) -> bool:
+        """Whether a call is of one of NumPy's functions."""
+        return (self.names.of(call.func) or "").startswith("numpy.")
+
+    def acts(self, func: ast.Attribute) -> bool:
+        """Whether this steps an environment, as far as its name says."""
+        if func.attr != "step":
+            return False
+        found = self.knowledge.by_name(last_name(func.value), self.frameworks)
+        return found is not None and found[0] == "environment"
+
+    def updates(self, state: str, call: ast.Call) -> bool:
+        """Whether a call that takes and gives back such a variable runs a training step."""
+        return self.knowledge.updates(state, last_name(call.func), self.frameworks)
 
     def makes_mask(self, call: ast.Call) -> bool:
         """Whether a call gives an array of truth values, by its name."""
@@ -349,6 +370,7 @@ class _Look:
         self.counters: set[str] = set()  # names that count a loop's iterations
         self.tests: list[ast.expr] = []
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
+        self.written: list[tuple[str, ast.expr]] = []  # what elements of variables are given
         self.calls: set[str] = set()
         self.given: set[str] = set()  # attributes of `self`
         for parameter in parameters(given):
@@ -374,6 +396,7 @@ class _Look:
             self.found.steps  # it may keep graphs, or never wait at all
             or any(map(self._tests_data, self.tests))
             or any(map(self._may_wait, self.expressions))
+            or any(self._may_copy(*written) for written in self.written)
         )
 
     def _may_wait(self, node: ast.expr) -> bool:
@@ -416,7 +439,7 @@ class _Look:
         self._hand_on(node.args)
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
-            found.steps |= name in self.words.tables.steps
+            found.steps |= name in self.words.tables.steps or self.words.acts(node.func)
             hint = self.words.hint(name) if tells_owner(name, bool(node.args)) else None
             if hint and (path := _self_path(node.func.value)):
                 note_hint(found.hints, path, hint)
@@ -443,6 +466,8 @@ class _Look:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
         computed = isinstance(node.value, _COMPUTES)
+        if isinstance(node.value, ast.Call) and len(node.value.args) > 1:
+            self._update(node, node.value)
         for target in getattr(node, "targets", None) or [node.target]:
             for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
                 if isinstance(part, ast.Attribute):
@@ -450,10 +475,27 @@ class _Look:
                         self.given.add(part.attr)
                     if isinstance(part.ctx, ast.Store):
                         self.attributes.setdefault(part.attr, []).append(stored)
+                elif isinstance(part, ast.Subscript) and self.words.tables.copied:
+                    if isinstance(part.ctx, ast.Store) and isinstance(node.value, ast.Call):
+                        self.written.append((last_name(part.value), node.value))
                 elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     self._put(part.id, stored)
                     if computed:
                         self.results.add(part.id)
+
+    def _may_copy(self, name: str, value: ast.expr) -> bool:
+        """Whether a value on the device may be copied into an array that NumPy has made here."""
+        made = (stored.value for stored in self.values.get(name, ()))
+        numpy = any(isinstance(node, ast.Call) and self.words.is_numpy(node) for node in made)
+        return numpy and self._interesting(value)
+
+    def _update(self, node: Any, call: ast.Call) -> None:
+        """Note a training step: `state, loss = train(state, batch)`."""
+        taken = {name for argument in call.args if (name := last_name(argument))}
+        for target in getattr(node, "targets", ()) if taken else ():
+            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+                name = last_name(part)
+                self.found.steps |= name in taken and self.words.updates(name, call)
 
     def _put(self, name: str, stored: Stored) -> None:
         self.values.setdefault(name, []).append(stored)
@@ -469,6 +511,8 @@ class _Look:
     def _blocks(self, call: ast.Call) -> bool:
         """Whether a call may be a sync point."""
         points = self.words.points(call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+            return any(map(self._interesting, _given(call)))
         if points is None:
             return not _given(call) or any(map(self._interesting, _given(call)))
         if any(self._is_at(point, call) for point in points):

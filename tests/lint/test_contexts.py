@@ -77,6 +77,63 @@ HOT = {
                 params, opt_state, loss = step(params, opt_state, key)
                 print(loss)
         """,
+    "a method that trains its state": """
+        import jax
+        import numpy as np
+        class Network:
+            def train(self, sample):
+                loss, self.state = self.train_fn(self.state, sample)
+                return np.array(loss).mean()
+        """,
+    "a policy's own call is made for each observation": """
+        import jax
+        import jax.numpy as jnp
+        class SamplerPolicy:
+            def __call__(self, observations):
+                actions = jnp.tanh(observations)
+                return jax.device_get(actions)
+        """,
+    "an interval that is compared with a number is an option, not a period": """
+        import tensorflow as tf
+        def train(model, dataset, loss_of, step, log_freq):
+            for x in dataset:
+                loss = loss_of(model(x))
+                step.assign_add(1)
+                if log_freq > 0 and tf.equal(tf.math.mod(step, log_freq), 0):
+                    continue
+        """,
+    "a loop that steps an environment of gym": """
+        import gym
+        import jax.numpy as jnp
+        import numpy as np
+        def record(q_fn, params):
+            env = gym.wrappers.RecordVideo(gym.make("CartPole-v1"), "videos")
+            x, _ = env.reset()
+            while env.recording:
+                action = jnp.argmax(q_fn(params, x), axis=-1)
+                x, reward, done, _ = env.step(np.asarray(action))
+        """,
+    "a function that steps an environment, and merely once": """
+        import jax.numpy as jnp
+        import numpy as np
+        def advance(env, logits):
+            return env.step(np.asarray(jnp.argmax(logits)))
+        """,
+    "an agent samples in every step": """
+        import jax
+        import numpy as np
+        class SACAgent:
+            def sample(self, observations):
+                return np.asarray(jax.nn.tanh(observations))
+        """,
+    "a writer by its methods": """
+        import torch
+        def train(model, loader, board):
+            for step, batch in enumerate(loader):
+                loss = model(batch).sum()
+                loss.backward()
+                board.add_scalar("loss", loss, step)
+        """,
     "gradient accumulation is no guard: it ends in one optimizer step": """
         import torch
         def train(model, loader, opt, accumulation_steps):
@@ -232,6 +289,58 @@ def test_a_hot_read_is_found(name: str) -> None:
 
 
 COLD = {
+    "a remainder that a function gives is a period as well": """
+        import numpy as np
+        import tensorflow as tf
+        def train(model, dataset, count, n):
+            for x in dataset:
+                y = model(x)
+                if np.mod(count(), n) == 0:
+                    print(y)
+        """,
+    "what an environment does between episodes": """
+        import jax.numpy as jnp
+        import numpy as np
+        def reset(env, logits):
+            return env.step(np.asarray(jnp.argmax(logits)))
+        """,
+    "a name, where the only caller passes what it has read": """
+        import torch
+        class Trainer:
+            def train(self, model, loader):
+                for batch in loader:
+                    loss = model(batch).sum()
+                    loss.backward()
+                    number = loss.item()  # asyncguard: ignore
+                    self.tell_about(number)
+            def tell_about(self, loss):
+                print(loss)
+        """,
+    "epochs that a framework's own range counts": """
+        import tensorflow as tf
+        def fit(model, loss, dataset, epochs):
+            for _ in tf.range(0, epochs):
+                run(model, dataset)
+                print(tf.reduce_sum(model(loss)))
+        """,
+    "an action of a policy, which is for an environment": """
+        import numpy as np
+        import tensorflow as tf
+        def evaluate(policy, env, count):
+            x = env.reset()
+            for _ in range(count):
+                tf.summary.scalar("x", 0.0, step=0)
+                action = policy.get_action(np.asarray(x))
+                x, reward, done, _ = env.step(np.clip(action, -1, 1))
+        """,
+    "what sets a model's weights runs it not": """
+        import tensorflow as tf
+        def fuse(layers):
+            for layer in layers:
+                layer = tf.keras.layers.Dense(1)
+                weights = layer.get_weights()[0]
+                layer.set_weights([tf.transpose(weights)])
+        """,
     "the samples of a batch are no steps": """
         import torch
         def targets(boxes: torch.Tensor, batch_size):

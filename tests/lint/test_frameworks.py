@@ -56,6 +56,22 @@ SOURCES = {
                 if structure != jax.tree_util.tree_structure(opt_state):
                     print(loss)  # waits
         """,
+    "what is called a mask holds indices, where a framework makes no masks": """
+        import mxnet as mx
+        def train(net, loader, mask):
+            for x in loader:
+                with mx.autograd.record():
+                    loss = net(x)[mask].sum()
+                loss.backward()
+                print(loss)  # waits
+        """,
+    "what is called a mask is one, where a framework makes them": """
+        import tensorflow as tf
+        def evaluate(model, dataset, train_mask):
+            for x in dataset:
+                y = model(x)
+                tf.reduce_sum(y[train_mask])  # waits
+        """,
     "NumPy's reductions of Chainer's arrays stay on the device": """
         import chainer
         import chainer.functions as F

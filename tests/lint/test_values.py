@@ -603,6 +603,84 @@ def test_the_keys_of_what_a_step_gives_are_words() -> None:
     assert found(source) == []
 
 
+def test_what_methods_write_into_a_dict_of_their_object_is_read_by_others() -> None:
+    source = """
+        import tensorflow as tf
+        class Agent:
+            def __init__(self):
+                self.logs = {}
+            def learn(self, model, x, variables, optimizer):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x))
+                optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+                self.logs["loss"] = loss
+                self.logs["size"] = len(x)
+            def train(self, model, dataset, variables, optimizer):
+                for step, x in enumerate(dataset):
+                    self.learn(model, x, variables, optimizer)
+                    tf.summary.scalar("loss", self.logs["loss"], step=step)
+                    tf.summary.scalar("size", self.logs["size"], step=step)
+        """
+    assert found(source) == [(14, "ASG107")]
+
+
+def test_what_a_function_of_the_device_makes_of_a_copy_is_on_the_device() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        class Agent:
+            def act(self, state):
+                model = tf.keras.Sequential()
+                action = model.predict(state)
+                return np.argmax(tf.clip_by_value(action, -1, 1))
+        """
+    assert found(source) == [(6, "ASG103"), (7, "ASG103")]
+
+
+def test_a_compiled_function_of_another_file_gives_device_values(tmp_path: Path) -> None:
+    nets = """\
+import jax
+@jax.jit
+def sample_actions(net, x):
+    return net(x).sample()
+"""
+    agent = """\
+import jax
+import numpy as np
+import nets
+class Agent:
+    def act(self, x):
+        return np.asarray(nets.sample_actions(self.net, x))
+"""
+    (tmp_path / "nets.py").write_text(nets, encoding="utf-8")
+    (tmp_path / "agent.py").write_text(agent, encoding="utf-8")
+    assert [(f.line, f.code) for f in check_paths([tmp_path], SETTINGS).findings] == [(6, "ASG103")]
+
+
+def test_what_is_computed_with_a_parameter_is_where_that_is() -> None:
+    source = """
+        import numpy as np
+        import tensorflow as tf
+        def scaled(x):
+            return x / np.ones(3)
+        def evaluate(model, dataset):
+            held = np.zeros(10)
+            for i, x in enumerate(dataset):
+                held[i] = scaled(model(x))
+        """
+    assert found(source) == [(8, "ASG103")]
+
+
+def test_a_text_that_is_formatted_reads_by_itself() -> None:
+    source = """
+        import tensorflow as tf
+        def evaluate(model, dataset, lines):
+            for x in dataset:
+                lines.append("{:.3f}".format(tf.reduce_sum(model(x))))
+        """
+    assert found(source) == [(4, "ASG101")]
+
+
 ALONE = """
     import torch
     {other}
