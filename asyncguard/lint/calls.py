@@ -785,9 +785,10 @@ def call_method(
             owner = Value(*told, MEDIUM)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
-    moved = is_parameter or (as_given and bool(owner.params)) or owner.name == WHEREVER
+    moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    moved |= _is_handed(frame, owner, func.value) and all(a.value.name != PLACE for a in arguments)
+    if all(a.value.name != PLACE for a in arguments):  # to where another tensor is, it mostly is too
+        moved |= owner.name == WHEREVER or _is_handed(frame, owner, func.value)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up._replace(confidence=max(up.confidence, owner.confidence))
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
