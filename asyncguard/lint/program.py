@@ -144,12 +144,14 @@ class FunctionInfo:
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body.
 
-        Or a step of an environment, but for what is done between episodes.
+        Or a step of an environment, but for what is done between episodes. One that also loops over
+        steps is no step for what it calls beside them, a last evaluation say.
         """
         if self.summary is None or not self.name or _ONCE.search(self.name):
             return self.hook
         acts = self.summary.acts and not _BETWEEN.search(self.name)
-        return Loop.STEP if self.summary.stepped or acts else self.hook
+        stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
+        return Loop.STEP if stepped or acts else self.hook
 
     @cached_property
     def documented(self) -> dict[str, str]:

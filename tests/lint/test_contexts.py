@@ -1001,6 +1001,23 @@ def test_a_read_in_another_file_is_reported_there_and_at_the_call(tmp_path: Path
     assert "keep_best reads it at" in findings[0].message
 
 
+def test_a_function_that_loops_over_steps_is_none_for_what_it_calls_after_them() -> None:
+    source = """
+        import torch
+        def update(model, optimizer, batch):
+            loss = model(batch).sum()
+            loss.backward()
+            optimizer.step()
+            return loss
+        def run(model, optimizer, loader):
+            for batch in loader:
+                update(model, optimizer, batch)
+            last = update(model, optimizer, next(iter(loader)))
+            print(last.item())
+        """
+    assert found(source) == []
+
+
 def test_a_method_that_only_subclasses_have_is_called_by_name(tmp_path: Path) -> None:
     (tmp_path / "base.py").write_text(
         "import torch\nclass Trainer:\n    def run(self, loader):\n        for batch in loader:\n"
