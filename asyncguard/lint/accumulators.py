@@ -64,11 +64,11 @@ def host_sum(site: Site) -> HostSum | None:
 def _read(site: Site) -> cst.BaseExpression | None:
     """Return the value of `value.item()` or `float(value)`."""
     node = site.node
-    if site.via is not None or not isinstance(node, cst.Call):
+    if site.via is not None or type(node) is not cst.Call:
         return None
-    if isinstance(node.func, cst.Attribute) and not node.args:
+    if type(node.func) is cst.Attribute and not node.args:
         return node.func.value
-    if isinstance(node.func, cst.Name) and len(node.args) == 1:
+    if type(node.func) is cst.Name and len(node.args) == 1:
         return node.args[0].value
     return None
 
@@ -77,32 +77,32 @@ def _target(site: Site) -> tuple[str, bool, cst.CSTNode] | None:
     """Return the variable that the site's statement adds to (or else appends to)."""
     statement = site.statement
     target: cst.BaseExpression
-    if isinstance(statement, cst.AugAssign) and isinstance(statement.operator, cst.AddAssign):
+    if type(statement) is cst.AugAssign and type(statement.operator) is cst.AddAssign:
         target, value = statement.target, statement.value
-    elif isinstance(statement, cst.Assign) and (added := _added_to_itself(statement)) is not None:
+    elif type(statement) is cst.Assign and (added := _added_to_itself(statement)) is not None:
         target, value = statement.targets[0].target, added
-    elif isinstance(statement, cst.Expr) and (call := _append(statement.value)) is not None:
+    elif type(statement) is cst.Expr and (call := _append(statement.value)) is not None:
         target, value = call
     else:
         return None
-    if not isinstance(target, cst.Name) or not _is_term(value, site.node):
+    if type(target) is not cst.Name or not _is_term(value, site.node):
         return None
-    return target.value, not isinstance(statement, cst.Expr), statement
+    return target.value, type(statement) is not cst.Expr, statement
 
 
 def _added_to_itself(node: cst.Assign) -> cst.BaseExpression | None:
     """Return `value` of `total = total + value`."""
     value = node.value
-    if len(node.targets) != 1 or not isinstance(value, cst.BinaryOperation):
+    if len(node.targets) != 1 or type(value) is not cst.BinaryOperation:
         return None
-    if not isinstance(value.operator, cst.Add) or not isinstance(value.left, cst.Name):
+    if type(value.operator) is not cst.Add or type(value.left) is not cst.Name:
         return None
     return value.right if value.left.deep_equals(node.targets[0].target) else None
 
 
 def _append(node: cst.BaseExpression) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
     """Return `losses` and `value` of `losses.append(value)`."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+    if type(node) is not cst.Call or type(node.func) is not cst.Attribute:
         return None
     if node.func.attr.value != "append" or len(node.args) != 1:
         return None
@@ -113,14 +113,14 @@ def _is_term(value: cst.BaseExpression, read: cst.CSTNode) -> bool:
     """Whether `value` is the read, or arithmetic of it, which the device can do as well."""
     if value is read:
         return True
-    if isinstance(value, cst.BinaryOperation):
+    if type(value) is cst.BinaryOperation:
         plain = isinstance(value.operator, (cst.Multiply, cst.Divide, cst.Add, cst.Subtract))
         return plain and (_is_term(value.left, read) or _is_term(value.right, read))
     return False
 
 
 def _gates(loop: LoopRecord) -> list[cst.If]:
-    bodies = [n.body for n in walk_own(loop.node) if isinstance(n, cst.IndentedBlock)]
+    bodies = [n.body for n in walk_own(loop.node) if type(n) is cst.IndentedBlock]
     return [gate for body in bodies for gate in gates(body)]
 
 
@@ -129,7 +129,7 @@ def _start(site: Site, name: str) -> cst.BaseExpression | None:
     for body, index in reversed(site.blocks):
         for statement in reversed(body[:index]):
             for part in children(statement):
-                if isinstance(part, cst.Assign) and dotted(part.targets[-1].target) == name:
+                if type(part) is cst.Assign and dotted(part.targets[-1].target) == name:
                     return part.value if len(part.targets) == 1 else None
     return None
 
@@ -182,6 +182,6 @@ def _last_line(lines: Sequence[str], loop: Place) -> int:
 
 def _read_after(found: HostSum) -> list[str]:
     """Write the read: a float stays one, an integer too, and so does a sum of no steps."""
-    if isinstance(found.start, cst.Float):
+    if type(found.start) is cst.Float:
         return [f"{found.name} = float({found.name})"]
     return [f'if hasattr({found.name}, "item"):', f"    {found.name} = {found.name}.item()"]

@@ -250,16 +250,16 @@ class FileAnalysis:
         frame.given = given
         frame.busy = busy or info.hook == Loop.STEP
         self._bind_parameters(frame, info)
-        if isinstance(info.node, cst.Lambda):
+        if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
-        elif isinstance(info.node, cst.FunctionDef):
+        elif type(info.node) is cst.FunctionDef:
             statements.suite(frame, info.node.body)
         summary = _summary_of(frame)
         return replace(summary, result=self._returned(frame, info, summary.result))
 
     def _returned(self, frame: Frame, info: FunctionInfo, result: Value) -> Value:
         """Return a function's result, with what its signature declares of it."""
-        annotation = info.node.returns if isinstance(info.node, cst.FunctionDef) else None
+        annotation = info.node.returns if type(info.node) is cst.FunctionDef else None
         if annotation is None or result.kind not in (UNKNOWN, DEVICE):
             return result
         outer = frame.parent or self.frame
@@ -462,9 +462,9 @@ class FileAnalysis:
     def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
         """Return the outlined function whose number stands for the body."""
         suite = node.body
-        if isinstance(suite, cst.SimpleStatementSuite) and len(suite.body) == 1:
+        if type(suite) is cst.SimpleStatementSuite and len(suite.body) == 1:
             small = suite.body[0]
-            if isinstance(small, cst.Expr) and isinstance(small.value, cst.Integer):
+            if type(small) is cst.Expr and type(small.value) is cst.Integer:
                 index = int(small.value.value)
                 if index < len(self.outline.functions):
                     known = self.outline.functions[index]
@@ -505,14 +505,14 @@ class FileAnalysis:
     def _decorate(
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
     ) -> Value:
-        func = node.func if isinstance(node, cst.Call) else node
+        func = node.func if type(node) is cst.Call else node
         name = statements.evaluate_name(frame, func)
         last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
         if last in ("property", "cached_property"):
             info.is_property = True
         elif last == "staticmethod":
             info.is_static = True
-        elif name.rpartition(".")[2] == "partial" and isinstance(node, cst.Call) and node.args:
+        elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:
             name = statements.evaluate_name(frame, node.args[0].value)
         if not name:
             return value
@@ -557,10 +557,10 @@ class FileAnalysis:
 
     def _dataclass_field(self, cls: ClassInfo, statement: cst.CSTNode) -> None:
         """`x: Tensor` in a class body declares an attribute of its instances."""
-        if not isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is not cst.SimpleStatementLine:
             return
         for small in statement.body:
-            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+            if type(small) is cst.AnnAssign and type(small.target) is cst.Name:
                 cls.annotations[small.target.value] = small.annotation.annotation
 
     # ---- imports
@@ -569,7 +569,7 @@ class FileAnalysis:
         """`import a.b` binds `a`; `import a.b as c` binds `c` to a.b."""
         for alias in node.names:
             name = dotted(alias.name)
-            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            if alias.asname is not None and type(alias.asname.name) is cst.Name:
                 frame.bind(alias.asname.name.value, self._imported(name))
             else:
                 first = name.partition(".")[0]
@@ -584,7 +584,7 @@ class FileAnalysis:
         for alias in node.names:
             name = dotted(alias.name)
             bound = name
-            if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            if alias.asname is not None and type(alias.asname.name) is cst.Name:
                 bound = alias.asname.name.value
             frame.bind(bound, self._imported(f"{base}.{name}" if base else name))
 
@@ -710,11 +710,11 @@ class FileAnalysis:
         ):
             return False
         info.module.grow(info)
-        body = info.node.body.body if isinstance(info.node, cst.FunctionDef) else ()
-        if len(body) > 3 or not all(isinstance(line, cst.SimpleStatementLine) for line in body):
+        body = info.node.body.body if type(info.node) is cst.FunctionDef else ()
+        if len(body) > 3 or not all(type(line) is cst.SimpleStatementLine for line in body):
             return False
         small = [
-            part for line in body if isinstance(line, cst.SimpleStatementLine) for part in line.body
+            part for line in body if type(line) is cst.SimpleStatementLine for part in line.body
         ]
         return not any(map(_does_something, small))
 
@@ -751,9 +751,9 @@ _RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$
 
 def _does_something(statement: cst.CSTNode) -> bool:
     """Whether a statement is neither a docstring nor `pass`, `...`, `raise` or a bare `return`."""
-    if isinstance(statement, cst.Return):
+    if type(statement) is cst.Return:
         return statement.value is not None
-    if isinstance(statement, cst.Expr):
+    if type(statement) is cst.Expr:
         return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
     return not isinstance(statement, (cst.Pass, cst.Raise))
 

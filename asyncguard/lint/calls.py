@@ -90,7 +90,7 @@ def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
     if frame.loops and loops.names_epochs(node):
         frame.loops[-1].inner = frame.loops[-1].trainings = True
-    if isinstance(func, cst.Attribute):
+    if type(func) is cst.Attribute:
         path = dotted(func)
         stored = frame.lookup(path) if path else None
         if stored is None or stored.kind == UNKNOWN:
@@ -99,7 +99,7 @@ def _called(frame: Frame, node: cst.Call) -> Value:
             return call_method(frame, node, owner, func, arguments)
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
-    if isinstance(func, cst.Call) and _differentiates(frame, func.func):
+    if type(func) is cst.Call and _differentiates(frame, func.func):
         frame.evidence(strong=True, update=False, asked=True)
     return call_value(frame, node, callee, _arguments(frame, node))
 
@@ -155,7 +155,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
     What one gives that is handed none, its name says little of: losses of a whole step are numbers.
     """
-    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
+    name = node.func.attr.value if type(node.func) is cst.Attribute else dotted(node.func)
     given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
     if given is not None and frame.loops:
         frame.loops[-1].ops = True
@@ -213,7 +213,7 @@ def _on_device(result: Value, framework: str) -> Value:
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
     info: FunctionInfo = callee.ref
-    if isinstance(info.node, cst.Lambda):
+    if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
@@ -257,7 +257,7 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
             value = evaluate(info.closure, parameter.default)
         inner.env[parameter.name] = value
     inner.depth += 4
-    result = evaluate(inner, info.node.body) if isinstance(info.node, cst.Lambda) else UNKNOWN_VALUE
+    result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE
     for site in (*inner.sites, *(r for r in inner.reads if r not in inner.sites)):
         value = Value(DEVICE, site.point.framework, site.confidence, params=site.params)
         if site not in inner.sites:
@@ -787,7 +787,8 @@ def call_method(
     as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    if all(a.value.name != PLACE for a in arguments):  # to where another tensor is, it mostly is too
+    to_another = any(a.value.name == PLACE for a in arguments)  # where it mostly is as well
+    if not to_another:
         moved |= owner.name == WHEREVER or _is_handed(frame, owner, func.value)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up._replace(confidence=max(up.confidence, owner.confidence))
@@ -828,7 +829,7 @@ def call_method(
 def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
     """Whether this is an argument declared as an array, of what is no model: from anywhere."""
     function = frame.function
-    if owner.kind != DEVICE or not isinstance(node, cst.Name) or len(owner.params) != 1:
+    if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
         return False
     index = next(iter(owner.params))
     named = index < len(function.parameters) and function.parameters[index].name == node.value
@@ -846,17 +847,17 @@ def _is_as_given(node: cst.BaseExpression) -> bool:
     """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
     while isinstance(node, (cst.Subscript, cst.Call)):
         if isinstance(node, cst.Call):
-            if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _KEEPS_ALL:
+            if type(node.func) is not cst.Attribute or node.func.attr.value not in _KEEPS_ALL:
                 return False
             node = node.func.value
             continue
         index = node.slice[0].slice if len(node.slice) == 1 else None
-        if not isinstance(index, cst.Index):
+        if type(index) is not cst.Index:
             return False
         if not isinstance(index.value, (cst.SimpleString, cst.Integer)):
             return False
         node = node.value
-    return isinstance(node, cst.Name)
+    return type(node) is cst.Name
 
 
 def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:
@@ -924,7 +925,7 @@ def _act(frame: Frame) -> None:
 
 def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
     """Whether a method is one of an environment, of a class of its own maybe."""
-    if owner.kind != INSTANCE or not isinstance(node.func, cst.Attribute):
+    if owner.kind != INSTANCE or type(node.func) is not cst.Attribute:
         return owner.kind == "environment"
     return frame.hint(dotted(node.func.value)).kind == "environment"
 
@@ -939,7 +940,7 @@ def method_sites(
             continue
         if not function_blocks(frame, point, arguments):
             continue
-        subject = node.func.value if isinstance(node.func, cst.Attribute) else node
+        subject = node.func.value if type(node.func) is cst.Attribute else node
         confidence = owner.confidence
         if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
             if not uploads(frame, owner, method, arguments):
@@ -974,7 +975,7 @@ def device_method(
         own = point.source is not None and bool(point.source.functions)
         if wanted and not own and not _is_given(point, wanted, arguments):
             continue
-        subject = node.func.value if isinstance(node.func, cst.Attribute) else node
+        subject = node.func.value if type(node.func) is cst.Attribute else node
         frame.site(point, node, owner, subject=subject)
         break
     return device_method_result(frame, owner, method, arguments, frameworks)
@@ -1115,7 +1116,7 @@ def _is_other(argument: Argument) -> bool:
     """Whether an argument of `.to` is a parameter, a tensor then: its name says no type."""
     value, node = argument.value, argument.node
     given = value.kind == UNKNOWN and bool(value.params) and not argument.keyword
-    return given and isinstance(node, cst.Name) and not _A_TYPE.search(node.value)
+    return given and type(node) is cst.Name and not _A_TYPE.search(node.value)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
@@ -1136,7 +1137,7 @@ def _names_a_device(argument: Argument) -> bool:
     while isinstance(node, (cst.Subscript, cst.Call)):
         node = node.value if isinstance(node, cst.Subscript) else node.func
     last = dotted(node).rpartition(".")[2].lower()
-    if not last and isinstance(node, cst.Attribute):
+    if not last and type(node) is cst.Attribute:
         last = node.attr.value
     return any(word in last for word in DEVICE_WORDS)
 
@@ -1251,7 +1252,7 @@ def unknown_upload(
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
     """Whether an argument is where another value is: what goes there mostly is there already."""
     node = argument.node
-    if not isinstance(node, cst.Attribute) or node.attr.value != "device":
+    if type(node) is not cst.Attribute or node.attr.value != "device":
         return False
     with frame.quiet():
         return evaluate(frame, node.value).kind == DEVICE
@@ -1260,7 +1261,7 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether an expression calls something with device values: what comes out mostly is one."""
     with frame.quiet():
-        return isinstance(node, cst.Call) and any(
+        return type(node) is cst.Call and any(
             evaluate(frame, argument.value).kind == DEVICE for argument in node.args
         )
 

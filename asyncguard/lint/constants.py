@@ -19,7 +19,7 @@ _KEPT = frozenset({"device", "dtype", "requires_grad"})
 def on_device(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
     """Return the fix of an upload of a plain number, and the nodes that it must find."""
     call, makers = site.node, site.point.makers
-    if not makers or not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+    if not makers or type(call) is not cst.Call or type(call.func) is not cst.Attribute:
         return None
     if site.via is not None or not call.args or call.args[0].keyword is not None:
         return None
@@ -44,12 +44,12 @@ def on_device(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
 
 def _number(node: cst.BaseExpression) -> int | float | None:
     """Return a plain number; None of anything else."""
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
         inner = _number(node.expression)
         return None if inner is None else -inner
-    if isinstance(node, cst.Integer):
+    if type(node) is cst.Integer:
         return int(node.value, 0)
-    return float(node.value) if isinstance(node, cst.Float) else None
+    return float(node.value) if type(node) is cst.Float else None
 
 
 def _maker(number: int | float, makers: tuple[str, ...], *, typed: bool) -> str:

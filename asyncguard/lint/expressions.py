@@ -118,17 +118,17 @@ def first_device(value: Value, depth: int = 0) -> Value:
 
 def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     """Evaluate an expression in boolean context."""
-    if isinstance(node, cst.BooleanOperation):
+    if type(node) is cst.BooleanOperation:
         truth(frame, node.left)
-        is_and = isinstance(node.operator, cst.And)
+        is_and = type(node.operator) is cst.And
         with frame.guarded(guard_of(frame, node.left)[not is_and]):
             with_narrowed(frame, node.left, is_and, node.right)
         return HOST_VALUE
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
         truth(frame, node.expression)
         return HOST_VALUE
     value = evaluate(frame, node)
-    tested = node.value if isinstance(node, cst.NamedExpr) else node
+    tested = node.value if type(node) is cst.NamedExpr else node
     if value.kind == DEVICE and dotted(tested) in frame.function.called:
         return value  # it asks whether there is such a function
     if value.kind == DEVICE and _is_only_named(frame, node):
@@ -159,20 +159,20 @@ def with_narrowed(
 
 def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
     """Learn from a test that came out `holds`: isinstance tells what a variable is."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         narrow(frame, test.expression, not holds)
-    elif isinstance(test, cst.BooleanOperation):
-        if isinstance(test.operator, cst.And) == holds:
+    elif type(test) is cst.BooleanOperation:
+        if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
-    elif isinstance(test, cst.Call) and dotted(test.func) == "isinstance" and len(test.args) == 2:
+    elif type(test) is cst.Call and dotted(test.func) == "isinstance" and len(test.args) == 2:
         _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
 
 
 def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds: bool) -> None:
     if not path:
         return
-    nodes = [e.value for e in types.elements] if isinstance(types, cst.Tuple) else [types]
+    nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
     with frame.quiet():
         kinds = [_checked_type(frame, node) for node in nodes]
     current = frame.env.get(path, UNKNOWN_VALUE)
@@ -226,16 +226,16 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
     """Return what an annotation or class expression says about its instances."""
-    if isinstance(node, cst.SimpleString) and depth < 3:
+    if type(node) is cst.SimpleString and depth < 3:
         inner = parse_type(str(node.evaluated_value))
         return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:
         left = type_value(frame, node.left, depth + 1)
         right = type_value(frame, node.right, depth + 1)
         return _union([left, right])
-    if isinstance(node, cst.Subscript) and depth < 6:
+    if type(node) is cst.Subscript and depth < 6:
         return _generic(frame, node, depth)
-    if isinstance(node, cst.Name) and node.value == "None":
+    if type(node) is cst.Name and node.value == "None":
         return NONE_VALUE
     value = evaluate(frame, node)
     if value.kind == CLASS:
@@ -279,13 +279,13 @@ def _union(values: list[Value]) -> Value:
 def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     """`Optional[T]`, `list[T]`, `tuple[T, ...]`, `dict[K, V]`, and their like."""
     head = dotted(node.value).rpartition(".")[2]
-    arguments = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+    arguments = [e.slice.value for e in node.slice if type(e.slice) is cst.Index]
     inner = [type_value(frame, a, depth + 1) for a in arguments]
     if head in ("Optional", "Union"):
         return _union(inner)
     if head in ("Annotated", "Final", "ClassVar") and inner:
         return inner[0]
-    if head in ("Tuple", "tuple") and inner and not isinstance(arguments[-1], cst.Ellipsis):
+    if head in ("Tuple", "tuple") and inner and type(arguments[-1]) is not cst.Ellipsis:
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
         return container(inner[-1] if inner else None)._replace(name=DICT)
@@ -423,7 +423,7 @@ def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
     """A number."""
     try:
         text = node.value
-        return literal(int(text, 0) if isinstance(node, cst.Integer) else float(text))
+        return literal(int(text, 0) if type(node) is cst.Integer else float(text))
     except ValueError:
         return HOST_VALUE
 
@@ -452,13 +452,13 @@ def other_constant(frame: Frame, node: cst.CSTNode) -> Value:
 def f_string(frame: Frame, node: cst.FormattedString) -> Value:
     """An f-string formats each value in it."""
     for part in node.parts:
-        if isinstance(part, cst.FormattedStringExpression):
+        if type(part) is cst.FormattedStringExpression:
             value = evaluate(frame, part.expression)
             protocol = "__repr__" if part.conversion else "__format__"
             protocol_site(frame, protocol, part.expression, value)
             if part.format_spec:
                 for spec in part.format_spec:
-                    if isinstance(spec, cst.FormattedStringExpression):
+                    if type(spec) is cst.FormattedStringExpression:
                         evaluate(frame, spec.expression)
     return HOST_VALUE
 
@@ -481,13 +481,13 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
     starred = False
     for element in node.elements:
         value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
+        if type(element) is cst.StarredElement:
             starred = True
             value = element_of(frame, value)
         items.append(value)
     element_value = _join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    name = TUPLE if isinstance(node, cst.Tuple) else ""
+    name = TUPLE if type(node) is cst.Tuple else ""
     return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
 
 
@@ -504,11 +504,11 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
     values: list[Value] = []
     for element in node.elements:
         value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredDictElement):
+        if type(element) is cst.StarredDictElement:
             values.append(value.element or UNKNOWN_VALUE)
             fields.update(value.fields)
             continue
-        key = evaluate(frame, element.key) if isinstance(element, cst.DictElement) else HOST_VALUE
+        key = evaluate(frame, element.key) if type(element) is cst.DictElement else HOST_VALUE
         frame.hand_over(value)  # one of them is chosen and called
         values.append(value)
         if isinstance(key.literal, str):
@@ -613,16 +613,16 @@ def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """Assign `value` to a target without noting sites of the target itself."""
     if isinstance(target, (cst.Tuple, cst.List)):
         elements = target.elements
-        if any(isinstance(e, cst.StarredElement) for e in elements):
+        if any(type(e) is cst.StarredElement for e in elements):
             each = element_of(frame, value)
             for e in elements:
-                starred = isinstance(e, cst.StarredElement)
+                starred = type(e) is cst.StarredElement
                 bind_target(frame, e.value, container(each) if starred else each)
             return
         for e, v in zip(elements, unpacked(frame, value, len(elements)), strict=True):
             bind_target(frame, e.value, v)
         return
-    if isinstance(target, cst.StarredElement):
+    if type(target) is cst.StarredElement:
         bind_target(frame, target.value, container(element_of(frame, value)))
     elif path := dotted(target):
         frame.bind(path, value)
@@ -636,13 +636,13 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     """Arithmetic stays on the device; `%` on a string formats."""
     left = evaluate(frame, node.left)
     right = evaluate(frame, node.right)
-    if isinstance(node.operator, cst.Modulo) and isinstance(
+    if type(node.operator) is cst.Modulo and isinstance(
         node.left, (cst.SimpleString, cst.ConcatenatedString)
     ):
         _percent_format(frame, node.right, right)
         return HOST_VALUE
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    times = isinstance(node.operator, cst.Multiply) and left.name == right.name
+    times = type(node.operator) is cst.Multiply and left.name == right.name
     result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
@@ -651,7 +651,7 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
-    if isinstance(node, cst.Tuple) and value.items is not None:
+    if type(node) is cst.Tuple and value.items is not None:
         for element, item in zip(node.elements, value.items, strict=False):
             protocol_site(frame, "__format__", element.value, item)
     else:
@@ -691,13 +691,13 @@ def _combine_containers(left: Value, right: Value) -> Value:
 @handles(cst.UnaryOperation)
 def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     """`not` reads its operand; the others keep it where it is."""
-    if isinstance(node.operator, cst.Not):
+    if type(node.operator) is cst.Not:
         truth(frame, node.expression)
         return HOST_VALUE
     value = evaluate(frame, node.expression)
-    if isinstance(value.literal, (int, float)) and isinstance(node.operator, cst.Minus):
+    if isinstance(value.literal, (int, float)) and type(node.operator) is cst.Minus:
         return literal(-value.literal)
-    if isinstance(node.operator, cst.BitInvert) and value.kind in ARRAYS:
+    if type(node.operator) is cst.BitInvert and value.kind in ARRAYS:
         return value._replace(name=MASK)
     return value
 
@@ -707,7 +707,7 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     """`a or b` reads `a`, and yields one of the two."""
     left = truth(frame, node.left)
     before = dict(frame.env)
-    narrow(frame, node.left, isinstance(node.operator, cst.And))
+    narrow(frame, node.left, type(node.operator) is cst.And)
     right = evaluate(frame, node.right)
     frame.env = before
     return join(left, right)
@@ -729,9 +729,9 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
 
 def _describes(node: cst.BaseExpression) -> bool:
     """Whether an expression is what an array is like, which compares with nothing but its kind."""
-    if isinstance(node, cst.Call):
+    if type(node) is cst.Call:
         return not node.args and dotted(node.func).rpartition(".")[2] == "type"
-    return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "dtype", "device")
+    return type(node) is cst.Attribute and node.attr.value in ("shape", "dtype", "device")
 
 
 def _compare(
@@ -816,7 +816,7 @@ def await_(frame: Frame, node: cst.Await) -> Value:
 @handles(cst.Yield)
 def yield_(frame: Frame, node: cst.Yield) -> Value:
     """A generator's elements are joined into what iterating it yields."""
-    if isinstance(node.value, cst.From):
+    if type(node.value) is cst.From:
         frame.yields.append(element_of(frame, evaluate(frame, node.value.item)))
     elif node.value is not None:
         frame.yields.append(evaluate(frame, node.value))
@@ -882,24 +882,24 @@ def _framework_of(values: list[Value]) -> str:
 
 def _is_own_name(node: cst.Subscript) -> bool:
     index = node.slice[0].slice if len(node.slice) == 1 else None
-    return isinstance(index, cst.Index) and dotted(index.value) == "__name__"
+    return type(index) is cst.Index and dotted(index.value) == "__name__"
 
 
 def _subscript_path(node: cst.Subscript) -> str:
     """Name `d["key"]` as a path, so that hints and assignments find it."""
     base = dotted(node.value)
-    if base and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+    if base and len(node.slice) == 1 and type(node.slice[0].slice) is cst.Index:
         key = node.slice[0].slice.value
-        if isinstance(key, cst.SimpleString):
+        if type(key) is cst.SimpleString:
             return f"{base}.{key.raw_value}"
     return ""
 
 
 def _index(frame: Frame, node: cst.BaseSlice) -> Value:
-    if isinstance(node, cst.Index):
+    if type(node) is cst.Index:
         return evaluate(frame, node.value)
     result = HOST_VALUE
-    if isinstance(node, cst.Slice):
+    if type(node) is cst.Slice:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
@@ -983,9 +983,9 @@ def _has_masks(frame: Frame, index: Value) -> bool:
 
 def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
     """Return the last name of what an index is made of, by methods that keep a mask one."""
-    inner = node.value if isinstance(node, cst.Index) else None
+    inner = node.value if type(node) is cst.Index else None
     keeps = frame.analysis.knowledge.keeps_masks
-    while isinstance(inner, cst.Call) and isinstance(inner.func, cst.Attribute):
+    while type(inner) is cst.Call and type(inner.func) is cst.Attribute:
         if not any(inner.func.attr.value in keeps.get(f, ()) for f in frame.analysis.frameworks):
             return ""
         inner = inner.func.value
@@ -994,7 +994,7 @@ def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
 
 def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index is what a loop goes over, one by one: a number, if its name says no more."""
-    name = dotted(node.value) if isinstance(node, cst.Index) else ""
+    name = dotted(node.value) if type(node) is cst.Index else ""
     return not _SAMPLED.search(name) and any(name in loop.targets for loop in frame.loops)
 
 
@@ -1018,7 +1018,7 @@ _SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IG
 
 def samples(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
-    name = dotted(node.value) if isinstance(node, cst.Index) else ""
+    name = dotted(node.value) if type(node) is cst.Index else ""
     drawn = any(name in loop.targets for loop in frame.loops if loop.strong)
     return drawn and _SAMPLED.search(name) is not None
 

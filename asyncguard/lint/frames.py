@@ -233,7 +233,7 @@ class Frame:
 
     def _from_outside(self, value: Value) -> Value:
         """Return an outer function's variable: its parameters are not those of this function."""
-        inline = isinstance(self.function.node, cst.Lambda)
+        inline = type(self.function.node) is cst.Lambda
         return value if inline else without_params(value)
 
     def bind(self, path: str, value: Value) -> None:
@@ -435,7 +435,7 @@ class Frame:
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
         info = value.ref
-        if value.kind == FUNCTION and not isinstance(info.node, cst.Lambda):
+        if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(self, info)
 

@@ -25,7 +25,7 @@ def into_gate(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
     body, index = place
     name = _assigned_name(body[index], site)
     gate = _only_use(site, name, body, index) if name else None
-    if gate is None or not isinstance(gate.body, cst.IndentedBlock):
+    if gate is None or type(gate.body) is not cst.IndentedBlock:
         return None
     statement, first = body[index], gate.body.body[0]
 
@@ -47,13 +47,13 @@ def into_gate(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
 
 def _assigned_name(statement: cst.CSTNode, site: Site) -> str:
     """Return the variable that a line does nothing but assign the read to."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+    if type(statement) is not cst.SimpleStatementLine or len(statement.body) != 1:
         return ""
     small = statement.body[0]
-    if small is not site.statement or not isinstance(small, cst.Assign) or len(small.targets) != 1:
+    if small is not site.statement or type(small) is not cst.Assign or len(small.targets) != 1:
         return ""
     target = small.targets[0].target
-    return target.value if isinstance(target, cst.Name) else ""
+    return target.value if type(target) is cst.Name else ""
 
 
 def _only_use(site: Site, name: str, body: Sequence[cst.CSTNode], index: int) -> cst.If | None:

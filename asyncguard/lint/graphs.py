@@ -95,14 +95,14 @@ class GraphLoop:
 
     def _tied_names(self, node: cst.BaseExpression) -> Iterator[cst.Name]:
         """Yield the tied names that a value hangs on by arithmetic and the like."""
-        if isinstance(node, cst.Name) and node.value in self.tied:
+        if type(node) is cst.Name and node.value in self.tied:
             yield node
-        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
+        elif type(node) is cst.BinaryOperation and isinstance(node.operator, _ARITHMETIC):
             yield from self._tied_names(node.left)
             yield from self._tied_names(node.right)
-        elif isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        elif type(node) is cst.UnaryOperation and type(node.operator) is cst.Minus:
             yield from self._tied_names(node.expression)
-        elif isinstance(node, cst.Call) and (owner := _owner(node, self.keeps)) is not None:
+        elif type(node) is cst.Call and (owner := _owner(node, self.keeps)) is not None:
             yield from self._tied_names(owner)
 
     def _renewed(self, path: str, but: cst.CSTNode) -> bool:
@@ -111,10 +111,10 @@ class GraphLoop:
         for node in walk_own(self.loop):
             if node is not but and any(dotted(target) == path for target in targets_of(node)):
                 return True
-            if isinstance(node, cst.Call) and dotted(node.func) in emptying:
+            if type(node) is cst.Call and dotted(node.func) in emptying:
                 return True
         return any(
-            target == path and isinstance(value, cst.Call)
+            target == path and type(value) is cst.Call
             for target, value in _assignments(self.function)
         )
 
@@ -122,7 +122,7 @@ class GraphLoop:
 def _owner(call: cst.Call, methods: set[str]) -> cst.BaseExpression | None:
     """Return what one of these methods is called on, if the call is of one."""
     func = call.func
-    return func.value if isinstance(func, cst.Attribute) and func.attr.value in methods else None
+    return func.value if type(func) is cst.Attribute and func.attr.value in methods else None
 
 
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
@@ -142,7 +142,7 @@ def _calls(node: cst.CSTNode, wanted: IsBackward, *, direct: bool = False) -> It
     stack = list(children(node))
     while stack:
         current = stack.pop()
-        if isinstance(current, cst.Call) and wanted(current):
+        if type(current) is cst.Call and wanted(current):
             yield current
         if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             continue
@@ -152,10 +152,10 @@ def _calls(node: cst.CSTNode, wanted: IsBackward, *, direct: bool = False) -> It
 
 def _subjects(call: cst.Call) -> set[str]:
     """Return what `loss.backward()` or `scaler.backward(loss)` starts from."""
-    owner = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-    if isinstance(owner, cst.Call):  # scaler.scale(loss).backward()
+    owner = call.func.value if type(call.func) is cst.Attribute else call.func
+    if type(owner) is cst.Call:  # scaler.scale(loss).backward()
         return set[str]().union(*(_operands(argument.value) for argument in owner.args))
-    if call.args and not isinstance(owner, cst.BinaryOperation):
+    if call.args and type(owner) is not cst.BinaryOperation:
         first = call.args[0]
         return _operands(first.value) if first.keyword is None else _operands(owner)
     return _operands(owner)
@@ -163,10 +163,10 @@ def _subjects(call: cst.Call) -> set[str]:
 
 def _operands(node: cst.BaseExpression) -> set[str]:
     """Return the names that an expression is arithmetic of; none of anything else."""
-    if isinstance(node, cst.Name):
+    if type(node) is cst.Name:
         return {node.value}
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
-        divisor = isinstance(node.operator, cst.Divide)  # mostly a count
+    if type(node) is cst.BinaryOperation and isinstance(node.operator, _ARITHMETIC):
+        divisor = type(node.operator) is cst.Divide  # mostly a count
         return _operands(node.left) | (set() if divisor else _operands(node.right))
     return set()
 
@@ -175,13 +175,13 @@ def _is_number(node: cst.BaseExpression) -> bool:
     """Whether an expression is a number of Python's: a constant, a length, a size."""
     if isinstance(node, (cst.Integer, cst.Float)):
         return True
-    if isinstance(node, cst.BinaryOperation):
+    if type(node) is cst.BinaryOperation:
         return _is_number(node.left) and _is_number(node.right)
-    if isinstance(node, cst.Subscript):
+    if type(node) is cst.Subscript:
         return _is_number(node.value)
-    if isinstance(node, cst.Call):
+    if type(node) is cst.Call:
         return dotted(node.func).rpartition(".")[2] in _NUMBERS
-    return isinstance(node, cst.Attribute) and node.attr.value == "shape"
+    return type(node) is cst.Attribute and node.attr.value == "shape"
 
 
 _NUMBERS = frozenset({"len", "int", "float", "item", "size", "numel"})
@@ -191,7 +191,7 @@ def _made(loop: cst.CSTNode) -> set[str]:
     """Return the names that the statements of a loop assign; not what loops within it go over."""
     names: set[str] = set()
     for node in walk_own(loop):
-        if isinstance(node, cst.AugAssign):
+        if type(node) is cst.AugAssign:
             names |= names_in(node.target)
         elif not isinstance(node, LOOPS):
             names = names.union(*map(names_in, targets_of(node)))
@@ -201,26 +201,26 @@ def _made(loop: cst.CSTNode) -> set[str]:
 def _assignments(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """Yield the assignments of one name below a node; `a += b` as `a = a + b`."""
     for part in walk_own(node):
-        if isinstance(part, cst.Assign):
+        if type(part) is cst.Assign:
             for target in part.targets:
                 yield dotted(target.target), part.value
-        elif isinstance(part, cst.AugAssign):
-            divides = isinstance(part.operator, cst.DivideAssign)
+        elif type(part) is cst.AugAssign:
+            divides = type(part.operator) is cst.DivideAssign
             operator = cst.Divide() if divides else cst.Add()
             yield dotted(part.target), cst.BinaryOperation(part.target, operator, part.value)
 
 
 def _growth(node: cst.CSTNode) -> tuple[str, cst.BaseExpression] | None:
     """Return what a statement adds to, and what: `a += b`, `a = a + b`, `a.append(b)`."""
-    if isinstance(node, cst.AugAssign) and isinstance(node.operator, cst.AddAssign):
+    if type(node) is cst.AugAssign and type(node.operator) is cst.AddAssign:
         return dotted(node.target), node.value
-    if isinstance(node, cst.Assign) and isinstance(node.value, cst.BinaryOperation):
+    if type(node) is cst.Assign and type(node.value) is cst.BinaryOperation:
         value, into = node.value, dotted(node.targets[0].target)
-        if into and isinstance(value.operator, cst.Add) and dotted(value.left) == into:
+        if into and type(value.operator) is cst.Add and dotted(value.left) == into:
             return into, value.right
-    if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
+    if type(node) is cst.Expr and type(node.value) is cst.Call:
         func, arguments = node.value.func, node.value.args
-        if isinstance(func, cst.Attribute) and func.attr.value == "append" and len(arguments) == 1:
+        if type(func) is cst.Attribute and func.attr.value == "append" and len(arguments) == 1:
             path = dotted(func.value)
             return (path, arguments[0].value) if path else None
     return None
@@ -233,7 +233,7 @@ def _outside_plain_contexts(loop: cst.CSTNode, is_backward: IsBackward) -> Itera
         current = stack.pop()
         if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             continue
-        if isinstance(current, cst.With) and next(_calls(current, is_backward), None) is None:
+        if type(current) is cst.With and next(_calls(current, is_backward), None) is None:
             continue
         yield current
         stack.extend(children(current))

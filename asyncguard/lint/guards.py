@@ -48,7 +48,7 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
         frame.loops[-1].periodic = True
     when_true, when_false = rare(frame, test)
     asked = test
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
     flag = Guard(depth, is_flag(asked), _counted(frame, test))
     return (flag if when_true else None), (flag if when_false else None)
@@ -56,7 +56,7 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
 
 def _counted(frame: Frame, test: cst.BaseExpression) -> int:
     """Return the innermost loop whose target a comparison tests, -1 if it tests none."""
-    if not isinstance(test, cst.Comparison):
+    if type(test) is not cst.Comparison:
         return -1
     names = {n.value for n in walk(test) if type(n) is cst.Name}
     counted = [i for i, loop in enumerate(frame.loops) if not names.isdisjoint(loop.targets)]
@@ -65,18 +65,18 @@ def _counted(frame: Frame, test: cst.BaseExpression) -> int:
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     """Whether the condition is rarely true, and whether it is rarely false."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         if _has_modulo(test.expression):
             return _modulo_truth(test.expression, negated=True)
         true, false = rare(frame, test.expression)
         return false, true
-    if isinstance(test, cst.BooleanOperation):
+    if type(test) is cst.BooleanOperation:
         left, right = rare(frame, test.left), rare(frame, test.right)
-        if isinstance(test.operator, cst.And):
+        if type(test.operator) is cst.And:
             return left[0] or right[0], left[1] and right[1]
         rarely = (left[0] or _is_switch(test.left)) and (right[0] or _is_switch(test.right))
         return rarely and (left[0] or right[0]), left[1] or right[1]
-    if isinstance(test, cst.NamedExpr):
+    if type(test) is cst.NamedExpr:
         return rare(frame, test.value)
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
@@ -89,7 +89,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         return remembered
     if _has_modulo(test):
         return _modulo_truth(test, negated=False)
-    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+    if type(test) is cst.Comparison and len(test.comparisons) == 1:
         if isinstance(test.comparisons[0].operator, _MORE) and _reads_clock(frame, test):
             return True, False  # so long after the last time
         return _counter_comparison(frame, test)
@@ -109,7 +109,7 @@ _RARE_EVENT = re.compile(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoc
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
     """Whether a test asks the time: `time.time() - last > interval`."""
     clocks = {name.rpartition(".")[2] for name in frame.analysis.knowledge.clocks}
-    calls = (n.func for n in walk(test.left) if isinstance(n, cst.Call))
+    calls = (n.func for n in walk(test.left) if type(n) is cst.Call)
     return any(dotted(func).rpartition(".")[2] in clocks for func in calls)
 
 
@@ -127,7 +127,7 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
     """Whether the test asks for NaN, infinity or overflow (True), their absence, or neither."""
     if not isinstance(test, (cst.Call, cst.Name, cst.Attribute)):
         return None
-    names = [n.value for n in walk(test) if isinstance(n, cst.Name)]
+    names = [n.value for n in walk(test) if type(n) is cst.Name]
     names = [name for name in names if not _SWITCH.search(name)]
     if any(map(_NORMAL.search, names)):
         return False
@@ -137,9 +137,9 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
 def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:
     """`i % n == 0` is rarely true; `i % n`, `i % n != 0` are rarely false."""
     usual = True
-    if isinstance(test, cst.Call):  # of a function that compares: `tf.equal(i % n, 0)`
+    if type(test) is cst.Call:  # of a function that compares: `tf.equal(i % n, 0)`
         usual = dotted(test.func).rpartition(".")[2] != "equal"
-    if isinstance(test, cst.Comparison):
+    if type(test) is cst.Comparison:
         usual = isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.GreaterThan))
     if negated:
         usual = not usual
@@ -149,7 +149,7 @@ def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, boo
 def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
     """Whether a test asks what is left of one of these counters: `i % n == 0`."""
     periods = (n.left for n in walk(test) if type(n) is cst.BinaryOperation) if counters else ()
-    names = (n for left in periods for n in walk(left) if isinstance(n, cst.Name))
+    names = (n for left in periods for n in walk(left) if type(n) is cst.Name)
     return _has_modulo(test) and any(name.value in counters for name in names)
 
 
@@ -157,7 +157,7 @@ def _has_modulo(test: cst.BaseExpression) -> bool:
     """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
     return any(
         "accum" not in dotted(divisor).lower()
-        and not (isinstance(divisor, cst.Integer) and divisor.value == "1")
+        and not (type(divisor) is cst.Integer and divisor.value == "1")
         for divisor in _divisors(test)
     )
 
@@ -179,7 +179,7 @@ _REMAINDER = re.compile(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
 
 def is_flag(test: cst.BaseExpression) -> bool:
     """Whether the condition is a flag for debugging, logging now, the first or the last step."""
-    if isinstance(test, cst.Comparison):
+    if type(test) is cst.Comparison:
         if isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
             return False
         if _PERIOD.search(dotted(test.left)):
@@ -187,7 +187,7 @@ def is_flag(test: cst.BaseExpression) -> bool:
         return is_flag(test.left) and not any(
             _COUNTER.search(dotted(t.comparator)) for t in test.comparisons
         )
-    if isinstance(test, cst.Call):
+    if type(test) is cst.Call:
         return bool(_FLAG.search(dotted(test.func).rpartition(".")[2]))
     path = dotted(test)
     return bool(path and _FLAG.search(path.rpartition(".")[2]))
@@ -197,32 +197,32 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
     operator = test.comparisons[0].operator
     sides = (test.left, test.comparisons[0].comparator)
-    if any(isinstance(side, cst.SimpleString) for side in sides):
+    if any(type(side) is cst.SimpleString for side in sides):
         return False, False  # a name, which counts nothing
     if any("accum" in n.value.lower() for n in walk(test) if type(n) is cst.Name):
         return False, False  # one optimizer step
     if not any(_counts(frame, side) for side in sides):
         return False, False
-    if isinstance(operator, cst.Equal):
+    if type(operator) is cst.Equal:
         return True, False
-    if isinstance(operator, cst.NotEqual):
+    if type(operator) is cst.NotEqual:
         return False, True
     if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
         bound = sides[1]
-        return isinstance(bound, cst.Integer) and int(bound.value, 0) <= 20, False
+        return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False
     return False, False
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
-    names = {n.value for n in walk(node) if isinstance(n, cst.Name)}
+    names = {n.value for n in walk(node) if type(n) is cst.Name}
     if any("rank" in name or "process" in name for name in names):
         return False
     targets = frozenset[str]().union(*(loop.targets for loop in frame.loops))
     path = dotted(node).rpartition(".")[2]
     if path and path in targets:
         return True
-    if isinstance(node, cst.BinaryOperation):
-        return not isinstance(node.operator, cst.Modulo) and _counts(frame, node.left)
+    if type(node) is cst.BinaryOperation:
+        return type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
 
 
@@ -230,15 +230,15 @@ def fills_in(node: cst.If) -> bool:
     """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`."""
     test = node.test
     path = ""
-    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Is):
+    if type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Is:
         path = dotted(test.left)
-    elif isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, cst.Equal):
+    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Equal:
         size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
-        sized = isinstance(size, cst.Call) and dotted(size.func) == "len" and len(size.args) == 1
+        sized = type(size) is cst.Call and dotted(size.func) == "len" and len(size.args) == 1
         return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
     if not path.startswith("self."):
         return False
-    targets = (n.target for n in walk(node.body) if isinstance(n, cst.AssignTarget))
+    targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
     return any(dotted(target) == path for target in targets)
 
 
@@ -261,7 +261,7 @@ def is_once(node: cst.If) -> bool:
 
 
 def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
         yield from _conjuncts(test.left)
         yield from _conjuncts(test.right)
     else:
@@ -271,9 +271,9 @@ def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression]) -> bool:
     """Whether an assignment makes a flag that a test asks for what the test does not want."""
     path, value = assigned
-    denied = isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+    denied = type(test) is cst.UnaryOperation and type(test.operator) is cst.Not
     asked = test.expression if denied else test  # type: ignore[attr-defined]
-    if denied and isinstance(asked, cst.Call):  # `if not exists(self.x): self.x = ...`
+    if denied and type(asked) is cst.Call:  # `if not exists(self.x): self.x = ...`
         kept = path.startswith("self.") and dotted(asked.func).rpartition(".")[2] == "exists"
         return kept and len(asked.args) == 1 and path == dotted(asked.args[0].value)
     return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
@@ -288,20 +288,20 @@ def is_period(node: cst.If) -> bool:
 
 
 def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
         return _starts_anew(test.left, body) or _starts_anew(test.right, body)
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
         return False
     if not isinstance(test.comparisons[0].operator, (*_MORE, cst.Equal)):
         return False
     left = test.left
-    if isinstance(left, cst.BinaryOperation) and isinstance(left.operator, cst.Subtract):
+    if type(left) is cst.BinaryOperation and type(left.operator) is cst.Subtract:
         return any(
             path == dotted(left.right) and value.deep_equals(left.left)
             for path, value in _assignments(body)
         )
     anew = _is_number
-    if isinstance(left, cst.Call) and dotted(left.func) == "len" and len(left.args) == 1:
+    if type(left) is cst.Call and dotted(left.func) == "len" and len(left.args) == 1:
         left, anew = left.args[0].value, _is_empty
     return any(path == dotted(left) and anew(value) for path, value in _assignments(body) if path)
 
@@ -312,16 +312,16 @@ def _is_number(node: cst.BaseExpression) -> bool:
 
 def _is_empty(node: cst.BaseExpression) -> bool:
     """Whether this makes an empty collection: `[]`, `deque()`."""
-    if isinstance(node, cst.Call):
-        return not node.args and isinstance(node.func, cst.Name)
+    if type(node) is cst.Call:
+        return not node.args and type(node.func) is cst.Name
     return isinstance(node, (cst.List, cst.Dict)) and not node.elements
 
 
 def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:
     """Yield what a branch's own statements assign, by path."""
     for line in body.body:
-        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.Assign):
+        for small in line.body if type(line) is cst.SimpleStatementLine else ():
+            if type(small) is cst.Assign:
                 yield dotted(small.targets[0].target), small.value
 
 
@@ -332,12 +332,12 @@ def leaves_loop(body: cst.BaseSuite) -> bool:
 
 def raises(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising: what follows it is the rule."""
-    return isinstance(_last(body), cst.Raise)
+    return type(_last(body)) is cst.Raise
 
 
 def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
     """Return the last small statement of a branch."""
     last = body.body[-1] if body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
+    if type(last) is cst.SimpleStatementLine:
         return last.body[-1] if last.body else None
     return last

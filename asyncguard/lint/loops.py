@@ -26,7 +26,7 @@ _BATCH = re.compile(r"^((mini|micro)_?)?batch$", re.IGNORECASE)
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     """Open the record of a `for` loop."""
-    targets = frozenset(n.value for n in walk(node.target) if isinstance(n, cst.Name))
+    targets = frozenset(n.value for n in walk(node.target) if type(n) is cst.Name)
     names = targets | _iterated_names(node.iter)
     record = LoopRecord(
         node,
@@ -52,7 +52,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
 
 def _in_parts(node: cst.BaseExpression) -> bool:
     """Whether this goes over data in parts of a size: `range(0, n, size)`."""
-    if not isinstance(node, cst.Call) or dotted(node.func) not in ("range", "trange"):
+    if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
         return False
     step = node.args[2].value if len(node.args) == 3 else None
     return isinstance(step, (cst.Name, cst.Attribute))
@@ -60,10 +60,10 @@ def _in_parts(node: cst.BaseExpression) -> bool:
 
 def _takes_one(node: cst.BaseExpression) -> bool:
     """Whether this is a look at the first of something: `dataset.take(1)`."""
-    if not isinstance(node, cst.Call) or not dotted(node.func).endswith(".take"):
+    if type(node) is not cst.Call or not dotted(node.func).endswith(".take"):
         return False
     count = node.args[0].value if len(node.args) == 1 else None
-    return isinstance(count, cst.Integer) and count.value == "1"
+    return type(count) is cst.Integer and count.value == "1"
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:
@@ -74,17 +74,17 @@ def _batchy(names: frozenset[str] | set[str]) -> bool:
 
 def _within_epoch(node: cst.BaseExpression) -> bool:
     """Whether this goes over `range(steps_per_epoch)`."""
-    if not isinstance(node, cst.Call) or len(node.args) != 1:
+    if type(node) is not cst.Call or len(node.args) != 1:
         return False
     return dotted(node.args[0].value).endswith("_per_epoch")
 
 
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
-    if not isinstance(node, cst.Call):
+    if type(node) is not cst.Call:
         return set()
     if dotted(node.func).rpartition(".")[2] not in ("range", "trange", "tqdm"):
         return set()
-    return {n.value for n in walk(node) if isinstance(n, cst.Name)} - {"range", "trange", "tqdm"}
+    return {n.value for n in walk(node) if type(n) is cst.Name} - {"range", "trange", "tqdm"}
 
 
 def _is_step(name: str) -> bool:
@@ -94,7 +94,7 @@ def _is_step(name: str) -> bool:
 
 def _sources(node: cst.BaseExpression) -> set[str]:
     """Return the last names of what is iterated over, through calls such as `enumerate`."""
-    if isinstance(node, cst.Call):
+    if type(node) is cst.Call:
         inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
         return inner | {dotted(node.func).rpartition(".")[2]}
     return {dotted(node).rpartition(".")[2]}
@@ -106,13 +106,13 @@ def note_update(frame: Frame, node: cst.Assign) -> None:
     Of plain parameters or a `state`, what is called tells as well: `state = train(state, batch)`.
     """
     call = node.value
-    if not isinstance(call, cst.Call) or names_epochs(call) or len(call.args) < 2:
+    if type(call) is not cst.Call or names_epochs(call) or len(call.args) < 2:
         return
-    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    name = func.value if isinstance(func, cst.Name) else ""
+    func = call.func.attr if type(call.func) is cst.Attribute else call.func
+    name = func.value if type(func) is cst.Name else ""
     taken = {dotted(argument.value) for argument in call.args}
     for target in node.targets:
-        given = target.target.elements if isinstance(target.target, cst.Tuple) else ()
+        given = target.target.elements if type(target.target) is cst.Tuple else ()
         for path in [dotted(target.target), *(dotted(element.value) for element in given)]:
             if path in taken and frame.analysis.knowledge.updates(
                 path.rpartition(".")[2], name, frame.analysis.frameworks
@@ -122,8 +122,8 @@ def note_update(frame: Frame, node: cst.Assign) -> None:
 
 def names_epochs(call: cst.Call) -> bool:
     """Whether a call runs an epoch, by the name of what is called."""
-    name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    return isinstance(name, cst.Name) and _EPOCH.search(name.value) is not None
+    name = call.func.attr if type(call.func) is cst.Attribute else call.func
+    return type(name) is cst.Name and _EPOCH.search(name.value) is not None
 
 
 _TRAINING = re.compile(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
@@ -131,7 +131,7 @@ _TRAINING = re.compile(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|mode
 
 def names_training(node: cst.CSTNode) -> bool:
     """Whether a call runs a training step on what it is given, by the name of what is called."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or not node.args:
+    if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
         return False
     switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
     return not switch and _TRAINING.search(node.func.attr.value) is not None
@@ -139,7 +139,7 @@ def names_training(node: cst.CSTNode) -> bool:
 
 def while_record(node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
-    names = {n.value for n in walk(node.test) if isinstance(n, cst.Name)}
+    names = {n.value for n in walk(node.test) if type(n) is cst.Name}
     return LoopRecord(
         node,
         epoch_name=bool(names) and all(map(_EPOCH.search, names)),

@@ -157,7 +157,7 @@ class FunctionInfo:
     def documented(self) -> dict[str, str]:
         """The types that its docstring gives its parameters."""
         node = self.node
-        text = node.get_docstring(clean=False) if isinstance(node, cst.FunctionDef) else None
+        text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
         return documented(text) if text and len(self.parameters) > self.has_self else {}
 
     @property
@@ -173,7 +173,7 @@ def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:
         Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
         for p in (*node.posonly_params, *node.params)
     ]
-    if isinstance(node.star_arg, cst.Param):
+    if type(node.star_arg) is cst.Param:
         found.append(_starred(node.star_arg, 1))
     found += [
         Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
@@ -191,7 +191,7 @@ def _starred(param: cst.Param, stars: int) -> Parameter:
 
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
-    body = info.node.body if isinstance(info.node, cst.FunctionDef) else info.node
+    body = info.node.body if type(info.node) is cst.FunctionDef else info.node
     _scan(info, body, knowledge, frameworks, frozenset())
 
 
@@ -221,20 +221,20 @@ def _scan(
 
 def _bound_within(node: cst.CSTNode) -> frozenset[str]:
     """Return the names that a comprehension or lambda binds for itself alone."""
-    if isinstance(node, cst.Lambda):
+    if type(node) is cst.Lambda:
         return frozenset(parameter.name for parameter in parameters_of(node.params))
     names: set[str] = set()
     clause: cst.CompFor | None = getattr(node, "for_in", None)
     while clause is not None:
-        names.update(n.value for n in walk(clause.target) if isinstance(n, cst.Name))
+        names.update(n.value for n in walk(clause.target) if type(n) is cst.Name)
         clause = clause.inner_for_in
     return frozenset(names)
 
 
 def _is_self_attribute(target: cst.CSTNode) -> bool:
-    if isinstance(target, cst.Tuple):
+    if type(target) is cst.Tuple:
         return any(_is_self_attribute(element.value) for element in target.elements)
-    return isinstance(target, cst.Attribute) and dotted(target).startswith("self.")
+    return type(target) is cst.Attribute and dotted(target).startswith("self.")
 
 
 def _note_method(
@@ -244,10 +244,10 @@ def _note_method(
     frameworks: tuple[str, ...],
     inner: frozenset[str],
 ) -> None:
-    func = call.func if isinstance(call, cst.Call) else None
+    func = call.func if type(call) is cst.Call else None
     if isinstance(func, (cst.Name, cst.Attribute)) and (called := dotted(func)):
         info.called.add(called)
-    if not isinstance(func, cst.Attribute):
+    if type(func) is not cst.Attribute:
         return
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):

@@ -56,7 +56,7 @@ def names_in(node: cst.CSTNode) -> set[str]:
     stack = [node]
     while stack:
         current = stack.pop()
-        if isinstance(current, cst.Name):
+        if type(current) is cst.Name:
             found.add(current.value)
         elif isinstance(current, (cst.Attribute, cst.Arg)):  # not their names
             stack.append(current.value)
@@ -67,11 +67,11 @@ def names_in(node: cst.CSTNode) -> set[str]:
 
 def targets_of(node: cst.CSTNode) -> list[cst.BaseExpression]:
     """Return what one statement, clause or walrus assigns to; augmented assignments aside."""
-    if isinstance(node, cst.Assign):
+    if type(node) is cst.Assign:
         return [target.target for target in node.targets]
     if isinstance(node, (cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.Del)):
         return [node.target]
-    if isinstance(node, cst.AsName):
+    if type(node) is cst.AsName:
         return [node.name]
     return []
 
@@ -80,7 +80,7 @@ def assigned(node: cst.CSTNode) -> set[str]:
     """Return the names that a piece of code assigns, in any way."""
     found: set[str] = set()
     for part in walk_own(node):
-        targets = [part.target] if isinstance(part, cst.AugAssign) else targets_of(part)
+        targets = [part.target] if type(part) is cst.AugAssign else targets_of(part)
         for target in targets:
             found |= names_in(target)
     return found
@@ -109,7 +109,7 @@ def uses(node: cst.CSTNode, path: str, but: cst.CSTNode) -> list[cst.CSTNode]:
 def has_modulo(test: cst.CSTNode) -> bool:
     """Whether a condition asks for every n-th step."""
     return any(
-        isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo)
+        type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo
         for node in walk_own(test)
     )
 
@@ -117,5 +117,5 @@ def has_modulo(test: cst.CSTNode) -> bool:
 def gates(body: Sequence[cst.CSTNode]) -> Iterator[cst.If]:
     """Yield the `if step % n == 0:` (no `else`) among statements."""
     for statement in body:
-        if isinstance(statement, cst.If) and not statement.orelse and has_modulo(statement.test):
+        if type(statement) is cst.If and not statement.orelse and has_modulo(statement.test):
             yield statement

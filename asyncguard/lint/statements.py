@@ -118,7 +118,7 @@ def expression(frame: Frame, node: cst.Expr) -> bool:
 def assign(frame: Frame, node: cst.Assign) -> bool:
     """`a = b = value`."""
     value = evaluate(frame, node.value)
-    if isinstance(node.value, cst.Call):
+    if type(node.value) is cst.Call:
         loops.note_update(frame, node)
     guards.remember(frame, dotted(node.targets[0].target), node.value)
     for target in node.targets:
@@ -153,7 +153,7 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
 def store(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """Assign to any target; writing into a device value may itself block."""
     if isinstance(target, (cst.Tuple, cst.List)) and any(
-        not isinstance(e.value, cst.Name) for e in target.elements
+        type(e.value) is not cst.Name for e in target.elements
     ):
         from asyncguard.lint.expressions import unpacked
 
@@ -161,9 +161,9 @@ def store(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
             target.elements, unpacked(frame, value, len(target.elements)), strict=True
         ):
             store(frame, element.value, item)
-    elif isinstance(target, cst.Subscript):
+    elif type(target) is cst.Subscript:
         _store_item(frame, target, value)
-    elif isinstance(target, cst.Attribute):
+    elif type(target) is cst.Attribute:
         _store_attribute(frame, target, value)
     else:
         bind_target(frame, target, value)
@@ -270,7 +270,7 @@ def delete(frame: Frame, node: cst.Del) -> bool:
 @executes(cst.Global, cst.Nonlocal)
 def declaration(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
     """Names that belong to an outer scope."""
-    if isinstance(node, cst.Global):
+    if type(node) is cst.Global:
         frame.globals.update(item.name.value for item in node.names)
     return True
 
@@ -331,7 +331,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     else_falls = True
     if node.orelse is not None:
         with frame.guarded(guard_false):
-            if isinstance(node.orelse, cst.If):
+            if type(node.orelse) is cst.If:
                 else_falls = execute(frame, node.orelse)
             else:
                 else_falls = suite(frame, node.orelse.body)
@@ -428,7 +428,7 @@ def with_(frame: Frame, node: cst.With) -> bool:
     """A context manager: some record a graph, which makes the loop a training loop."""
     for item in node.items:
         value = evaluate(frame, item.item)
-        if isinstance(item.item, cst.Call):
+        if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
                 frame.evidence(strong=True, asked=True)

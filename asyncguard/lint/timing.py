@@ -37,14 +37,14 @@ def reads_clock(statement: cst.CSTNode) -> bool:
     """Whether a statement reads a clock or a timer, in its first line."""
     for part in _head(statement):
         for node in walk(part):
-            if isinstance(node, cst.Call) and _CLOCK.search(dotted(node.func)):
+            if type(node) is cst.Call and _CLOCK.search(dotted(node.func)):
                 return True
     return False
 
 
 def _head(statement: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    if isinstance(statement, cst.With):
+    if type(statement) is cst.With:
         return [item.item for item in statement.items]
-    if isinstance(statement, cst.If):
+    if type(statement) is cst.If:
         return list(statement.body.body)
-    return [statement] if isinstance(statement, cst.SimpleStatementLine) else []
+    return [statement] if type(statement) is cst.SimpleStatementLine else []

@@ -232,13 +232,13 @@ def _of_elements(site: Site) -> bool:
     targets = _targets(record)
     if not targets & names_in(site.subject):
         return False
-    if isinstance(record.node, cst.CompFor):
+    if type(record.node) is cst.CompFor:
         return True
     made = assigned(record.node) - targets  # in the loop itself: it may hang on an earlier read
-    return isinstance(record.node, cst.For) and not made & names_in(site.subject)
+    return type(record.node) is cst.For and not made & names_in(site.subject)
 
 
 def _targets(record: LoopRecord) -> frozenset[str]:
-    if isinstance(record.node, cst.CompFor):
+    if type(record.node) is cst.CompFor:
         return frozenset(names_in(record.node.target))
     return record.targets

@@ -114,10 +114,10 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
 
 def _is_short(node: cst.For | cst.While) -> bool:
     """Whether a loop plainly runs a few times only: `for _ in range(10)`."""
-    if not isinstance(node, cst.For) or not isinstance(node.iter, cst.Call):
+    if type(node) is not cst.For or type(node.iter) is not cst.Call:
         return False
     last = node.iter.args[-1].value if node.iter.args else None
-    return isinstance(last, cst.Integer) and int(last.value, 0) <= FEW
+    return type(last) is cst.Integer and int(last.value, 0) <= FEW
 
 
 def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tuple[LoopRecord, str]]:
@@ -152,7 +152,7 @@ def _trains(info: FunctionInfo) -> bool:
 
 def _method(node: cst.CSTNode) -> str:
     """Return the name of the method that a call calls, or ""."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    if type(node) is cst.Call and type(node.func) is cst.Attribute:
         return node.func.attr.value
     return ""
 

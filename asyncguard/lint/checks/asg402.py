@@ -225,8 +225,8 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
 
 def _adds_up(statement: cst.CSTNode) -> bool:
     """Whether a statement adds to a sum: over many steps the queue fills, and waits count too."""
-    lines = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
-    return any(isinstance(line, cst.AugAssign) for line in lines)
+    lines = statement.body if type(statement) is cst.SimpleStatementLine else ()
+    return any(type(line) is cst.AugAssign for line in lines)
 
 
 def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
@@ -254,7 +254,7 @@ def _stored(statement: cst.CSTNode, clock: cst.CSTNode) -> set[str]:
     return {
         dotted(target.target)
         for part in children(statement)
-        if isinstance(part, cst.Assign) and part.value is clock
+        if type(part) is cst.Assign and part.value is clock
         for target in part.targets
     } - {""}
 
@@ -289,12 +289,12 @@ def _names_a_wait(knowledge: Knowledge, statement: cst.CSTNode) -> bool:
         for (_, method), points in knowledge.sync_methods.items()
         if any(point.kind == SyncKind.BARRIER for point in points)
     }
-    return any(isinstance(n, cst.Attribute) and n.attr.value in methods for n in walk(statement))
+    return any(type(n) is cst.Attribute and n.attr.value in methods for n in walk(statement))
 
 
 def _is_work(knowledge: Knowledge, event: Event) -> bool:
     """Whether an event enqueues work worth measuring: a lone addition is none, but on an engine."""
-    if isinstance(event.node, cst.BinaryOperation):
-        product = isinstance(event.node.operator, cst.MatrixMultiply)
+    if type(event.node) is cst.BinaryOperation:
+        product = type(event.node.operator) is cst.MatrixMultiply
         return product or knowledge.frameworks[event.framework].unbounded_queue
     return event.what == "work"

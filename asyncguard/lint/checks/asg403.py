@@ -211,7 +211,7 @@ def _in_function(
 
     def is_backward(call: cst.Call) -> bool:
         func = call.func
-        return isinstance(func, cst.Attribute) and framework in steps.get(func.attr.value, ())
+        return type(func) is cst.Attribute and framework in steps.get(func.attr.value, ())
 
     for loop in graph_loops(info.node, is_backward, set(graph.keeps)):
         for kept in loop.kept():
