@@ -139,8 +139,9 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     Dormant ones that are called by name in every step somewhere; and innocent ones that call a
     dormant one by name, in which loop is to be seen.
     """
-    entered = entries(files.values())
-    telling = definitions(files.values()).keys()
+    meant = definitions(files.values())
+    entered = entries(files.values(), meant)
+    telling = meant.keys()
     hot = {
         call.name.lstrip(".")
         for facts in files.values()
@@ -157,12 +158,11 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     return found
 
 
-def entries(files: Collection[FileFacts]) -> dict[Key, int]:
+def entries(files: Collection[FileFacts], meant: Mapping[str, set[Key]]) -> dict[Key, int]:
     """Return how often each function is entered, as far as hooks and callers tell.
 
     One that loops over training steps is not entered in each: it runs an epoch, or a round.
     """
-    meant = definitions(files)
     rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
     entered: dict[Key, int] = {}
     outgoing: dict[Key, list[Call]] = {}
@@ -234,7 +234,8 @@ def _level(call: Call | NamedCall, caller: int) -> int:
 
 def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     """Give every candidate of every file its final context."""
-    entered = entries(files.values())
+    meant = definitions(files.values())
+    entered = entries(files.values(), meant)
     hooks = {
         (hook.path, hook.function): _OWN[hook.loop]
         for facts in files.values()
@@ -248,7 +249,7 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for place in c.via
         if place[0] == c.finding.path
     }
-    spared = _spared(files.values())
+    spared = _spared(files.values(), meant)
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
@@ -266,9 +267,10 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     return found
 
 
-def _spared(files: Collection[FileFacts]) -> dict[Key, frozenset[int]]:
+def _spared(
+    files: Collection[FileFacts], meant: Mapping[str, set[Key]]
+) -> dict[Key, frozenset[int]]:
     """Return the parameters of functions that all calls hand what is in host memory."""
-    meant = definitions(files)
     found: dict[Key, frozenset[int]] = {}
     for facts in files:
         seen = {(call.caller, call.callee_path, call.callee) for call in facts.calls}
