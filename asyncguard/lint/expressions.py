@@ -917,6 +917,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         for name_, value in owner.fields:
             if name_ == key:
                 return value
+        if owner.fields:  # what the other keys hold says nothing of this one
+            return UNKNOWN_VALUE
     if (
         isinstance(key, int)
         and owner.items is not None

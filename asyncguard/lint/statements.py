@@ -184,7 +184,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
         return
-    if owner.kind == HOST_ARRAY and value.kind == DEVICE:
+    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
+    if owner.kind == HOST_ARRAY and value.kind == DEVICE and not named:
         known = frame.analysis.knowledge.frameworks.get(value.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
             protocol_site(frame, "__array__", target, value)

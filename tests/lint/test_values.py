@@ -46,6 +46,37 @@ MASK_READS = [
 ]
 
 
+def test_one_entry_of_a_dict_says_nothing_of_the_others() -> None:
+    source = """
+        import torch
+        class Tracker:
+            def __init__(self, net):
+                self.net = torch.nn.Linear(2, 2).cuda()
+            def add(self, image):
+                self.state["image"] = self.net(image)
+            def run(self, loader):
+                for image in loader:
+                    self.add(image)
+                    state = self.state
+                    if state["limit"] > 3:
+                        continue
+                    if state["image"].sum():
+                        break
+        """
+    assert found(source) == [(13, "ASG104")]
+
+
+def test_an_entry_of_a_mapping_is_no_part_of_an_array() -> None:
+    source = """
+        import torch
+        def run(model, loader):
+            for batch in loader:
+                kept = {"scores": model(batch).cpu()}["scores"]
+                kept["patches"] = model(batch)
+        """
+    assert found(source) == [(4, "ASG103")]
+
+
 @pytest.mark.parametrize("body", MASK_READS)
 def test_a_mask_is_known_as_one(body: str) -> None:
     assert codes(body) == {"ASG105"}
