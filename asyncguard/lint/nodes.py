@@ -18,7 +18,7 @@ from typing import Any
 import libcst as cst
 
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
-Outlined = Mapping[tuple[int, int], int]
+Outlined = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
 
 class Builder:
