@@ -1155,9 +1155,10 @@ def instance_method(
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(method)  # a subclass out of sight may have its own
         if frame.analysis.is_abstract(attribute.ref):
-            frame.call_by_name(f".{method}")
+            sure = owner.confidence == HIGH
+            frame.call_by_name(f"{cls.name if sure else ''}.{method}")
     elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
-        frame.call_by_name(f".{method}")
+        frame.call_by_name(f"{cls.name}.{method}")
     if owner.kind == SUPER:
         for base in cls.bases:
             if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):

@@ -15,7 +15,16 @@ import libcst as cst
 from asyncguard.lint import registry, tree
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.frames import Site
-from asyncguard.lint.linking import Call, Candidate, FileFacts, Hook, Key, NamedCall, is_telling
+from asyncguard.lint.linking import (
+    Call,
+    Candidate,
+    Class,
+    FileFacts,
+    Hook,
+    Key,
+    NamedCall,
+    is_telling,
+)
 from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
@@ -83,6 +92,7 @@ def _of_text(
         assert parsed is not None
         analysis = project.add(path, text, parsed, frameworks)
     outline = analysis.outline
+    classes = {n: Class(outline.bases[n], m) for n, m in outline.methods.items() if n}
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}
     roots: set[int] | None = None
@@ -93,7 +103,9 @@ def _of_text(
         innocent = outline.innocent(knowledge.hot_names)
     if roots is not None and not roots and not outline.module_suspicious:
         analysis.let_go_of_syntax()
-        return FileFacts(path, suppressions=comments, dormant=dormant, innocent=innocent)
+        return FileFacts(
+            path, suppressions=comments, dormant=dormant, innocent=innocent, classes=classes
+        )
     analysis.run_from(roots)
     run = [info for info in analysis.infos() if info.summary is not None]
     analysis.report([info for info in run if info.unit is not None])
@@ -120,6 +132,7 @@ def _of_text(
         defined=defined,
         dormant=dormant,
         innocent=innocent,
+        classes=classes,
         rounds=rounds,
     )
 

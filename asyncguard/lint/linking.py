@@ -67,6 +67,13 @@ class Hook(NamedTuple):
     loop: Loop
 
 
+class Class(NamedTuple):
+    """A class, by the last words of its bases' names and the names of its methods."""
+
+    bases: frozenset[str]
+    methods: frozenset[str]
+
+
 @dataclass(frozen=True)
 class FileFacts:
     """What the check of one file told: candidates, calls, and functions that frameworks enter.
@@ -86,6 +93,7 @@ class FileFacts:
     innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
     # where all calls seemed to lead to no sync point, call
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
+    classes: Mapping[str, Class] = field(default_factory=dict)  # by their names
 
     def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
         """Add what the analysis of the dormant functions of these names told."""
@@ -111,26 +119,48 @@ MANY, FEW, MOST = 12, 1, 40
 def is_telling(name: str, definitions: int = 1) -> bool:
     """Whether a name, of so many functions, is rare enough to say what is called by it.
 
-    A name behind a dot is that of a method which its own class leaves to its subclasses.
+    `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
     """
-    if name[0] == ".":
+    if "." in name:
         return definitions <= MOST
     limit = MANY if "_" in name.strip("_") else FEW
     return definitions <= limit and name not in _COMMON and not name.startswith("__")
 
 
-def definitions(files: Iterable[FileFacts]) -> dict[str, set[Key]]:
+def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
     """Return the functions that calls by name may mean, by their telling names."""
     found: dict[str, set[Key]] = {}
+    above = _above(files)
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
-            if "." in qualname:
-                found.setdefault(f".{name}", set()).add((facts.path, qualname))
+            owner = qualname.rpartition(".")[0].rpartition(".")[2]
+            for base in (*above.get(owner, ()), "") if owner else ():
+                found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
         for name in facts.dormant:
             found.setdefault(name, set()).add((facts.path, name))
-            found.setdefault(f".{name}", set()).add((facts.path, name))
+        for owner, known in facts.classes.items():
+            for name in known.methods & facts.dormant:
+                for base in (*above[owner], ""):
+                    found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
     return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}
+
+
+def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
+    """Return the classes of each name together with what they inherit from, as far as is seen."""
+    bases: dict[str, set[str]] = {}
+    for facts in files:
+        for name, known in facts.classes.items():
+            bases.setdefault(name, set()).update(known.bases)
+    found = {}
+    for name in bases:
+        found[name] = {name}
+        pending = [name]
+        while pending:
+            new = bases.get(pending.pop(), set()) - found[name]
+            found[name] |= new
+            pending += new
+    return found
 
 
 def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
@@ -143,7 +173,7 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     entered = entries(files.values(), meant)
     telling = meant.keys()
     hot = {
-        call.name.lstrip(".")
+        call.name.rpartition(".")[2]
         for facts in files.values()
         for call in facts.named
         if call.name in telling

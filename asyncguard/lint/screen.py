@@ -21,6 +21,7 @@ from asyncguard.lint.suspicion import (
     Function,
     Words,
     blocks,
+    last_name,
     parameters,
 )
 
@@ -84,6 +85,7 @@ class Outline:
     binds: frozenset[str]
     modules: Container[str]
     abroad: Abroad
+    bases: Mapping[str, frozenset[str]]  # of the classes, by name: the last words of their bases'
 
     @property
     def module_suspicious(self) -> bool:
@@ -210,7 +212,19 @@ def outline(
     imports, stars = _imported(tree, package, words.names.known)
     functions = tuple(found for _, _, found in bodies)
     binds = frozenset({*_bound(tree), *module.binds})
-    return Outline(path, functions, module, imports, stars, binds, modules, abroad)
+    bases = dict(_bases(tree))
+    return Outline(path, functions, module, imports, stars, binds, modules, abroad, bases)
+
+
+def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each class outside functions, with the last words of what it inherits from."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.ClassDef):
+            yield node.name, frozenset(map(last_name, node.bases))
+        if not isinstance(node, DEFINITIONS):
+            stack.extend(blocks(node))
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

@@ -1018,7 +1018,7 @@ def test_a_function_that_loops_over_steps_is_none_for_what_it_calls_after_them()
     assert found(source) == []
 
 
-def test_a_method_that_only_subclasses_have_is_called_by_name(tmp_path: Path) -> None:
+def test_a_method_that_only_subclasses_have_is_called_of_these(tmp_path: Path) -> None:
     (tmp_path / "base.py").write_text(
         "import torch\nclass Trainer:\n    def run(self, loader):\n        for batch in loader:\n"
         "            loss = self.compute(batch)\n            loss.backward()\n"
@@ -1028,6 +1028,10 @@ def test_a_method_that_only_subclasses_have_is_called_by_name(tmp_path: Path) ->
         "import torch\nfrom base import Trainer\nclass Own(Trainer):\n"
         "    def compute(self, batch):\n        loss = torch.nn.functional.mse_loss(*batch)\n"
         "        print(loss.item())\n        return loss\n"
+    )
+    (tmp_path / "other.py").write_text(
+        "import torch\nclass Other:\n    def compute(self, batch):\n"
+        "        print(torch.nn.functional.mse_loss(*batch).item())\n"
     )
     findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
     assert [(Path(f.path).name, f.line) for f in findings] == [("own.py", 6)]
