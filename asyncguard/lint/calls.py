@@ -1154,10 +1154,9 @@ def instance_method(
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(method)  # a subclass out of sight may have its own
-        if owner.confidence == HIGH:
-            frame.call_by_name(f"{cls.name}.{method}")
-        elif frame.analysis.is_abstract(attribute.ref):
-            frame.call_by_name(f".{method}")
+        if frame.analysis.is_abstract(attribute.ref):
+            sure = owner.confidence == HIGH
+            frame.call_by_name(f"{cls.name if sure else ''}.{method}")
     elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
         frame.call_by_name(f"{cls.name}.{method}")
     if owner.kind == SUPER:

@@ -92,7 +92,6 @@ def _of_text(
         assert parsed is not None
         analysis = project.add(path, text, parsed, frameworks)
     outline = analysis.outline
-    classes = {n: Class(outline.bases[n], m) for n, m in outline.methods.items() if n}
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}
     roots: set[int] | None = None
@@ -101,6 +100,11 @@ def _of_text(
     elif not everything:
         roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
         innocent = outline.innocent(knowledge.hot_names)
+    classes = {
+        name: Class(bases, outline.methods.get(name, dormant) & dormant)
+        for name, bases in outline.bases.items()
+        if bases
+    }
     if roots is not None and not roots and not outline.module_suspicious:
         analysis.let_go_of_syntax()
         return FileFacts(

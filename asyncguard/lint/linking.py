@@ -68,10 +68,10 @@ class Hook(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class, by the last words of its bases' names and the names of its methods."""
+    """A class that inherits, by the last words of its bases' names, and its dormant methods."""
 
     bases: frozenset[str]
-    methods: frozenset[str]
+    dormant: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
         for name in facts.dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
-            for name in known.methods & facts.dormant:
+            for name in known.dormant & facts.dormant:
                 for base in (*above[owner], ""):
                     found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
     return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}

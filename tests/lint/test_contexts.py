@@ -1037,22 +1037,6 @@ def test_a_method_that_only_subclasses_have_is_called_of_these(tmp_path: Path) -
     assert [(Path(f.path).name, f.line) for f in findings] == [("own.py", 6)]
 
 
-def test_what_a_subclass_overrides_is_called_where_its_base_calls_it(tmp_path: Path) -> None:
-    (tmp_path / "base.py").write_text(
-        "import torch\nclass Trainer:\n    def after(self, loss):\n        return loss\n"
-        "    def run(self, loader):\n        for batch in loader:\n"
-        "            loss = self.model(batch).sum()\n            loss.backward()\n"
-        "            self.optimizer.step()\n            self.after(loss)\n"
-    )
-    for name, base in (("own", "Trainer"), ("other", "object")):
-        (tmp_path / f"{name}.py").write_text(
-            f"import torch\nfrom base import Trainer\nclass {name.title()}({base}):\n"
-            "    def after(self, loss: torch.Tensor):\n        print(loss.item())\n"
-        )
-    findings = check_paths([tmp_path], Settings(cache=False, jobs=1, root=tmp_path)).findings
-    assert [(Path(f.path).name, f.line) for f in findings] == [("own.py", 5)]
-
-
 def test_instances_that_are_made_before_the_loop_are_known_in_it(tmp_path: Path) -> None:
     (tmp_path / "meters.py").write_text(
         "import torch\nclass Top:\n    def add(self, logits, target):\n"
