@@ -23,7 +23,7 @@ from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
 
 INIT = "__init__.py"
-MAX_TREES = 48  # modules that keep their trees: those that were asked for last
+MAX_TREES = 24  # modules that keep their trees: those that were asked for last
 MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
