@@ -1176,8 +1176,7 @@ def instance_method(
     hinted = frame.hint(path) if path else UNKNOWN_VALUE
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
-    if not method_sites(frame, node, owner, method, arguments):
-        return UNKNOWN_VALUE
+    method_sites(frame, node, owner, method, arguments)
     return UNKNOWN_VALUE
 
 

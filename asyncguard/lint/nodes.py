@@ -18,7 +18,7 @@ from typing import Any
 import libcst as cst
 
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
-Outlined = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
+Numbers = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
 
 class Builder:
@@ -32,7 +32,7 @@ class Builder:
     def __init__(
         self,
         lines: Sequence[str],
-        outlined: Outlined | None = None,
+        outlined: Numbers | None = None,
         spans: dict[int, Span] | None = None,
     ) -> None:
         self.lines = lines

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.nodes import Builder, Outlined, Span
+from asyncguard.lint.nodes import Builder, Numbers, Span
 from asyncguard.lint.source import check_syntax
 
 Place = tuple[
@@ -39,10 +39,10 @@ class Unit(NamedTuple):
     lines: Sequence[str]  # of the file
     first: int = 1
     last: int | None = None  # None: the whole file
-    outlined: Outlined | None = None
+    outlined: Numbers | None = None
 
 
-def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Outlined) -> Unit:
+def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Numbers) -> Unit:
     """Make the tree of a file, without the bodies of its outlined functions."""
     return Unit(_module(lines, parsed, outlined, None), lines, outlined=outlined)
 
@@ -57,7 +57,7 @@ def function_unit(
 
 
 def _module(
-    lines: Sequence[str], parsed: ast.Module, outlined: Outlined, spans: dict[int, Span] | None
+    lines: Sequence[str], parsed: ast.Module, outlined: Numbers, spans: dict[int, Span] | None
 ) -> cst.Module:
     try:
         return Builder(lines, outlined, spans).module(parsed)
