@@ -989,12 +989,20 @@ _OF_MAPPINGS = frozenset(
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
     element = owner if owner.name == STRUCTURE else part_of(owner)
-    if method in ("items", "popitem"):
-        item = container(None, (HOST_VALUE, element))
-        return container(item) if method == "items" else item
+    if method in _WITH_KEYS:
+        return _with_keys(element, method)
+    return container(element) if method == "values" else element
+
+
+_WITH_KEYS = frozenset({"items", "keys", "popitem"})
+
+
+def _with_keys(element: Value, method: str) -> Value:
+    """Return what these methods give of a dict that holds such values."""
     if method == "keys":
         return container(HOST_VALUE)
-    return container(element) if method == "values" else element
+    item = container(None, (HOST_VALUE, element))
+    return container(item) if method == "items" else item
 
 
 def device_method_result(
@@ -1273,15 +1281,11 @@ def container_method(
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
     if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
         _grow(frame, func.value, owner, method, arguments)
-    if method == "popitem":
-        return container(None, (HOST_VALUE, element))
     if method in ("get", "pop", "popleft", "setdefault"):
         key = arguments[0].value.literal if arguments else None
         return dict(owner.fields).get(str(key), element) if owner.fields else element
-    if method == "items":
-        return container(container(None, (HOST_VALUE, element)))
-    if method == "keys":
-        return container(HOST_VALUE)
+    if method in _WITH_KEYS:
+        return _with_keys(element, method)
     if method in ("values", "copy", "union"):
         return container(element)
     if method in ("index", "count", "keys"):
