@@ -21,6 +21,7 @@ from asyncguard.lint.expressions import (
     CALLABLE,
     STRUCTURE,
     attribute_of,
+    element_of,
     first_device,
     instance_of,
     protocol_site,
@@ -32,6 +33,7 @@ from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
+    BATCH,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -345,9 +347,11 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     params: frozenset[int] = frozenset().union(
         *(bound[p].params for p in result.params if p in bound)
     )
+    passed = [bound[p] for p in result.params if p in bound]
     if result.kind == HOST_ARRAY:  # what is computed with a parameter
-        passed = (bound[p] for p in result.params if p in bound)
         result = next((value for value in passed if value.kind == DEVICE), result)
+    elif result.kind == DEVICE and _is_computed_there(passed, result):
+        result = Value(HOST_ARRAY, result.framework, name=result.name)
     element = substitute(result.element, bound, depth + 1) if result.element else result.element
     items = (
         tuple(substitute(item, bound, depth + 1) for item in result.items)
@@ -360,6 +364,17 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     )
     name = "" if known else result.name
     return result._replace(params=params, element=element, items=items, fields=fields, name=name)
+
+
+def _is_computed_there(passed: list[Value], result: Value) -> bool:
+    """Whether what is computed with these arguments is in host memory, as one of them is for sure.
+
+    A framework does not mix the two; a batch may have been moved out of sight.
+    """
+    if any(value.params or first_device(value).kind == DEVICE for value in passed):
+        return False
+    there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
+    return any(value.confidence == HIGH and value.name != BATCH for value in there)
 
 
 # ---- names that the catalogue may know
@@ -518,8 +533,9 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         if name in _GIVE_ONE and _gives_one(name, arguments):
             return HOST_VALUE
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
-    if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
-        return Value(HOST, literal=arguments[0].value.literal)
+    if kind == HOST and framework != "numpy" and arguments:  # a device, say
+        place = arguments[0].value.literal
+        return Value(HOST, literal=place if isinstance(place, str) else None)
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
@@ -610,12 +626,6 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
 # ---- blocking functions
 
 
-def function_blocks(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
-    """Whether this call of a blocking function blocks: its arguments and conditions say."""
-    held = _conditions_hold(frame, point, arguments)
-    return held and blocking_value(frame, point, arguments) is not None
-
-
 def _is_uploaded(value: Value, *, typed: bool) -> bool:
     """Whether a value is in host memory still, as far as is known of it."""
     held = first_device(value)
@@ -659,9 +669,11 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         given = _selected(wanted, arguments)
         there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
         return None if there else device(point.framework)
+    function = point.source is not None and bool(point.source.functions)
     for argument in _selected(wanted, arguments):
         value = first_device(argument.value)
-        if 0 in wanted and argument is arguments[0] and value.kind in (DEVICE, UNKNOWN):
+        is_first = function and 0 in wanted and argument is arguments[0]
+        if is_first and value.kind in (DEVICE, UNKNOWN):
             known = value.kind == DEVICE or value.params or frame.trains
             confidence = max(value.confidence if value.kind == DEVICE else LOW, MEDIUM)
             return device(point.framework, confidence if known else NAMED, value.params)
@@ -938,7 +950,10 @@ def method_sites(
     for point in knowledge.sync_methods.get((owner.kind, method), ()):
         if owner.framework and point.framework != owner.framework:
             continue
-        if not function_blocks(frame, point, arguments):
+        if not _conditions_hold(frame, point, arguments):
+            continue
+        given = blocking_value(frame, point, arguments)
+        if given is None:
             continue
         subject = node.func.value if type(node.func) is cst.Attribute else node
         confidence = owner.confidence
@@ -946,7 +961,8 @@ def method_sites(
             if not uploads(frame, owner, method, arguments):
                 continue
             confidence = max(confidence, MEDIUM)
-        frame.site(point, node, device(point.framework, confidence), subject=subject)
+        read = device(point.framework, confidence)
+        frame.site(point, node, read if given.kind == DEVICE else given, subject=subject)
         return True
     for trigger in knowledge.trigger_methods.get(method, ()):
         if trigger.receiver and trigger.receiver != owner.kind:
@@ -1112,9 +1128,11 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     moved = moved_to(frame, arguments)
     if moved is not None:
         return moved.kind == DEVICE
-    if not arguments:
+    options = {key for p in points if p.unless is not None for key in p.unless.keyword_true}
+    where = [a for a in arguments if a.keyword not in options]
+    if not where:
         return True
-    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in arguments)
+    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
 
 
 _A_TYPE = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
@@ -1301,7 +1319,10 @@ def _grow(
         return
     added = arguments[-1].value
     if method in ("extend", "update"):
-        added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
+        if added.kind == DEVICE and method == "extend":
+            added = element_of(frame, added)  # its rows, or numbers
+        else:
+            added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
         if added.kind == UNKNOWN and not added.params:
             return
     element = added if owner.element is None else join(owner.element, added)

@@ -851,6 +851,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
+    if owner.kind == SYMBOL and frame.analysis.knowledge.framework_of(owner.name) == "numpy":
+        return Value(HOST_ARRAY, "numpy")  # `np.r_[0:4, 5:n]`
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
         return symbol(frame.analysis.module_name)
     if (chosen_from := _compared(frame, owner, indices)) is not None:

@@ -212,6 +212,7 @@ class Frame:
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
     statement: cst.CSTNode | None = None
+    last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
 

@@ -227,7 +227,10 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
 
 
 def fills_in(node: cst.If) -> bool:
-    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`."""
+    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
+
+    Or `if key not in cache: cache[key] = ...`.
+    """
     test = node.test
     path = ""
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Is:
@@ -236,6 +239,12 @@ def fills_in(node: cst.If) -> bool:
         size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
         sized = type(size) is cst.Call and dotted(size.func) == "len" and len(size.args) == 1
         return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
+    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.NotIn:
+        kept = dotted(test.comparisons[0].comparator)
+        targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
+        return bool(kept) and any(
+            type(target) is cst.Subscript and dotted(target.value) == kept for target in targets
+        )
     if not path.startswith("self."):
         return False
     targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
@@ -323,6 +332,28 @@ def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]
         for small in line.body if type(line) is cst.SimpleStatementLine else ():
             if type(small) is cst.Assign:
                 yield dotted(small.targets[0].target), small.value
+
+
+def chooses(node: cst.If, last: cst.If) -> bool:
+    """Whether the last two branches of a chain ask which word a variable holds: it is one of all.
+
+    `if mode == "head": ... elif mode == "tail": ...`, without an `else`.
+    """
+    path = _asked_word(node.test)
+    return bool(path) and last.orelse is None and path == _asked_word(last.test)
+
+
+def _asked_word(test: cst.BaseExpression) -> str:
+    """Return the variable that a test compares with a word, or looks for among words."""
+    if type(test) is not cst.Comparison or len(test.comparisons) > 1:
+        return ""
+    target = test.comparisons[0]
+    words: list[cst.BaseExpression] = [target.comparator]
+    if type(target.operator) is cst.In and isinstance(target.comparator, (cst.List, cst.Tuple)):
+        words = [element.value for element in target.comparator.elements]
+    elif type(target.operator) is not cst.Equal:
+        return ""
+    return dotted(test.left) if all(type(word) is cst.SimpleString for word in words) else ""
 
 
 def leaves_loop(body: cst.BaseSuite) -> bool:

@@ -45,6 +45,7 @@ class Outlined:
     hints: dict[str, tuple[str, str]] = field(default_factory=dict)  # of `self.x` paths
     binds: frozenset[str] = frozenset()  # variables
     takes: bool = False  # has parameters
+    takes_many: bool = False  # one of them is what many batches come from, or a model
 
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
         """Whether a sync point in it may be hot, by its loops or because its framework enters it.
@@ -59,6 +60,9 @@ class Outlined:
 
 _LOSS = re.compile(r"loss(es)?$")
 _LOSS_OF = re.compile(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
+_MANY = re.compile(
+    r"model|net|loader|data|iter|generator$|env|agent|trainer|step|epoch", re.IGNORECASE
+)
 _ABOUT_LOSSES = re.compile(
     r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
     r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
@@ -129,13 +133,15 @@ class Outline:
     def computes_loss(self, function: Outlined) -> bool:
         """Whether a function computes the loss of one step, by its name; one with a loop: of many.
 
-        A module's own method may loop over what it compares, levels or images.
+        A module's own method may loop over what it compares, levels or images; so may a function
+        that is handed that alone, and no model or data.
         """
         if _ABOUT_LOSSES.search(function.name):
             return False
         if function.class_name and "forward" in self.methods[function.class_name]:
             return _LOSS_OF.search(function.name) is not None
-        return not function.loops and _LOSS.search(function.name) is not None
+        many = function.loops and (function.takes_many or bool(function.class_name))
+        return not many and _LOSS.search(function.name) is not None
 
     def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""
@@ -268,9 +274,11 @@ def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
 def _outlined(node: ast.FunctionDef, class_name: str) -> Outlined:
     """Return where a function stands."""
     first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-    takes = any(True for _ in parameters(node.args))
+    taken = [parameter.arg for parameter in parameters(node.args)]
     end = node.end_lineno or node.lineno
-    return Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, takes=takes)
+    many = any(map(_MANY.search, taken))
+    place = first, node.lineno, end, node.col_offset
+    return Outlined(node.name, *place, class_name, takes=bool(taken), takes_many=many)
 
 
 def _imported(

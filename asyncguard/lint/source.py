@@ -71,6 +71,15 @@ def starred_in(text: str) -> list[str]:
     return _STARRED.findall(text)
 
 
+_USED = re.compile(r"(?<![\w.])(\w+)\.\w")
+
+
+def used_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the frameworks whose modules the text uses by name, wherever it has them from."""
+    used = dict.fromkeys(modules[name] for name in _USED.findall(text) if name in modules)
+    return tuple(name for name in used if name != "numpy")
+
+
 def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
     try:

@@ -40,12 +40,15 @@ from asyncguard.lint.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MEDIUM,
     PAIRS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
+    device,
     join,
+    weaken,
 )
 from asyncguard.model import Loop, SyncKind
 
@@ -181,6 +184,10 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     owner = evaluate(frame, target.value)
     indices = [index_value(frame, element.slice) for element in target.slice]
+    if owner.kind == UNKNOWN and value.kind == DEVICE:
+        tensors = any(i.kind == HOST_ARRAY and i.framework == value.framework for i in indices)
+        if tensors:  # through which no array in host memory is written what is on the device
+            owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
         return
@@ -323,6 +330,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     before = dict(frame.env)
     narrow(frame, node.test, True)
     frame.findings += asked
+    last = frame.last_choice is node
     with frame.guarded(guard_true):
         then_falls = suite(frame, node.body)
     frame.findings -= asked
@@ -333,10 +341,13 @@ def if_(frame: Frame, node: cst.If) -> bool:
     if node.orelse is not None:
         with frame.guarded(guard_false):
             if type(node.orelse) is cst.If:
+                frame.last_choice = node.orelse if guards.chooses(node, node.orelse) else None
                 else_falls = execute(frame, node.orelse)
             else:
                 else_falls = suite(frame, node.orelse.body)
-    if then_falls and else_falls:
+    if then_falls and last:
+        frame.env = after_then  # it is one of the words that are asked for
+    elif then_falls and else_falls:
         frame.env = merge(after_then, frame.env)
     elif then_falls:
         frame.env = after_then

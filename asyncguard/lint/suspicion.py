@@ -645,6 +645,8 @@ class _Look:
             return method and (self.words.makes_mask(index) or self._interesting(index))
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
+        if isinstance(index, ast.Subscript):  # `np.r_[0:4, 5:n]`
+            return (self.words.names.of(index.value) or "").startswith("numpy.")
         if not isinstance(index, ast.Name):
             return False
         drawn = index.id in self.elements and _INDICES.search(index.id) is not None

@@ -1179,6 +1179,10 @@ RARELY = {
         if not exists(self.start):
             self.start = loss.item()
     """,
+    "what is kept by a key": """
+        if self.name not in self.cache:
+            self.cache[str(self.name)] = loss.item()
+    """,
 }
 
 
@@ -1444,3 +1448,48 @@ def test_a_loop_over_parts_of_the_data_goes_over_batches() -> None:
         """
     assert found(source.format(size="chunk")) == [(6, "ASG102")]
     assert found(source.format(size="1")) == []
+
+
+def test_a_star_import_brings_the_framework_that_a_file_uses() -> None:
+    source = """
+        {line}
+        class Trainer:
+            def train(self):
+                for batch in self.train_loader:
+                    loss = self.model(batch).sum()
+                    loss.backward()
+                    {use}
+                    print(loss.item())
+        """
+    use = "torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1)"
+    assert found(source.format(line="from parts import *", use=use)) == [(8, "ASG102")]
+    assert found(source.format(line="from parts import *", use="pass")) == []
+    assert found(source.format(line="import parts", use=use)) == []
+
+
+@pytest.mark.parametrize(("parts", "many"), [("reals, fakes", False), ("model, batches", True)])
+def test_a_loss_of_several_parts_is_one_of_a_step(parts: str, many: bool) -> None:
+    source = f"""
+        import torch
+        def discriminator_loss({parts}):
+            shown = []
+            for one, other in zip({parts}):
+                shown.append(torch.mean((one - other) ** 2).item())
+            return shown
+        """
+    assert bool(found(source)) is not many
+
+
+def test_a_scheduler_is_handed_a_number_mostly() -> None:
+    source = """
+        import torch
+        def train(model, loader, optimizer, start, scheduler_of):
+            scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+                optimizer.step()
+                scheduler.step({given})
+        """
+    assert found(source.format(given="start.count")) == []
+    assert found(source.format(given="loss")) == [(8, "ASG102")]

@@ -993,3 +993,91 @@ def test_a_helper_that_is_only_handed_what_is_in_host_memory_waits_for_nothing()
     assert {(4, "ASG102"), (5, "ASG104")} <= set(reads)
     placed = PREPARED.replace("optimizer.step()", "self.accelerator.log(1)")
     assert {(4, "ASG102"), (5, "ASG104")} <= set(found(placed.format(given="batch")))
+
+
+CHOICES = {
+    'elif mode == "tail":': [],
+    "elif other > 2:": [(10, "ASG102")],
+    'elif other == "tail":': [(10, "ASG102")],
+}
+
+
+@pytest.mark.parametrize("second", CHOICES)
+def test_a_chain_that_asks_for_words_asks_for_all_that_there_are(second: str) -> None:
+    source = f"""
+        import numpy as np
+        import torch
+        def run(model, loader, mode, other, counts):
+            for batch in loader:
+                score = model(batch).sum()
+                if mode == "head":
+                    score = np.median(counts)
+                {second}
+                    score = np.mean(counts)
+                total = score.item()
+        """
+    assert found(source) == CHOICES[second]
+
+
+def test_a_batch_is_on_the_device_once_it_is_moved_without_waiting() -> None:
+    source = """
+        import torch
+        def run(model, loader):
+            for image, target in loader:
+                output = model(image)
+                target = target.cuda(non_blocking=True)
+                right = target.cpu()
+        """
+    assert found(source) == [(6, "ASG103")]
+
+
+def test_a_list_that_is_extended_by_a_tensor_holds_tensors() -> None:
+    source = """
+        import torch
+        def run(model, loader):
+            for batch in loader:
+                scores = []
+                scores.extend(torch.sigmoid(model(batch)))
+                best = max(scores).item()
+        """
+    assert found(source) == [(6, "ASG102"), (6, "ASG104")]
+
+
+def test_only_a_device_is_called_by_the_text_that_it_is_made_of() -> None:
+    source = """
+        import json
+        import torch
+        with open("words.json") as file:
+            words = json.load(file)
+        def run(model, loader):
+            for batch in loader:
+                word = torch.argmax(model(batch))
+                if word != words["<end>"]:
+                    break
+        """
+    assert found(source) == [(8, "ASG104")]
+
+
+def test_what_is_computed_of_host_tensors_stays_there() -> None:
+    source = """
+        import torch
+        def overlap(one, other):
+            return torch.max(one, other).prod(1) * one
+        class Net(torch.nn.Module):
+            def forward(self, boxes):
+                if overlap({first}, self.anchors()).sum() == 0:
+                    return boxes
+        """
+    assert {code for _, code in found(source.format(first="boxes.cpu()"))} == {"ASG103"}
+    assert {code for _, code in found(source.format(first="boxes.exp()"))} == {"ASG104"}
+
+
+def test_a_tensor_of_indices_writes_what_is_on_the_device_there() -> None:
+    body = "kept = self.find(x)\nkept[{index}, :] = x + 1"
+    assert codes(body.format(index="torch.arange(3)")) == {"ASG106"}
+    assert codes(body.format(index="k")) == set()
+
+
+def test_an_index_of_numpy_s_own_making_is_uploaded() -> None:
+    assert codes("return x[..., np.r_[0:4, 5:9]]") == set()  # of an unknown `np`
+    assert codes("import numpy as np\nreturn x[..., np.r_[0:4, 5:9]]") == {"ASG106"}
