@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,9 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
     if name in ("dict", *COLLECTIONS) and not any(v.kind == CONTAINER for v in values):
-        return Value(CONTAINER, name=DICT)
+        fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
+        element = functools.reduce(join, (value for _, value in fields)) if fields else None
+        return Value(CONTAINER, name=DICT, element=element, fields=fields)
     if not values:
         return container(None) if name in ("list", "set", "tuple") else None
     values = [opened(frame, value) for value in values]

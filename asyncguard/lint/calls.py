@@ -115,13 +115,15 @@ def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
 
 
 def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
-    """Evaluate the arguments; `*args` of known length counts as that many."""
+    """Evaluate the arguments; `*args` of known length counts as that many, a known dict by keys."""
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
         frame.hand_over(value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
+        elif a.star == "**" and value.kind == CONTAINER and value.fields:
+            found.extend(Argument(key, 0, a.value, item) for key, item in value.fields)
         else:
             found.append(
                 Argument(a.keyword.value if a.keyword else "", len(a.star), a.value, value)
@@ -515,6 +517,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if found is None:
         return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
     kind, framework = found
+    if kind == DEVICE and framework not in (
+        *frame.analysis.frameworks,
+        knowledge.framework_of(name),
+    ):
+        return UNKNOWN_VALUE  # of a library that other frameworks' arrays can be given to as well
     operands = [argument.value for argument in arguments]
     last = name.rpartition(".")[2]
     if kind == "device_or_host":
@@ -1276,9 +1283,14 @@ def unknown_upload(
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
-    """Whether an argument is where another value is: what goes there mostly is there already."""
+    """Whether an argument is where another value is: what goes there mostly is there already.
+
+    Not so `next(model.parameters()).device`: what a model is given goes to where that is.
+    """
     node = argument.node
     if type(node) is not cst.Attribute or node.attr.value != "device":
+        return False
+    if type(node.value) is cst.Call and dotted(node.value.func) == "next":
         return False
     with frame.quiet():
         return evaluate(frame, node.value).kind == DEVICE

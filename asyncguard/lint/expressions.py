@@ -558,7 +558,7 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
-    if part.kind == DEVICE:
+    if part.kind == DEVICE and part.name != WHEREVER:
         part = part._replace(name=STRUCTURE)
     return [part] * count
 
@@ -631,11 +631,25 @@ def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
 # ---- operators
 
 
+def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Value) -> None:
+    """Learn that a variable is in host memory, for it is combined with a tensor that is for sure.
+
+    A framework whose CPU computes at once does not mix the two.
+    """
+    if value.kind != UNKNOWN or other.kind != HOST_ARRAY or type(node) is not cst.Name:
+        return
+    known = frame.analysis.knowledge.frameworks.get(other.framework)
+    if other.confidence == HIGH and known is not None and not known.asynchronous_cpu:
+        frame.note(node.value, Value(HOST_ARRAY, other.framework, MEDIUM, params=value.params))
+
+
 @handles(cst.BinaryOperation)
 def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     """Arithmetic stays on the device; `%` on a string formats."""
     left = evaluate(frame, node.left)
     right = evaluate(frame, node.right)
+    _learn_place(frame, node.left, left, right)
+    _learn_place(frame, node.right, right, left)
     if type(node.operator) is cst.Modulo and isinstance(
         node.left, (cst.SimpleString, cst.ConcatenatedString)
     ):
@@ -905,7 +919,7 @@ def _index(frame: Frame, node: cst.BaseSlice) -> Value:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
-                if value.kind == DEVICE:
+                if value.kind == DEVICE and value.name != WHEREVER:
                     operator_site(frame, "slice-bound", bound, value)
     return result._replace(name="slice")
 

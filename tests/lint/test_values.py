@@ -1081,3 +1081,74 @@ def test_a_tensor_of_indices_writes_what_is_on_the_device_there() -> None:
 def test_an_index_of_numpy_s_own_making_is_uploaded() -> None:
     assert codes("return x[..., np.r_[0:4, 5:9]]") == set()  # of an unknown `np`
     assert codes("import numpy as np\nreturn x[..., np.r_[0:4, 5:9]]") == {"ASG106"}
+
+
+@pytest.mark.parametrize(
+    "where", ["dict(dtype=torch.float32, device=device)", '{"device": device}']
+)
+def test_a_dict_of_options_says_where_to(where: str) -> None:
+    source = f"""
+        import torch
+        class Trainer:
+            def __init__(self, net, device):
+                self.net = net
+                self.options = {where}
+            def update(self, batch):
+                batch = prepared(batch).to(**self.options)
+                self.net(batch).sum().backward()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_what_a_model_is_given_goes_to_where_that_is() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                y = x.reshape(-1, x.shape[-1]).to(next(self.parameters()).device)
+                return self.head(y)
+        """
+    assert found(source) == [(4, "ASG106")]
+
+
+def test_a_variable_that_joins_a_host_tensor_is_one() -> None:
+    source = """
+        import torch
+        def validate(model, dataset):
+            for index in range(len(dataset)):
+                image, truth = dataset[index]
+                flow = model(image[None].cuda())[0].cpu()
+                errors = {errors}
+                kept = torch.sum(truth ** 2, dim=0).sqrt()
+                print(kept.mean().item())
+        """
+    host = [(5, "ASG103"), (5, "ASG106")]
+    assert found(source.format(errors="(flow - truth).numpy()")) == host
+    assert (8, "ASG102") in found(source.format(errors="flow.numpy()"))
+
+
+def test_a_bound_of_what_may_be_in_host_memory_costs_nothing() -> None:
+    source = """
+        import torch
+        class Packer:
+            def repack_words(self, words, lengths):
+                longest, _ = lengths.max(0)
+                return words.size(0), words[:, 0 : longest[1]].transpose(0, 1).cuda()
+        def train(model, loader, packer):
+            for words, lengths in loader:
+                model(packer.repack_words(words, lengths)).sum().backward()
+        """
+    assert found(source) == [(5, "ASG106")]
+
+
+def test_a_library_of_several_frameworks_gives_arrays_of_those_in_use() -> None:
+    source = """
+        import {framework}
+        from einops import rearrange
+        def run(model, loader):
+            for batch in loader:
+                if rearrange(model(batch), "b c -> (b c)").sum() > 0:
+                    break
+        """
+    assert found(source.format(framework="torch")) == [(5, "ASG104")]
+    assert found(source.format(framework="jax")) == []
