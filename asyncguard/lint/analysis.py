@@ -781,7 +781,8 @@ def _kinds_by_name(name: str) -> list[str]:
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words.pop()
     ends = {words[0], words[-1]} if words else set()
-    return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
+    kinds = [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
+    return ["criterion", *kinds] if "Loss" in words else kinds  # `ComputeLossOTA`
 
 
 # What a class is by its methods: it has one of each group.

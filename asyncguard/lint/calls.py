@@ -21,6 +21,7 @@ from asyncguard.lint.expressions import (
     CALLABLE,
     STRUCTURE,
     attribute_of,
+    chosen_from_device,
     element_of,
     first_device,
     instance_of,
@@ -177,6 +178,9 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """A model's or criterion's output is a device value; calling one is device work."""
     frame.evidence()
+    for argument in arguments:
+        if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
+            chosen_from_device(frame, argument.node, callee.framework)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
@@ -1271,6 +1275,8 @@ def unknown_upload(
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
+    if not frame.loops and _makes_instance(owner):
+        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), MEDIUM)
     for point in points:
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
@@ -1280,6 +1286,15 @@ def unknown_upload(
             frame.site(point, node, value, subject=owner)
         return device(point.framework, MEDIUM)
     return None
+
+
+def _makes_instance(node: cst.BaseExpression) -> bool:
+    """Whether this makes an instance of a class, and no tensor by its name: a model, if moved."""
+    name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
+    return name[:1].isupper() and not _TENSORS.search(name)
+
+
+_TENSORS = re.compile(r"Tensor$|^(Variable|Data|Batch\w*)$")
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:

@@ -558,7 +558,7 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
-    if part.kind == DEVICE and part.name != WHEREVER:
+    if part.kind == DEVICE and not part.name:
         part = part._replace(name=STRUCTURE)
     return [part] * count
 
@@ -758,8 +758,9 @@ def _compare(
         if right.kind == DEVICE and not isinstance(left.literal, str):
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
+    equal = isinstance(operator, (cst.Equal, cst.NotEqual))
     for side in (left, right):
-        if isinstance(side.literal, str) or side.name == "None" or side.name == "str":
+        if isinstance(side.literal, str) or side.name == "str" or (equal and side.name == "None"):
             return HOST_VALUE
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return HOST_VALUE
@@ -959,6 +960,14 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> None:
+    """Note what an index costs into something unknown of which a part is given to a model."""
+    with frame.quiet():
+        indices = [_index(frame, element.slice) for element in node.slice]
+    if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
+        index_sites(frame, node, device(framework, MEDIUM), indices)
 
 
 def _indexed(owner: Value, index: Value) -> Value:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from asyncguard.lint.frames import Frame, Guard
+from asyncguard.lint.frames import Frame, Guard, LoopRecord
 from asyncguard.lint.tree import dotted, walk
 
 _FLAG = re.compile(
@@ -249,6 +249,52 @@ def fills_in(node: cst.If) -> bool:
         return False
     targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
     return any(dotted(target) == path for target in targets)
+
+
+def fills_first(frame: Frame, node: cst.If) -> Guard | None:
+    """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
+
+    Of the outermost loop in which nothing makes it `None` again.
+    """
+    test = node.test
+    if not frame.loops or type(test) is not cst.Comparison:
+        return None
+    target = test.comparisons[0]
+    path = dotted(test.left) if type(target.operator) is cst.Is else ""
+    if not path or dotted(target.comparator) != "None":
+        return None
+    filled = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
+    if not any(path == dotted(target) for target in filled):
+        return None
+    first = len(frame.loops)
+    while first and not _unsets(frame.loops[first - 1], path):
+        first -= 1
+    return Guard(len(frame.loops), False, first) if first < len(frame.loops) else None
+
+
+def _unsets(loop: LoopRecord, path: str) -> bool:
+    """Whether a loop's body makes a variable `None`, or binds it to what the loop goes over."""
+    return path in loop.targets or any(
+        type(n) is cst.Assign
+        and dotted(n.value) == "None"
+        and any(path == dotted(target.target) for target in n.targets)
+        for n in walk(loop.node)
+    )
+
+
+_BEST = re.compile(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^best", re.IGNORECASE)
+
+
+def improves(node: cst.If) -> bool:
+    """Whether a branch runs for a new record alone: `if loss < best: best = loss`."""
+    tests = [test for test in walk(node.test) if type(test) is cst.Comparison]
+    bounds = {
+        dotted(side) for test in tests for side in (test.left, test.comparisons[0].comparator)
+    }
+    return any(
+        path in bounds and _BEST.search(path.rpartition(".")[2]) is not None
+        for path, _ in _assignments(node.body)
+    )
 
 
 _COMPLAINTS = re.compile(

@@ -248,16 +248,27 @@ def _is_test(place: str) -> bool:
 _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 
+_CHECKPOINT = re.compile(
+    r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)", re.IGNORECASE
+)
+
+
+@cache
+def _is_checkpoint(called: str) -> bool:
+    """Whether a function saves a model, which no program does in every step."""
+    return _CHECKPOINT.search(called.rpartition(".")[2]) is not None
+
+
 @cache
 def _is_rare(called: str) -> bool:
     return _RARE.search(called.rpartition(".")[2]) is not None
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:
+    called = call.name if isinstance(call, NamedCall) else call.callee
     if call.loop == Loop.STEP:
-        return GUARDED if call.guarded else STEP
+        return GUARDED if call.guarded or _is_checkpoint(called) else STEP
     if caller >= GUARDED:
-        called = call.name if isinstance(call, NamedCall) else call.callee
         return GUARDED if call.guarded or _is_rare(called) else caller
     return max(caller, _OWN[call.loop])
 

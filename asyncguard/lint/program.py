@@ -237,6 +237,13 @@ def _is_self_attribute(target: cst.CSTNode) -> bool:
     return type(target) is cst.Attribute and dotted(target).startswith("self.")
 
 
+def _passes(call: cst.Call, knowledge: Knowledge, frameworks: tuple[str, ...]) -> bool:
+    """Whether a call gives back its one argument, as far as the method's name says."""
+    if type(call.func) is not cst.Attribute or len(call.args) != 1:
+        return False
+    return any(call.func.attr.value in knowledge.passes[framework] for framework in frameworks)
+
+
 def _note_method(
     info: FunctionInfo,
     call: cst.CSTNode,
@@ -252,11 +259,16 @@ def _note_method(
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    given = any(not argument.keyword for argument in call.args)  # type: ignore[attr-defined]
-    found = knowledge.by_usage(method, frameworks) if tells_owner(method, given) else None
+    given = next((a.value for a in call.args if not a.keyword), None)  # type: ignore[attr-defined]
+    found = knowledge.by_usage(method, frameworks)
+    owner = func.value
+    if not tells_owner(method, given is not None) and given is not None:
+        owner = given  # `engine.backward(loss)`
+    elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
+        owner = owner.args[0].value  # `scaler.scale(loss).backward()`
     if not found:
         return
-    path = dotted(func.value)
+    path = dotted(owner)
     first = path.partition(".")[0]
     if not path or first in inner or knowledge.framework_of(first):
         return

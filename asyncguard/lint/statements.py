@@ -16,6 +16,7 @@ from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     DEVICE_INDEX,
     MASK_INDEX,
+    STRUCTURE,
     UPLOADED_INDEX,
     bind_target,
     combine,
@@ -37,6 +38,7 @@ from asyncguard.lint.values import (
     CONTAINER,
     DEVICE,
     DICT,
+    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -45,6 +47,7 @@ from asyncguard.lint.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    WHEREVER,
     Value,
     device,
     join,
@@ -229,8 +232,16 @@ def _write_sites(
         operator_site(frame, "mask-write", target, owner)
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
-    elif value.kind == HOST_ARRAY:
-        operator_site(frame, "host-write", target, owner)
+    elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):
+        operator_site(frame, "host-write", target, weaken(owner, value.confidence))
+
+
+def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:
+    """Whether an array in host memory is copied into a device value, which is no dict or list."""
+    known = frame.analysis.knowledge.frameworks[owner.framework]
+    copied = value.framework == owner.framework or known.asynchronous_cpu
+    entry = any(isinstance(index.literal, str) for index in indices)
+    return copied and not entry and owner.name not in (STRUCTURE, HINTED, WHEREVER)
 
 
 @executes(cst.Return)
@@ -323,8 +334,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
     guard_true, guard_false = guards.guard_of(frame, node.test)
     if guards.leaves_loop(node.body) or guards.fills_in(node) or guards.is_once(node):
         guard_true = Guard(len(frame.loops), True)
-    elif guard_true is None and guards.is_period(node):
+    elif guard_true is None and (guards.is_period(node) or guards.improves(node)):
         guard_true = Guard(len(frame.loops), False)
+    elif guard_true is None:
+        guard_true = guards.fills_first(frame, node)
     if guard_true is not None and not guard_true.lasting and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     before = dict(frame.env)

@@ -156,9 +156,13 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
 
 
 def _operators(point: SyncPoint) -> frozenset[str]:
-    """The sorts of index that the entry is about, where the hook sees the index."""
+    """The sorts of index that the entry is about, where the hook sees the index.
+
+    None of one that hangs on where the value is that is written: that is looked at itself.
+    """
     assert point.runtime is not None
-    if not any(path.endswith(("__getitem__", "__setitem__")) for path in point.runtime.patch):
+    indexing = any(path.endswith(("__getitem__", "__setitem__")) for path in point.runtime.patch)
+    if not indexing or point.runtime.value == "second_argument":
         return frozenset()
     source = point.source.operators if point.source is not None else ()
     return frozenset(point.runtime.operators or source)

@@ -1179,6 +1179,10 @@ RARELY = {
         if not exists(self.start):
             self.start = loss.item()
     """,
+    "a new record": """
+        if loss < self.best_loss:
+            self.best_loss = loss.item()
+    """,
     "what is kept by a key": """
         if self.name not in self.cache:
             self.cache[str(self.name)] = loss.item()
@@ -1403,6 +1407,8 @@ NAMED_CLASSES = {
     ("BalancedSampler", "__call__"): True,
     ("BeamSearchLM", "advance"): True,
     ("DecodeStrategy", "update_finished"): True,
+    ("ComputeLossOTA", "__call__"): True,
+    ("CRFDecode", "decode"): True,
     ("Plan", "advance"): False,
     ("Plan", "__call__"): False,
 }
@@ -1493,3 +1499,34 @@ def test_a_scheduler_is_handed_a_number_mostly() -> None:
         """
     assert found(source.format(given="start.count")) == []
     assert found(source.format(given="loss")) == [(8, "ASG102")]
+
+
+COLLECTED = """
+import torch
+def evaluate(model, loader):
+    kept = None
+    for batch in loader:
+        {reset}
+        if kept is None:
+            kept = model(batch).cpu()
+        else:
+            kept = torch.cat([kept, model(batch).cpu()])
+"""
+
+
+def test_what_the_first_batch_begins_is_rare() -> None:
+    assert found(COLLECTED.format(reset="pass")) == [(9, "ASG103")]
+    assert found(COLLECTED.format(reset="kept = None")) == [(7, "ASG103"), (9, "ASG103")]
+
+
+@pytest.mark.parametrize(("name", "rare"), [("save_checkpoint", True), ("save_images", False)])
+def test_a_model_is_saved_now_and_then(name: str, rare: bool) -> None:
+    source = f"""
+        import torch
+        def {name}(model, batch):
+            torch.save(model(batch).cpu(), "out.pt")
+        def run(model, loader):
+            for batch in loader:
+                {name}(model, batch)
+        """
+    assert bool(found(source)) is not rare

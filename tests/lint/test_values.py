@@ -1152,3 +1152,74 @@ def test_a_library_of_several_frameworks_gives_arrays_of_those_in_use() -> None:
         """
     assert found(source.format(framework="torch")) == [(5, "ASG104")]
     assert found(source.format(framework="jax")) == []
+
+
+def test_the_rows_of_a_mask_are_masks() -> None:
+    body = "j, k = ((x % 1.0 < 0.5) & (x > 1.0)).T\nreturn y.repeat(2, 1)[torch.stack((j, k))]"
+    assert codes(body) == {"ASG105"}
+
+
+def test_a_bound_that_may_be_none_compares_with_an_array() -> None:
+    source = """
+        import torch
+        atoms = 51
+        if USE_MORE:
+            atoms = None
+        class Net(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                return x[x < (atoms - 1)]
+        """
+    assert found(source) == [(7, "ASG105")]
+
+
+def test_a_tensor_in_host_memory_is_written_into_one_on_the_device() -> None:
+    body = "out = self.net(x)\n{written}\nreturn out.sum().item()"
+    assert codes(body.format(written="x[2:6] = torch.tensor([1, 2, 3])")) == {"ASG102", "ASG106"}
+    assert codes(body.format(written="x[2:6] = 0.5")) == {"ASG102"}
+    assert codes(body.format(written='out["targets"] = torch.zeros(3)')) == {"ASG102"}
+
+
+def test_what_a_model_is_given_a_part_of_is_on_the_device() -> None:
+    source = """
+        import torch
+        def train(model, inputs, optimizer, size):
+            order = torch.randperm(size)
+            for start in range(0, size, 32):
+                loss = model({part}).sum()
+                loss.backward()
+                optimizer.step()
+        """
+    assert found(source.format(part="inputs[order[start : start + 32]]")) == [(5, "ASG106")]
+    assert found(source.format(part="inputs[start]")) == []
+
+
+def test_an_unknown_class_that_is_moved_makes_a_model() -> None:
+    source = """
+        import torch
+        from parts import {name}
+        def train(loader, every, device):
+            model = {name}(3).to(device)
+            for batch in loader:
+                model(batch).sum().backward()
+                step = model.get_step()
+                if step % every == 0:
+                    break
+        """
+    assert found(source.format(name="Tacotron")) == []
+
+
+@pytest.mark.parametrize(
+    "backward", ["engine.backward(loss)", "scaler.scale(loss).backward()", "run(loss)"]
+)
+def test_what_runs_a_backward_pass_is_a_tensor(backward: str) -> None:
+    source = f"""
+        import torch
+        def train(step_fn, loader, engine, optimizer, writer):
+            scaler = torch.amp.GradScaler()
+            for batch in loader:
+                loss, parts = step_fn(engine, batch)
+                {backward}
+                scaler.step(optimizer)
+                print(f"{{loss}}")
+        """
+    assert found(source) == ([(8, "ASG101")] if "backward" in backward else [])
