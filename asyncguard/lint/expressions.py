@@ -920,7 +920,8 @@ def _index(frame: Frame, node: cst.BaseSlice) -> Value:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
-                if value.kind == DEVICE and value.name != WHEREVER:
+                told = value.confidence < MEDIUM and value.name == WHEREVER
+                if value.kind == DEVICE and not told:
                     operator_site(frame, "slice-bound", bound, value)
     return result._replace(name="slice")
 

@@ -113,6 +113,7 @@ class Guard(NamedTuple):
     depth: int
     lasting: bool  # a flag: it also makes whole loops within it rare
     counted: int = -1  # the loop whose iterations it counts, from the outermost; -1: none
+    first: int = -1  # the loop whose first iteration it asks for, likewise
 
 
 @dataclass(eq=False)
@@ -330,7 +331,8 @@ class Frame:
 
     def _guarded(self, depth: int) -> bool:
         return any(
-            (guard.depth >= depth and guard.counted < max(depth, 1)) or guard.lasting
+            guard.lasting
+            or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
             for guard in self.guards
         )
 

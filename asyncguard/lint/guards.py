@@ -269,7 +269,7 @@ def fills_first(frame: Frame, node: cst.If) -> Guard | None:
     first = len(frame.loops)
     while first and not _unsets(frame.loops[first - 1], path):
         first -= 1
-    return Guard(len(frame.loops), False, first) if first < len(frame.loops) else None
+    return Guard(len(frame.loops), False, first=first) if first < len(frame.loops) else None
 
 
 def _unsets(loop: LoopRecord, path: str) -> bool:

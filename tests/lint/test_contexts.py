@@ -1517,6 +1517,16 @@ def evaluate(model, loader):
 def test_what_the_first_batch_begins_is_rare() -> None:
     assert found(COLLECTED.format(reset="pass")) == [(9, "ASG103")]
     assert found(COLLECTED.format(reset="kept = None")) == [(7, "ASG103"), (9, "ASG103")]
+    source = """
+        import torch
+        class Metrics(torch.nn.Module):
+            def forward(self, errors, keys):
+                count = None
+                for key in keys:
+                    if count is None:
+                        count = torch.bincount(errors[key])
+        """
+    assert found(source) == [(7, "ASG105")]
 
 
 @pytest.mark.parametrize(("name", "rare"), [("save_checkpoint", True), ("save_images", False)])
