@@ -842,8 +842,8 @@ def _summary_of(frame: Frame) -> Summary:
 
 
 def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
-    """Keep one site a node: the last noted, when the most was known."""
-    return tuple({(id(s.node), s.point.rule): s for s in sites}.values())
+    """Keep one site a node, and a read within: the last noted, when the most was known."""
+    return tuple({(id(s.node), s.point.rule, id(s.read.node)): s for s in sites}.values())
 
 
 def _join_all(values: Sequence[Value]) -> Value:

@@ -235,10 +235,16 @@ def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
     source = Source(analysis.lines)
     found = _places((r.function, (r.node, *r.extra_nodes, *_some(r.subject))) for r in reports)
     inside = _via_places(reports)
+    last = {(id(report.node), report.code): report for report in reports}
     for report in reports:
         place = found.get(id(report.node))
-        if place is not None:
-            yield _candidate(report, analysis, place, found, source, inside)
+        if place is None:
+            continue
+        candidate = _candidate(report, analysis, place, found, source, inside)
+        if report.via is None or last[id(report.node), report.code] is report:
+            yield candidate  # one for all that a call reads
+        if report.via is not None and _is_within(report.via.read, analysis):
+            yield _where_read(report, candidate, inside[id(report.via.read)], source)
 
 
 def _places(
@@ -259,15 +265,11 @@ def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
     return () if node is None else (node,)
 
 
-def _via_places(reports: Iterable[Report]) -> dict[int, tuple[str, int, int]]:
+def _via_places(reports: Iterable[Report]) -> dict[int, tree.Place]:
     """Find the places of the reads inside helpers, whichever file these are in."""
     sites = [site for report in reports for site in _chain(report.via)]
     found = _places((s.function, (s.node,)) for s in sites if s.place is None)
-    return {
-        id(site): (site.function.module.path, place[0], place[1] + 1)
-        for site in sites
-        if (place := site.place or found.get(id(site.node)))
-    }
+    return {id(site): place for site in sites if (place := site.place or found.get(id(site.node)))}
 
 
 def _chain(site: Site | None) -> Iterator[Site]:
@@ -283,15 +285,19 @@ def _candidate(
     place: tree.Place,
     found: dict[int, tree.Place],
     source: Source,
-    inside: dict[int, tuple[str, int, int]],
+    inside: dict[int, tree.Place],
 ) -> Candidate:
     message = report.message.replace("{site}", _short(source.text(place)))
     if "{lines}" in message:
         lines = {found[id(node)][0] for node in report.extra_nodes if id(node) in found}
         message = message.replace("{lines}", ", ".join(map(str, sorted(lines))))
-    via = tuple(inside[id(site)] for site in _chain(report.via) if id(site) in inside)
+    via = tuple(
+        (site.function.module.path, inside[id(site)][0], inside[id(site)][1] + 1)
+        for site in _chain(report.via)
+        if id(site) in inside
+    )
     if report.via is not None:
-        message += _reading(report.via, inside)
+        message += _reading(report.via.read, inside)
     finding = Finding(
         code=report.code,
         message=message,
@@ -313,10 +319,38 @@ def _candidate(
     return Candidate(finding, report.params, via, report.confidence == NAMED)
 
 
-def _reading(site: Site, inside: dict[int, tuple[str, int, int]]) -> str:
+def _is_within(read: Site, analysis: FileAnalysis) -> bool:
+    """Whether a helper that reads a value is a function of this file, and no lambda."""
+    function = read.function
+    return function.module is analysis and type(function.node) is not cst.Lambda
+
+
+def _where_read(
+    report: Report, candidate: Candidate, place: tree.Place, source: Source
+) -> Candidate:
+    """Return what a call of a helper causes, reported where the helper reads the value."""
+    assert report.via is not None
+    call = candidate.finding
+    finding = replace(
+        call,
+        message=report.message.replace("{site}", _short(source.text(place))),
+        line=place[0],
+        column=place[1] + 1,
+        end_line=place[2],
+        end_column=place[3] + 1,
+        function=report.via.read.function.qualname,
+        source=source.lines[place[0] - 1].strip(),
+        fix=None,
+    )
+    by = (call.path, call.function, call.line, call.column)
+    return Candidate(finding, report.params, named=candidate.named, by=by)
+
+
+def _reading(read: Site, inside: dict[int, tree.Place]) -> str:
     """Name the place inside the helpers where the value is read in the end."""
-    where = inside.get(id(list(_chain(site))[-1]))
-    return f" ({site.function.name} reads it at {Path(where[0]).name}:{where[1]})" if where else ""
+    where = inside.get(id(read))
+    file = Path(read.function.module.path).name
+    return f" ({read.function.name} reads it at {file}:{where[0]})" if where else ""
 
 
 def _short(text: str) -> str:

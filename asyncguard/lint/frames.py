@@ -140,6 +140,14 @@ class Site:
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
     place: Place | None = None  # where it stands, once its tree is gone
 
+    @property
+    def read(self) -> Site:
+        """What waits in the end: the site itself, or what a helper reads that is called here."""
+        site = self
+        while site.via is not None:
+            site = site.via
+        return site
+
 
 def drop_trees(sites: Iterable[Site]) -> None:
     """Note where sites stand, and let go of their trees."""

@@ -28,13 +28,15 @@ class Candidate(NamedTuple):
     `via` are the places inside helpers that a call stands for, down to the read; `params` are those
     of its function that it reads, which is left to the calls where these are known. `named`: only
     its name says that the value is on the device, which is likely where the function is entered in
-    every step.
+    every step. What a helper reads is reported there too: then `by` is the call that it reads for,
+    by path, function, line and column.
     """
 
     finding: Finding
     params: frozenset[int] = frozenset()
     via: tuple[tuple[str, int, int], ...] = ()
     named: bool = False
+    by: tuple[str, str, int, int] | None = None
 
 
 class Call(NamedTuple):
@@ -249,7 +251,9 @@ _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 
 _CHECKPOINT = re.compile(
-    r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)", re.IGNORECASE
+    r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)"
+    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)",
+    re.IGNORECASE,
 )
 
 
@@ -294,18 +298,34 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
-        function = (finding.path, finding.function)
+        by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
+        function = by[:2]
         levels = entered
         if params := candidate.params:
-            at_calls = (finding.path, finding.line, finding.column) in told
+            at_calls = (by[0], *by[2:]) in told
             if at_calls or params <= spared.get(function, frozenset()):
                 levels = hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
-        final = worded(in_context(finding, level))
-        found.setdefault(finding.path, []).append(final)
-    return found
+        found.setdefault(finding.path, []).append(in_context(finding, level))
+    return {path: [worded(f) for f in _hottest(findings)] for path, findings in found.items()}
+
+
+def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Keep one finding of what several callers heat: that of the hottest, or else the surest."""
+    kept: dict[tuple[int, int, int, int, str, str], Finding] = {}
+    for finding in findings:
+        place = finding.line, finding.column, finding.end_line, finding.end_column
+        key = (*place, finding.code, finding.api)
+        if key not in kept or _heat(finding) > _heat(kept[key]):
+            kept[key] = finding
+    return kept.values()
+
+
+def _heat(finding: Finding) -> tuple[int, bool, int, str]:
+    sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
+    return _OWN[finding.loop], not finding.guarded, sure, finding.message
 
 
 def _spared(

@@ -340,6 +340,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
         guard_true = guards.fills_first(frame, node)
     if guard_true is not None and not guard_true.lasting and _trains(frame, node):
         guard_true = None  # every n-th round is the step
+    if type(node.orelse) is cst.Else and guards.raises(node.orelse.body):
+        guard_false = Guard(len(frame.loops), True)
     before = dict(frame.env)
     narrow(frame, node.test, True)
     frame.findings += asked

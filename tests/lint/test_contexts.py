@@ -1183,6 +1183,13 @@ RARELY = {
         if loss < self.best_loss:
             self.best_loss = loss.item()
     """,
+    "what nothing comes after": """
+        if self.known:
+            pass
+        else:
+            print(loss.item())
+            raise NotImplementedError
+    """,
     "what is kept by a key": """
         if self.name not in self.cache:
             self.cache[str(self.name)] = loss.item()
@@ -1540,3 +1547,19 @@ def test_a_model_is_saved_now_and_then(name: str, rare: bool) -> None:
                 {name}(model, batch)
         """
     assert bool(found(source)) is not rare
+
+
+def test_what_a_helper_reads_is_reported_where_it_stands_too() -> None:
+    source = """
+        import torch
+        def sampled(overlaps, low):
+            near = (overlaps >= low).nonzero()
+            far = (overlaps < low).nonzero()
+            return torch.cat((near, far))
+        class Layer(torch.nn.Module):
+            def forward(self, boxes: torch.Tensor):
+                return sampled(boxes, 0.5)
+        def shown(boxes):
+            return sampled(boxes, 0.5)
+        """
+    assert found(source) == [(3, "ASG105"), (4, "ASG105"), (8, "ASG105")]
