@@ -1563,3 +1563,25 @@ def test_what_a_helper_reads_is_reported_where_it_stands_too() -> None:
             return sampled(boxes, 0.5)
         """
     assert found(source) == [(3, "ASG105"), (4, "ASG105"), (8, "ASG105")]
+
+
+def test_what_merely_asks_for_gradients_again_and_again_is_no_round_of_training() -> None:
+    source = """
+        import torch
+        class Agent:
+            def hessian(self, p):
+                return torch.cat(torch.autograd.grad(self.kl(p), self.actor.parameters()))
+            def direction(self, b):
+                x = torch.zeros(b.size()).to(device=self.device)
+                for _ in range(10):
+                    x += self.hessian(b)
+                return x
+            def improve(self, sample):
+                self.critic(sample).mean().backward()
+                self.optimizer.step()
+                return self.direction(self.actor(sample).mean())
+            def train(self, buffer):
+                for sample in buffer.batches():
+                    self.improve(sample)
+        """
+    assert (6, "ASG106") in found(source)
