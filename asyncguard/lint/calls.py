@@ -586,8 +586,11 @@ def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Va
     on_host = any(array is not None and array.framework == framework for array in arrays)
     if on_host and confidence < MEDIUM and not uploads:
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
-    if any(value.kind == DEVICE for value in held):
-        return device(framework, max(confidence, MEDIUM))
+    known = [value for value in held if value.kind == DEVICE]
+    if known:
+        made = device(framework, max(confidence, MEDIUM))
+        told = all(value.name == WHEREVER for value in known)
+        return made._replace(name=WHEREVER) if told else made
     unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
     return somewhere(framework, HIGH) if unknown else device(framework, HIGH)
 
@@ -1046,7 +1049,9 @@ def device_method_result(
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
-            kept = moved if moved.kind != DEVICE else owner._replace(literal=None, items=None)
+            there = moved.kind == DEVICE
+            kept = owner._replace(literal=None, items=None) if there else moved
+            kept = kept._replace(framework=kept.framework or framework)
             return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))

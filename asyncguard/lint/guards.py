@@ -50,7 +50,10 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     asked = test
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
-    flag = Guard(depth, is_flag(asked), _counted(frame, test))
+    loop = _counted(frame, test)
+    flag = Guard(depth, is_flag(asked), counted=loop)
+    if loop >= 0 and _asks_for_one(test):
+        flag = Guard(depth, is_flag(asked), first=loop)
     return (flag if when_true else None), (flag if when_false else None)
 
 
@@ -61,6 +64,15 @@ def _counted(frame: Frame, test: cst.BaseExpression) -> int:
     names = {n.value for n in walk(test) if type(n) is cst.Name}
     counted = [i for i, loop in enumerate(frame.loops) if not names.isdisjoint(loop.targets)]
     return counted[-1] if counted else -1
+
+
+def _asks_for_one(test: cst.BaseExpression) -> bool:
+    """Whether a comparison asks for one iteration, by its number: `i == 0`."""
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    asked = test.comparisons[0]
+    named = type(test.left) is cst.Name and type(asked.comparator) is cst.Integer
+    return named and isinstance(asked.operator, (cst.Equal, cst.NotEqual))
 
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:

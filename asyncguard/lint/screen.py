@@ -128,7 +128,17 @@ class Outline:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
 
     def _hooks(self, function: Outlined) -> bool:
-        return self.trains(function) or self.computes_loss(function)
+        return self.is_step(function) or self.trains(function)
+
+    def is_step(self, function: Outlined) -> bool:
+        """Whether a function is one step, by its name or by what it runs."""
+        return self.computes_loss(function) or self.runs_itself(function)
+
+    def runs_itself(self, function: Outlined) -> bool:
+        """Whether a module's method runs the module on what it is handed: once for each batch."""
+        own = function.class_name and "forward" in self.methods[function.class_name]
+        many = function.loops or function.takes_many or not function.takes
+        return bool(own) and "self" in function.calls and not many
 
     def computes_loss(self, function: Outlined) -> bool:
         """Whether a function computes the loss of one step, by its name; one with a loop: of many.

@@ -1585,3 +1585,34 @@ def test_what_merely_asks_for_gradients_again_and_again_is_no_round_of_training(
                     self.improve(sample)
         """
     assert (6, "ASG106") in found(source)
+
+
+@pytest.mark.parametrize(("test", "rare"), [("i == 0", False), ("i % 9 == 0", True)])
+def test_the_first_part_is_gone_over_in_every_step(test: str, rare: bool) -> None:
+    source = f"""
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                out = self.layers(x)
+                for i in range(len(out)):
+                    if {test}:
+                        p = out[i].cpu()
+                return p
+        """
+    assert bool(found(source)) is not rare
+
+
+def test_what_runs_its_own_module_is_a_step() -> None:
+    source = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return self.layer(x)
+            def decode(self, x):
+                return self(x).argmax(1).cpu().numpy()
+            def evaluate(self, loader):
+                return self(next(loader)).cpu()
+            def show(self, x):
+                return self.layer(x).cpu()
+        """
+    assert found(source) == [(6, "ASG103")]

@@ -1223,3 +1223,26 @@ def test_what_runs_a_backward_pass_is_a_tensor(backward: str) -> None:
                 print(f"{{loss}}")
         """
     assert found(source) == ([(8, "ASG101")] if "backward" in backward else [])
+
+
+def test_what_is_stacked_may_be_in_host_memory_still() -> None:
+    source = """
+        import torch
+        def train(model, source, loader):
+            for _ in loader:
+                _, xs = source.things()
+                xs = torch.stack(xs)
+                xs = xs.cuda()
+                model(xs).backward()
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_what_is_computed_of_a_copy_on_the_host_is_there() -> None:
+    source = """
+        import torch
+        def part_loss(x, target):
+            target_cpu = target.to("cpu")
+            return x * torch.unique(target_cpu)[0].item()
+        """
+    assert found(source) == [(3, "ASG103")]
