@@ -1130,7 +1130,10 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
 
 
-_SHAPED_AS = frozenset({"expand_as", "view_as", "reshape_as"})  # another value, wherever that is
+# What takes the shape of another value, or sizes, wherever those are.
+_SHAPED_AS = frozenset(
+    {"expand_as", "view_as", "reshape_as", "expand", "view", "reshape", "repeat", "tile"}
+)
 
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
