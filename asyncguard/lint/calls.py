@@ -1125,7 +1125,8 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
         return moved._replace(name=MASK if owner.name == MASK else "")
-    if method not in _SHAPED_AS and any(a.value.kind == DEVICE for a in arguments):
+    stays = method in _SHAPED_AS or method.endswith("_")  # such a one writes into its own array
+    if not stays and any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
     return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
 

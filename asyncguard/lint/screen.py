@@ -65,7 +65,7 @@ _MANY = re.compile(
 )
 _ABOUT_LOSSES = re.compile(
     r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
-    r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
+    r"|reduce|report|reset|save|set(?!_forward)|show|sum|test|total|track|train|update|val(idate)?|write)_"
 )
 
 

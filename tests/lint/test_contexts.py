@@ -1616,3 +1616,15 @@ def test_what_runs_its_own_module_is_a_step() -> None:
                 return self.layer(x).cpu()
         """
     assert found(source) == [(6, "ASG103")]
+
+
+def test_what_sets_forward_a_loss_computes_one() -> None:
+    source = """
+        import torch
+        class Matching(Template):
+            def set_forward_loss(self, x):
+                return self.loss(self.features(x), torch.arange(9).cuda())
+            def set_loss(self, x):
+                self.loss = self.features(x).item()
+        """
+    assert found(source) == [(4, "ASG106")]

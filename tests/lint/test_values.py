@@ -1246,3 +1246,14 @@ def test_what_is_computed_of_a_copy_on_the_host_is_there() -> None:
             return x * torch.unique(target_cpu)[0].item()
         """
     assert found(source) == [(3, "ASG103")]
+
+
+def test_what_is_written_into_a_host_tensor_leaves_it_there() -> None:
+    source = """
+        import torch
+        def train(model, loader):
+            for x, y in loader:
+                hot = torch.zeros(9, 9).scatter_(1, y.unsqueeze(1), 1)
+                model(hot.cuda()).backward()
+        """
+    assert found(source) == [(5, "ASG106")]
