@@ -650,9 +650,7 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     right = evaluate(frame, node.right)
     _learn_place(frame, node.left, left, right)
     _learn_place(frame, node.right, right, left)
-    if type(node.operator) is cst.Modulo and isinstance(
-        node.left, (cst.SimpleString, cst.ConcatenatedString)
-    ):
+    if type(node.operator) is cst.Modulo and _is_text(node.left):
         _percent_format(frame, node.right, right)
         return HOST_VALUE
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
@@ -662,6 +660,13 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
     return result
+
+
+def _is_text(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a text in the source, of several joined or repeated ones too."""
+    if type(node) is cst.BinaryOperation and isinstance(node.operator, (cst.Add, cst.Multiply)):
+        return _is_text(node.left) or _is_text(node.right)
+    return isinstance(node, (cst.SimpleString, cst.ConcatenatedString))
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:

@@ -404,6 +404,8 @@ class _Look:
             return self._blocks(node)
         if isinstance(node, ast.Subscript):
             return self._mask_like(node.slice)
+        if isinstance(node, ast.BinOp):
+            return self._interesting(node.right)
         return isinstance(node, ast.FormattedValue) and self._interesting(node.value)
 
     def loop(self, node: Any) -> None:
@@ -461,6 +463,11 @@ class _Look:
     def expression(self, node: ast.expr) -> None:
         """Note an index, or a value in an f-string."""
         self.expressions.append(node)
+
+    def operation(self, node: ast.BinOp) -> None:
+        """Note what is written into a text: `"%s" % value`."""
+        if isinstance(node.op, ast.Mod) and _is_text(node.left):
+            self.expressions.append(node)
 
     def store(self, node: Any) -> None:
         """Note what variables and attributes are given."""
@@ -676,6 +683,12 @@ def _counter(node: Any) -> str:
     return getattr(target, "id", "") if over.func.id == "range" else ""
 
 
+def _is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+        return _is_text(node.left) or _is_text(node.right)
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.Call: _Look.call,
     ast.Dict: _Look.table,
@@ -688,6 +701,7 @@ _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.Assert: _Look.test,
     ast.Subscript: _Look.expression,
     ast.FormattedValue: _Look.expression,
+    ast.BinOp: _Look.operation,
     ast.Assign: _Look.store,
     ast.AnnAssign: _Look.store,
     ast.AugAssign: _Look.store,

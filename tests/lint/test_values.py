@@ -1257,3 +1257,15 @@ def test_what_is_written_into_a_host_tensor_leaves_it_there() -> None:
                 model(hot.cuda()).backward()
         """
     assert found(source) == [(5, "ASG106")]
+
+
+@pytest.mark.parametrize("text", ['"%s %s"', '("%s" + " %s")', '("%s " * 2)'])
+def test_writing_into_a_text_reads_what_is_written(text: str) -> None:
+    source = f"""
+        import torch
+        def test(model, loader):
+            for i, x in enumerate(loader):
+                loss = model(x)
+                line = {text} % (i, loss)
+        """
+    assert found(source) == [(5, "ASG101")]
