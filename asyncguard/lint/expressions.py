@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 import libcst as cst
 
@@ -58,6 +59,12 @@ from asyncguard.lint.values import (
 
 STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 CALLABLE = frozenset({MODEL, "criterion"})
+# Kinds of nodes, by their exact types: `isinstance` is slow for classes with an ABC as base.
+SEQUENCES = frozenset({cst.Tuple, cst.List})
+_BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
+_JOINING = frozenset({cst.Add, cst.Multiply})
+_IDENTITY = frozenset({cst.Is, cst.IsNot})
+_MEMBERSHIP = frozenset({cst.In, cst.NotIn})
 
 
 # ---- protocols
@@ -609,9 +616,9 @@ def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     bind_target(frame, clause.target, loop_element(frame, iterable))
 
 
-def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def bind_target(frame: Frame, target: Any, value: Value) -> None:
     """Assign `value` to a target without noting sites of the target itself."""
-    if isinstance(target, (cst.Tuple, cst.List)):
+    if type(target) in SEQUENCES:
         elements = target.elements
         if any(type(e) is cst.StarredElement for e in elements):
             each = element_of(frame, value)
@@ -650,11 +657,12 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     right = evaluate(frame, node.right)
     _learn_place(frame, node.left, left, right)
     _learn_place(frame, node.right, right, left)
-    if type(node.operator) is cst.Modulo and _is_text(node.left):
+    operator = type(node.operator)
+    if operator is cst.Modulo and _is_text(node.left):
         _percent_format(frame, node.right, right)
         return HOST_VALUE
-    bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    times = type(node.operator) is cst.Multiply and left.name == right.name
+    bits = operator in _BITS
+    times = operator is cst.Multiply and left.name == right.name
     result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
@@ -664,9 +672,9 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
 
 def _is_text(node: cst.BaseExpression) -> bool:
     """Whether an expression is a text in the source, of several joined or repeated ones too."""
-    if type(node) is cst.BinaryOperation and isinstance(node.operator, (cst.Add, cst.Multiply)):
+    if type(node) is cst.BinaryOperation and type(node.operator) in _JOINING:
         return _is_text(node.left) or _is_text(node.right)
-    return isinstance(node, (cst.SimpleString, cst.ConcatenatedString))
+    return type(node) is cst.SimpleString
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
@@ -757,9 +765,9 @@ def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
     sides = (node.left, *(target.comparator for target in node.comparisons))
-    if isinstance(operator, (cst.Is, cst.IsNot)) or any(map(_describes, sides)):
+    if type(operator) in _IDENTITY or any(map(_describes, sides)):
         return HOST_VALUE
-    if isinstance(operator, (cst.In, cst.NotIn)):
+    if type(operator) in _MEMBERSHIP:
         if right.kind == DEVICE and not isinstance(left.literal, str):
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
