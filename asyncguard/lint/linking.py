@@ -110,8 +110,22 @@ class FileFacts:
         )
 
 
-# Names that say nothing of whose method is called: those of Python's own types.
-_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
+# Names that say nothing of whose method is called: those of Python's own types, and of arrays.
+_COMMON = frozenset(
+    {
+        *(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind)),
+        "abs", "all", "any", "argmax", "argmin", "argsort", "astype", "bmm", "bool", "cat", "ceil",
+        "chunk", "clamp", "clip", "clone", "concat", "concatenate", "contiguous", "cos", "cpu",
+        "cuda", "cumsum", "detach", "diag", "div", "dot", "einsum", "exp", "expand", "flatten",
+        "flip", "float", "floor", "gather", "half", "int", "item", "log", "long", "matmul", "max",
+        "maximum", "mean", "median", "min", "minimum", "mm", "mul", "narrow", "norm", "numel",
+        "numpy", "ones", "outer", "pad", "permute", "pow", "prod", "ravel", "relu", "repeat",
+        "reshape", "rsqrt", "scatter", "sigmoid", "sin", "softmax", "sqrt", "squeeze", "stack",
+        "std", "sub", "sum", "swapaxes", "tan", "tanh", "tile", "to", "tolist", "topk", "transpose",
+        "tril", "triu", "type", "unbind", "unflatten", "unfold", "unsqueeze", "var", "view",
+        "zeros",
+    }
+)  # fmt: skip
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
 
@@ -131,16 +145,18 @@ def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
     """Return the functions that calls by name may mean, by their telling names."""
     found: dict[str, set[Key]] = {}
     above = _above(files)
+    called = {call.name for facts in files for call in facts.named}
+    methods = {name.rpartition(".")[2] for name in called if "." in name}
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
-            owner = qualname.rpartition(".")[0].rpartition(".")[2]
+            owner = qualname.rpartition(".")[0].rpartition(".")[2] if name in methods else ""
             for base in (*above.get(owner, ()), "") if owner else ():
                 found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
         for name in facts.dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
-            for name in known.dormant & facts.dormant:
+            for name in known.dormant & facts.dormant & methods:
                 for base in (*above[owner], ""):
                     found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
     return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}

@@ -583,6 +583,12 @@ def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
 
 
+def test_an_arrays_method_says_nothing_of_a_method_that_is_called_like_it(tmp_path: Path) -> None:
+    (tmp_path / "evaluator.py").write_text(EVALUATOR.replace("process_scores", "squeeze"))
+    (tmp_path / "run.py").write_text(EVALUATION.replace("process_scores", "squeeze"))
+    assert check_paths([tmp_path], SETTINGS).findings == ()
+
+
 def test_a_loop_of_a_test_is_none_of_a_program(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "scores.py").write_text(

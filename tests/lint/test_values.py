@@ -82,6 +82,17 @@ def test_a_mask_is_known_as_one(body: str) -> None:
     assert codes(body) == {"ASG105"}
 
 
+def test_a_slice_up_to_a_number_on_the_device_is_looked_for() -> None:
+    source = """
+    import torch
+    class Pool(torch.nn.Module):
+        def forward(self, hidden, mask: torch.Tensor):
+            for i, length in enumerate(mask.sum(-1)):
+                self.kept.append(hidden[i, :length].mean(0))
+    """
+    assert found(source) == [(5, "ASG105")]
+
+
 NO_WAITS = [
     "x[~y] = 0.0",
     "mask = torch.zeros(3, device=x.device, dtype=torch.bool)\nx[mask[:, None]] = 0",
