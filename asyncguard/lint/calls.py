@@ -829,6 +829,10 @@ def call_method(
 def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
     """Whether this is an argument declared as an array, of what is no model: from anywhere."""
     function = frame.function
+    while type(node) is cst.Call and type(node.func) is cst.Attribute:
+        if node.func.attr.value not in _KEEPS_ALL:
+            return False
+        node = node.func.value
     if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
         return False
     index = next(iter(owner.params))
@@ -913,6 +917,10 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
+    elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
+        frame.evidence(strong=True, update="train" in method, asked=True)
+    elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
+        frame.evidence()  # of whatever class, it is called once a step
 
 
 def _act(frame: Frame) -> None:
@@ -1005,13 +1013,16 @@ def _with_keys(element: Value, method: str) -> Value:
     return container(item) if method == "items" else item
 
 
+_ASKS_WHETHER = re.compile(r"^(has|should|can|supports|match|matches)(_|$)")
+
+
 def device_method_result(
     frame: Frame, owner: Value, method: str, arguments: Arguments, frameworks: tuple[str, ...]
 ) -> Value:
     """Return what a method of a device value returns."""
     for framework in frameworks:
         kind = frame.analysis.knowledge.methods[framework].get(method)
-        if kind == HOST:
+        if kind == HOST or (kind is None and _ASKS_WHETHER.search(method)):
             return HOST_VALUE
         if kind == HOST_ARRAY:
             return Value(HOST_ARRAY, framework)

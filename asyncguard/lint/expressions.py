@@ -40,7 +40,9 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     NONE_VALUE,
+    PART,
     PLACE,
+    READ,
     SYMBOL,
     TUPLE,
     UNKNOWN,
@@ -81,6 +83,8 @@ def protocol_site(
     read = first_device(value) if text or sink else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
+    if text and read.kind == UNKNOWN and read.name == PART:
+        return False  # what is printed of an argument is its name or the like
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
@@ -138,9 +142,9 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
 
 
 def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether nothing but a variable's name says what it is."""
+    """Whether nothing but a variable's name or usage says what it is."""
     path = dotted(node)
-    if not path or frame.usage(path) is not None or frame.hint(path).kind != DEVICE:
+    if not path or frame.hint(path).kind != DEVICE:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN
@@ -335,6 +339,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
+    if known.name == READ and not known.params:
+        return known  # usage and its name tell of what it was before it was read
     hinted = frame.hint(path, named=known.name != ANSWER)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
@@ -382,7 +388,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
-        return UNKNOWN_VALUE._replace(params=owner.params)
+        return Value(name=PART, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
@@ -539,8 +545,10 @@ def element_of(frame: Frame, value: Value) -> Value:
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN:
-        return value
-    return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
+        return value._replace(name=PART) if value.params else value
+    if value.kind == HOST and value.name != "None":  # which is something else by then
+        return HOST_VALUE
+    return UNKNOWN_VALUE
 
 
 def batch(frame: Frame, loader: Value) -> Value:
@@ -584,7 +592,7 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     current: cst.CompFor | None = clause
     while current is not None:
         opened += 1
-        open_comprehension_loop(frame, current)
+        open_comprehension_loop(frame, current, *elements)
         for condition in current.ifs:
             truth(frame, condition.test)
             narrow(frame, condition.test, True)
@@ -596,9 +604,12 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     return results[0]
 
 
-def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
+def open_comprehension_loop(
+    frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
+) -> None:
     """Bind a `for` clause's targets and push its loop."""
     from asyncguard.lint.builtin_calls import loop_element, source_of
+    from asyncguard.lint.loops import goes_over_keys
 
     iterable = evaluate(frame, clause.iter)
     record = LoopRecord(clause, comprehension=True, transparent=True)
@@ -606,7 +617,10 @@ def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     if origin.kind == "loader":
         record.loader = origin.confidence
     frame.loops.append(record)
-    bind_target(frame, clause.target, loop_element(frame, iterable))
+    element = loop_element(frame, iterable)
+    if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):
+        element = HOST_VALUE
+    bind_target(frame, clause.target, element)
 
 
 def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
@@ -641,6 +655,8 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     ):
         _percent_format(frame, node.right, right)
         return HOST_VALUE
+    if isinstance(left.literal, str) or isinstance(right.literal, str):
+        return HOST_VALUE  # only strings are added to strings
     bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
     times = type(node.operator) is cst.Multiply and left.name == right.name
     result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
@@ -846,7 +862,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
-    if owner.kind == HOST and owner.literal is not None:
+    if owner.kind == HOST and (owner.literal is not None or owner == HOST_VALUE):
         return owner
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)

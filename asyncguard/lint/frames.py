@@ -440,8 +440,10 @@ class Frame:
             self.analysis.summary_for(self, info)
 
     def call_by_name(self, name: str) -> None:
-        """Note a call of a method or function that may be any of that name."""
-        if not self.silent:
+        """Note a call of a method or function that may be any of that name: no model's own."""
+        tables = self.analysis.knowledge.model_methods
+        own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
+        if not self.silent and not own:
             self.named.add((name, *self.context()))
 
     @contextmanager

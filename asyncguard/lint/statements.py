@@ -314,7 +314,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    if guards.leaves_loop(node.body) or guards.fills_in(node) or guards.is_once(node):
+    ends = guards.leaves_loop(node.body) or guards.exits(node.body)
+    if ends or guards.fills_in(node) or guards.is_once(node):
         guard_true = Guard(len(frame.loops), True)
     elif guard_true is None and guards.is_period(node):
         guard_true = Guard(len(frame.loops), False)
@@ -369,6 +370,11 @@ def for_(frame: Frame, node: cst.For) -> bool:
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
+    if iterable.kind in (DEVICE, UNKNOWN):
+        keys = loops.goes_over_keys(node.iter, node.target, node.body)
+        element = HOST_VALUE if keys else element
+    elif builtin_calls.source_of(iterable).kind == "loader" and loops.names_loader(node.target):
+        iterable = element = UNKNOWN_VALUE  # several, each known by its name
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
     held = element.kind == DEVICE or iterable.name == PAIRS
