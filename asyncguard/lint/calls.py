@@ -19,6 +19,7 @@ from asyncguard.catalogue import Condition, SyncPoint, Trigger
 from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
+    DESCRIBES,
     STRUCTURE,
     attribute_of,
     first_device,
@@ -39,6 +40,7 @@ from asyncguard.lint.values import (
     EITHER,
     FUNCTION,
     HIGH,
+    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -215,6 +217,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     info: FunctionInfo = callee.ref
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
+    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS.search(info.name):
+        return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
@@ -237,6 +241,9 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return substitute(summary.result, bound)
+
+
+_MAPS = re.compile(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
@@ -1022,7 +1029,8 @@ def device_method_result(
     """Return what a method of a device value returns."""
     for framework in frameworks:
         kind = frame.analysis.knowledge.methods[framework].get(method)
-        if kind == HOST or (kind is None and _ASKS_WHETHER.search(method)):
+        told = _ASKS_WHETHER.search(method) or DESCRIBES.search(method)
+        if kind == HOST or (kind is None and told):
             return HOST_VALUE
         if kind == HOST_ARRAY:
             return Value(HOST_ARRAY, framework)
@@ -1123,8 +1131,8 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     moved = moved_to(frame, arguments)
     if moved is not None:
         return moved.kind == DEVICE
-    if not arguments:
-        return True
+    if not arguments or (len(arguments) == 1 and arguments[0].stars == 2):
+        return True  # by default, or by a dict, which names a device if it names anything
     return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in arguments)
 
 
@@ -1253,7 +1261,8 @@ def unknown_upload(
     """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
     typed = any(_names_a_type(frame, point, arguments) for point in points)
-    if arguments and not typed and not any(_names_a_device(a) for a in arguments):
+    spread = len(arguments) == 1 and arguments[0].stars == 2
+    if arguments and not typed and not spread and not any(map(_names_a_device, arguments)):
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
@@ -1264,7 +1273,11 @@ def unknown_upload(
         there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
         if not there and _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
-        return device(point.framework, MEDIUM)
+            known = frame.env.get(owner.value) if type(owner) is cst.Name else None
+            if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM))
+        moved = device(point.framework, MEDIUM)  # an attribute may as well be a part of the model
+        return moved._replace(name=HINTED) if dotted(owner).startswith("self.") else moved
     return None
 
 

@@ -184,6 +184,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
             frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
+        elif current.kind == HOST_ARRAY and any(kind.kind == DEVICE for kind in known):
+            return  # a tensor in host memory is one as well
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
@@ -366,6 +368,10 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
+# Attributes and methods of someone's own that say what an array is like.
+DESCRIBES = re.compile(r"_(numel|ndim|shape|dtype|device|status|names?)$")
+
+
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     """Return what attribute `attr` of `owner` is."""
     knowledge = frame.analysis.knowledge
@@ -375,6 +381,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         kind = knowledge.attributes.get(owner.framework, {}).get(attr)
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
+        if kind is None and DESCRIBES.search(attr):
+            return HOST_VALUE
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         if kind == HOST:
@@ -687,7 +695,10 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
                 confidence = max(left.confidence, right.confidence)
             else:
                 confidence = one.confidence
-            return device(one.framework, confidence, params)._replace(name=MASK if mask else "")
+            sure = other.kind == DEVICE and other.name != HINTED
+            doubt = HINTED if one.name == HINTED and not sure else ""
+            made = device(one.framework, confidence, params)
+            return made._replace(name=MASK if mask else doubt)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
@@ -757,7 +768,10 @@ def _compare(
     if isinstance(operator, (cst.Is, cst.IsNot)) or any(map(_describes, sides)):
         return HOST_VALUE
     if isinstance(operator, (cst.In, cst.NotIn)):
-        if right.kind == DEVICE and not isinstance(left.literal, str):
+        named = (
+            type(sides[-1]) is cst.Attribute
+        )  # what it holds is found by its name: `in x.labels`
+        if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
     for side in (left, right):

@@ -51,7 +51,7 @@ _OPTIONS = re.compile(
 # What draws something for someone to look at, a few samples at most, sets things up, or moves them
 # to and from files: its loops are no steps, unless they train or go over a loader.
 _ASIDE = re.compile(
-    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
+    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge|test)(_|$)"
     r"|^from_pretrained$|[^_]_init$"
 )
 # What does something with a model: `build_model`, `save_net`.

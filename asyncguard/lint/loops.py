@@ -29,7 +29,7 @@ _BATCH = re.compile(
 # What one step trains side by side.
 _MEMBERS = re.compile(
     r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
-    r"|modules|optimi[sz]ers|opts)$",
+    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks)$",
     re.IGNORECASE,
 )
 
@@ -127,8 +127,9 @@ def _is_step(name: str) -> bool:
 def _sources(node: cst.BaseExpression) -> set[str]:
     """Return the last names of what is iterated over, through calls such as `enumerate`."""
     if type(node) is cst.Call:
+        owner, _, name = dotted(node.func).rpartition(".")
         inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
-        return inner | {dotted(node.func).rpartition(".")[2]}
+        return inner | {owner.rpartition(".")[2] if name in ("items", "values") else name}
     return {dotted(node).rpartition(".")[2]}
 
 

@@ -1583,3 +1583,44 @@ def test_a_loop_over_members_of_an_ensemble_is_part_of_a_step(
                 print(loss.item())
         """
     assert [line for line, _ in found(source)] == found_at
+
+
+@pytest.mark.parametrize("name", ["judge_early_stop_loss", "synchronize_losses"])
+def test_what_is_about_losses_computes_none(name: str) -> None:
+    source = "import torch\ndef {}(x: torch.Tensor):\n    print(x)\n"
+    assert not found(source.format(name))
+    assert found(source.format("contrastive_loss")) == [(3, "ASG101")]
+
+
+def test_a_loop_over_losses_that_train_is_part_of_a_step() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def train_iter(self, x):
+                for name, loss in self.losses.items():
+                    loss(x).backward()
+                    self.optimizers[name].step()
+            def train(self, data_loader):
+                for data in data_loader:
+                    self.train_iter(data[0].to(self.device))
+        """) == [(9, "ASG106")]
+
+
+def test_an_iterator_s_next_belongs_to_a_step() -> None:
+    assert found("""
+        import torch
+        class Batches:
+            def __next__(self):
+                return self.rows[self.at].cuda()
+        """) == [(4, "ASG106")]
+
+
+def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
+    source = """
+        import torch
+        def {name}(model, rows):
+            for row in rows:
+                print(model(row))
+        """
+    assert not found(source.format(name="test_scores"))
+    assert found(source.format(name="scores")) == [(4, "ASG101")]

@@ -1074,3 +1074,46 @@ def test_what_a_step_is_handed_is_uploaded_after_a_conversion_too() -> None:
                 self.model(data).sum().backward()
         """
     assert found(source) == [(4, "ASG106")]
+
+
+@pytest.mark.parametrize(
+    "move",
+    ["x.to(**self.where)", "tree_map(lambda y: y.to(self.device), x)"],
+)
+def test_what_is_moved_by_a_dict_or_a_map_of_one_s_own_is_uploaded(move: str) -> None:
+    source = f"""
+        import torch
+        from torch.utils.data import DataLoader
+        def tree_map(fn, x):
+            return [fn(y) for y in x]
+        class Trainer:
+            def train(self, data):
+                for x in DataLoader(data):
+                    self.model({move}).sum().backward()
+        """
+    assert found(source) == [(8, "ASG106")]
+
+
+def test_what_is_uploaded_from_stays_where_it_was() -> None:
+    source = """
+        import torch
+        def run(self, batches):
+            for batch in batches:
+                y = self.model(batch.to(self.device))
+                self.keep(batch.cpu(), y.cpu())
+                if isinstance(batch, torch.Tensor):
+                    batch.tolist()
+        """
+    assert found(source) == [(4, "ASG106"), (5, "ASG103")]
+
+
+OWN = {
+    "the size of a part": "assert x.partition_numel() == 3 or y.ds_numel == 2",
+    "a label among labels": "assert 'a' + k in x.labels",
+    "an attribute that is moved": "self.norm = self.norm.to(k)\nif self.norm:\n    return y",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_arrays_of_one_s_own_have_is_no_device_value(name: str) -> None:
+    assert "ASG104" not in codes(OWN[name])
