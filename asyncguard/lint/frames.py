@@ -51,9 +51,10 @@ _OPTIONS = re.compile(
 # What draws something for someone to look at, a few samples at most, sets things up, or moves them
 # to and from files: its loops are no steps, unless they train or go over a loader.
 _ASIDE = re.compile(
-    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge|test)(_|$)"
+    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
     r"|^from_pretrained$|[^_]_init$"
 )
+_TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
@@ -325,7 +326,9 @@ class Frame:
 
     @property
     def _is_aside(self) -> bool:
-        return _ASIDE.search(self.function.name) is not None
+        name = self.function.name
+        tried = name.startswith("test_") and _TESTS.search(self.analysis.path) is not None
+        return tried or _ASIDE.search(name) is not None
 
     def _guarded(self, depth: int) -> bool:
         return any(
