@@ -33,6 +33,7 @@ from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
+    BATCH,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -1275,7 +1276,7 @@ def unknown_upload(
             frame.site(point, node, value, subject=owner)
             known = frame.env.get(owner.value) if type(owner) is cst.Name else None
             if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
-                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM))
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, BATCH))
         moved = device(point.framework, MEDIUM)  # an attribute may as well be a part of the model
         return moved._replace(name=HINTED) if dotted(owner).startswith("self.") else moved
     return None

@@ -1617,7 +1617,7 @@ def test_an_iterator_s_next_belongs_to_a_step() -> None:
 
 def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
     source = (
-        "import torch\ndef test(model, rows):\n    for row in rows:\n        print(model(row))\n"
+        "import torch\ndef test_net(net, rows):\n    for row in rows:\n        print(net(row))\n"
     )
     assert not check_source(source, "tests/test_net.py", SETTINGS)
     assert [f.line for f in check_source(source, "train.py", SETTINGS)] == [4]
