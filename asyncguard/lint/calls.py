@@ -289,6 +289,8 @@ def reads_of_call(
                 value = first_device(value)
             elif value.name == STRUCTURE:
                 value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
+            if read.point.kind == SyncKind.TEXT and value.name in (STRUCTURE, HINTED):
+                continue  # which may be text already
             if not _reads(value):
                 continue
             point = frame.analysis.translate(read.point, value.framework)
@@ -1277,8 +1279,10 @@ def unknown_upload(
             known = frame.env.get(owner.value) if type(owner) is cst.Name else None
             if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
                 frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, BATCH))
-        moved = device(point.framework, MEDIUM)  # an attribute may as well be a part of the model
-        return moved._replace(name=HINTED) if dotted(owner).startswith("self.") else moved
+        moved = device(point.framework, MEDIUM)
+        if type(owner) is cst.Call or dotted(owner).startswith("self."):
+            return moved._replace(name=HINTED)  # it may as well be a part of a model
+        return moved
     return None
 
 

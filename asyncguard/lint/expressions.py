@@ -85,6 +85,8 @@ def protocol_site(
         return False
     if text and read.kind == UNKNOWN and read.name == PART:
         return False  # what is printed of an argument is its name or the like
+    if text and read.name == STRUCTURE and _NUMBERS.search(dotted(node)):
+        return False  # so is what numbers the parts of what a model gave
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
@@ -104,6 +106,9 @@ def protocol_site(
             frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
+
+
+_NUMBERS = re.compile(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
 
 
 def first_device(value: Value, depth: int = 0) -> Value:
@@ -169,6 +174,11 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
+    elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
+        path = dotted(test.value)
+        known = frame.env.get(path, UNKNOWN_VALUE)
+        if known.kind == DEVICE and holds == (test.attr.value == "is_cpu"):
+            frame.note(path, known._replace(kind=HOST_ARRAY))
     elif type(test) is cst.Call and dotted(test.func) == "isinstance" and len(test.args) == 2:
         _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
 

@@ -52,7 +52,7 @@ _OPTIONS = re.compile(
 # to and from files: its loops are no steps, unless they train or go over a loader.
 _ASIDE = re.compile(
     r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
-    r"|^from_pretrained$|[^_]_init$"
+    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
 )
 _TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # What does something with a model: `build_model`, `save_net`.

@@ -279,6 +279,15 @@ def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression])
     return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
 
 
+def is_point(test: cst.BaseExpression) -> bool:
+    """Whether a condition holds at one point of a training: `self.step == self.warmup`."""
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    equal = type(test.comparisons[0].operator) is cst.Equal
+    return equal and all(type(side) is cst.Attribute for side in sides)
+
+
 def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 

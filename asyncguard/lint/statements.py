@@ -319,7 +319,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
         guard_true = Guard(len(frame.loops), True)
     elif guard_true is None and guards.is_period(node):
         guard_true = Guard(len(frame.loops), False)
-    if guard_true is not None and not guard_true.lasting and _trains(frame, node):
+    periodic = guard_true is not None and not guard_true.lasting and not guards.is_point(node.test)
+    if periodic and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
@@ -370,9 +371,9 @@ def for_(frame: Frame, node: cst.For) -> bool:
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
-    if iterable.kind in (DEVICE, UNKNOWN):
-        keys = loops.goes_over_keys(node.iter, node.target, node.body)
-        element = HOST_VALUE if keys else element
+    unsure = iterable.kind in (DEVICE, UNKNOWN, "loader")
+    if unsure and loops.goes_over_keys(node.iter, node.target, node.body):
+        iterable, element = UNKNOWN_VALUE, HOST_VALUE
     elif builtin_calls.source_of(iterable).kind == "loader" and loops.names_loader(node.target):
         iterable = element = UNKNOWN_VALUE  # several, each known by its name
     record = loops.for_record(frame, node, iterable)

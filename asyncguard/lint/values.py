@@ -95,7 +95,7 @@ ITSELF = "itself"  # the name of an attribute where it is found out what it is: 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    name = value.name if value.name in (MASK, INDICES) else ""
+    name = value.name if value.name in (MASK, INDICES, HINTED) else ""
     return value._replace(name=name, literal=None, items=None)
 
 

@@ -1621,3 +1621,43 @@ def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
     )
     assert not check_source(source, "tests/test_net.py", SETTINGS)
     assert [f.line for f in check_source(source, "train.py", SETTINGS)] == [4]
+
+
+def test_a_loop_over_the_names_of_loaders_is_none_over_batches() -> None:
+    source = """
+        import torch
+        def evaluate(model, all_loaders):
+            for name in all_loaders:
+                loader = all_loaders[name]
+                for batch in loader:
+                    model(batch)
+                torch.distributed.barrier()
+        """
+    assert not found(source)
+
+
+def test_a_point_of_a_training_is_rare_though_it_trains() -> None:
+    source = """
+        import torch
+        class Capture:
+            def step(self, loader):
+                for batch in loader:
+                    if self.iteration == self.{}:
+                        torch.cuda.synchronize()
+                        self.model(batch).sum().backward()
+        """
+    assert not found(source.format("warmup"))
+    assert found(source.replace("== self.{}", "% 4 == 0")) == [(6, "ASG202")]
+
+
+def test_what_waits_until_all_is_done_waits_once() -> None:
+    source = """
+        import jax
+        class Queue:
+            def {}(self):
+                while not self.queue.empty():
+                    self.queue.get().block_until_ready()
+                    jax.numpy.ones(2) + 1
+        """
+    assert not found(source.format("wait_for_all"))
+    assert found(source.format("exchange")) == [(5, "ASG201")]

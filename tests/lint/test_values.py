@@ -1015,6 +1015,20 @@ QUIET = {
         if self.normalizer:
             self.normalizer.cuda()
         """,
+    "what numbers the parts of a model's output": """
+        for layer_idx, part in unknown_output:
+            print("loss_{}".format(layer_idx))
+        """,
+    "a part of what was moved, which may be a model": """
+        model = other(k).to(self.device)
+        print(model.parts[0].sizes)
+        if model.parts[0].sizes:
+            return y
+        """,
+    "a tensor that is not on the device": """
+        if not x.is_cuda:
+            print(x.sum())
+        """,
     "what was read, or came from elsewhere": """
         total = unknown.sum()
         total = total.cpu().numpy().tolist()
@@ -1042,7 +1056,7 @@ def test_the_name_of_a_part_of_an_argument_is_no_device_value() -> None:
             for batch in loader:
                 output = model(batch)
                 output.backward()
-                describe(output, output)
+                describe(output.sum(), output)
         """
     assert not found(source.replace("{whole}", "").replace("{{", "{").replace("}}", "}"))
     assert found(source.replace("{whole}", "print(task)").replace("{{", "{").replace("}}", "}"))
