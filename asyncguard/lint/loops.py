@@ -33,6 +33,9 @@ _MEMBERS = re.compile(
     re.IGNORECASE,
 )
 
+# What each of these does is a part of what the loop around them does as well.
+_MODEL = re.compile(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
+
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     """Open the record of a `for` loop."""
@@ -48,6 +51,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
+    record.transparent |= any(map(_MODEL.search, targets))
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):

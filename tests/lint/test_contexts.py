@@ -1585,6 +1585,19 @@ def test_a_loop_over_members_of_an_ensemble_is_part_of_a_step(
     assert [line for line, _ in found(source)] == found_at
 
 
+@pytest.mark.parametrize(("target", "found_at"), [("model", []), ("images", [6])])
+def test_a_loop_over_models_is_part_of_what_is_around_it(target: str, found_at: list[int]) -> None:
+    source = f"""
+        import torch
+        class Trainer:
+            def train_step(self, steps: int):
+                if steps % self.save_every == 0:
+                    for {target}, name in self.saved:
+                        print(self.model(next(self.valid).cuda()).mean().item())
+        """
+    assert [line for line, code in found(source) if code == "ASG102"] == found_at
+
+
 @pytest.mark.parametrize("name", ["judge_early_stop_loss", "synchronize_losses"])
 def test_what_is_about_losses_computes_none(name: str) -> None:
     source = "import torch\ndef {}(x: torch.Tensor):\n    print(x)\n"
