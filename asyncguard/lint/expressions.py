@@ -194,7 +194,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
             frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
-        elif current.name == BATCH and any(kind.framework == current.framework for kind in known):
+        elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
             return  # a tensor in host memory is one as well
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]

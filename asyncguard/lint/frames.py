@@ -55,6 +55,9 @@ _ASIDE = re.compile(
     r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
 )
 _TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
+# A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
+_BENCH = re.compile(r"(^|_)bench(mark)?(s|ing)?(_|$)")
+_BENCHES = re.compile(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
@@ -330,6 +333,11 @@ class Frame:
         tried = name.startswith("test_") and _TESTS.search(self.analysis.path) is not None
         return tried or _ASIDE.search(name) is not None
 
+    @property
+    def _measures(self) -> bool:
+        in_file = _BENCHES.search(self.analysis.path) is not None
+        return in_file or _BENCH.search(self.function.name) is not None
+
     def _guarded(self, depth: int) -> bool:
         return any(
             (guard.depth >= depth and guard.counted < max(depth, 1)) or guard.lasting
@@ -394,6 +402,7 @@ class Frame:
         if loop == Loop.NONE and barrier and any(r.ops for r in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         guarded |= point.kind == SyncKind.TEXT and self.findings > 0
+        guarded |= barrier and self._measures
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,

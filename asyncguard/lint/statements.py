@@ -136,6 +136,7 @@ def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
         declared = type_value(frame, node.annotation.annotation)
         if declared.kind != UNKNOWN:
             value = declared._replace(params=value.params)
+    guards.remember(frame, dotted(node.target), node.value)
     store(frame, node.target, value)
     return True
 

@@ -1083,6 +1083,7 @@ def test_what_prepares_targets_or_suppresses_boxes_belongs_to_a_step(name: str) 
 CONDITIONS = {
     "due = self.logging and (step % 10 == 0 or step == self.last)": True,
     "due = not step % 10": True,
+    "due: bool = step % 10 == 0": True,
     "due = step % accumulation == 0": False,
     "due = self.mode == 'train'": False,
     "due = step % 10 == 0\n                due = self.always": False,
@@ -1222,6 +1223,29 @@ def test_a_benchmark_is_no_step_though_it_runs_one() -> None:
     assert found(source.format(name="benchmark_gradients")) == []
     assert found(source.format(name="test_gradients")) == []
     assert found(source.format(name="fit_batch")) == [(5, "ASG102")]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "reported"),
+    [
+        ("train.py", "run", True),
+        ("train.py", "run_cuda_benchmark", False),
+        ("pkg/benchmark/base.py", "run", False),
+        ("benchmark_train.py", "run", False),
+        ("benchmark/pkg/train.py", "run", True),
+        ("pkg/workbench.py", "run", True),
+    ],
+)
+def test_a_benchmark_s_barriers_are_what_it_measures(path: str, name: str, reported: bool) -> None:
+    source = f"""
+        import torch
+        def {name}(model, xs):
+            for x in xs:
+                loss = model(x).sum()
+                loss.backward()
+                torch.cuda.synchronize()
+        """
+    assert bool(check_source(dedent(source), path, SETTINGS)) is reported
 
 
 def test_what_calls_a_round_of_training_is_one_too() -> None:

@@ -1121,6 +1121,20 @@ def test_what_is_uploaded_from_stays_where_it_was() -> None:
     assert found(source) == [(4, "ASG106"), (5, "ASG103")]
 
 
+def test_a_loader_s_tensor_is_in_host_memory_though_isinstance_tells_it() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        def run(model, loader: DataLoader):
+            for x, names in loader:
+                y = model(x.cuda())
+                if isinstance(names, torch.Tensor):
+                    names.tolist()
+                y.tolist()
+        """
+    assert found(source) == [(5, "ASG106"), (8, "ASG102")]
+
+
 OWN = {
     "the size of a part": "assert x.partition_numel() == 3 or y.ds_numel == 2",
     "a label among labels": "assert 'a' + k in x.labels",
