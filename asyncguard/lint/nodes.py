@@ -3,8 +3,8 @@
 libcst's parser keeps each space and comma, for which the analyzer has no use, and takes some
 fifteen times as long as Python's. So the trees that are interpreted are libcst's nodes with the
 code of the source and default whitespace: parentheses, comments, the quotes of strings and type
-parameters (`def f[T]`) are not kept. Where a node stands in the file is what `ast` says, noted when
-it is asked for.
+parameters (`def f[T]`) are not kept. Where a node stands in the file is what `ast` says of the part
+that it was built from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from typing import Any
 
 import libcst as cst
 
+from asyncguard.lint.suspicion import parameters
+
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
+Use = tuple[Any, frozenset[str]]  # a node, and the names that comprehensions around it bind
+NO_NAMES = frozenset[str]()
+Origin = Any  # a part of Python's syntax, or the first and the last of the parts built from
 Numbers = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
 
@@ -25,36 +30,28 @@ class Builder:
     """Builds the nodes of one text.
 
     `outlined` numbers functions, by line and column of their `def`, of which no more is wanted
-    than name and decorators: the number is put where the body was. `spans`, if given, is filled
-    with the places of expressions and statements, by `id(node)`.
+    than name and decorators: the number is put where the body was. `origins` are what expressions
+    and statements were built from, by `id(node)`; `uses` are the calls and the targets in the
+    bodies of functions, lambdas and the module, likewise.
     """
 
-    def __init__(
-        self,
-        lines: Sequence[str],
-        outlined: Numbers | None = None,
-        spans: dict[int, Span] | None = None,
-    ) -> None:
+    def __init__(self, lines: Sequence[str], outlined: Numbers | None = None) -> None:
         self.lines = lines
         self.outlined = outlined or {}
-        self.spans = spans
+        self.origins: dict[int, Origin] = {}
+        self.uses: dict[int, list[Use]] = {}
+        self._used: list[Use] = []  # so far in the function that is being built
+        self._bound: frozenset[str] = NO_NAMES  # by comprehensions and lambdas around
 
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
         made = _EXPRESSIONS[type(node)](self, node)
-        if self.spans is not None:
-            self.note(made, node, node)
+        self.origins.setdefault(id(made), node)
         return made
 
     def optional(self, node: ast.expr | None) -> Any:
         """Build an expression, if there is one."""
         return None if node is None else self.expression(node)
-
-    def note(self, made: cst.CSTNode, first: Any, last: Any) -> None:
-        """Note where a node stands: from the beginning of one part to the end of another."""
-        if self.spans is not None:
-            place = first.lineno, first.col_offset, last.end_lineno, last.end_col_offset
-            self.spans.setdefault(id(made), place)
 
     def statements(self, body: Sequence[ast.stmt]) -> list[Any]:
         """Build statements; simple ones on the same line share one of libcst's lines."""
@@ -63,7 +60,7 @@ class Builder:
         for node in body:
             compound = _COMPOUND.get(type(node))
             made = (compound or _SIMPLE[type(node)])(self, node)
-            self.note(made, node, node)
+            self.origins[id(made)] = node
             if compound is not None:
                 lines.append(made)
                 end = 0
@@ -72,7 +69,7 @@ class Builder:
                 lines[-1].body.append(made)
             else:
                 lines.append(_line([made]))
-                self.note(lines[-1], node, node)
+                self.origins[id(lines[-1])] = node
             end = node.end_lineno or 0
         return lines
 
@@ -87,7 +84,40 @@ class Builder:
     def module(self, tree: ast.Module) -> cst.Module:
         """Build a module."""
         made: cst.Module = _module(self.statements(tree.body))
+        self.uses[id(made)] = self._used
         return made
+
+    def use(self, made: Any) -> Any:
+        """Note a call or a target."""
+        self._used.append((made, self._bound))
+        return made
+
+    def apart(self, build: Callable[[], Any]) -> tuple[Any, list[Use]]:
+        """Build something that is a scope of its own; returns what that uses as well."""
+        around = self._used, self._bound
+        own: list[Use] = []
+        self._used, self._bound = own, NO_NAMES
+        made = build()
+        self._used, self._bound = around
+        return made, own
+
+    def within(self, bound: frozenset[str], build: Callable[[], Any]) -> Any:
+        """Build something that binds names for itself alone."""
+        around = self._bound
+        self._bound |= bound
+        made = build()
+        self._bound = around
+        return made
+
+    def take(self, uses: list[Use], bound: frozenset[str]) -> None:
+        """Note what something within uses, which binds names for itself alone."""
+        self._used += [(node, self._bound | bound | inner) for node, inner in uses]
+
+
+def span(origin: Origin) -> Span:
+    """Return where it stands: from the beginning of the first part to the end of the last."""
+    first, last = origin if isinstance(origin, tuple) else (origin, origin)
+    return first.lineno, first.col_offset, last.end_lineno, last.end_col_offset
 
 
 # ---- making nodes
@@ -268,16 +298,12 @@ def _part(builder: Builder, node: Any) -> Any:
 
 
 def _attribute_of(builder: Builder, node: ast.Attribute) -> Any:
-    name = _name(node.attr)
-    if builder.spans is not None and node.end_lineno and node.end_col_offset:
-        start = node.end_col_offset - len(node.attr.encode())
-        builder.spans[id(name)] = node.end_lineno, start, node.end_lineno, node.end_col_offset
-    return _attribute(builder.expression(node.value), name)
+    return _attribute(builder.expression(node.value), _name(node.attr))
 
 
 def _call_of(builder: Builder, node: ast.Call) -> Any:
     arguments = _arguments(builder, node.args, node.keywords)
-    return _call(builder.expression(node.func), arguments)
+    return builder.use(_call(builder.expression(node.func), arguments))
 
 
 def _arguments(
@@ -294,9 +320,8 @@ def _arguments(
         name = None if keyword.arg is None else _name(keyword.arg)
         made.append(_arg(builder.expression(keyword.value), name, "**" if name is None else ""))
     parts: list[Any] = [*values, *keywords]
-    if builder.spans is not None:
-        for argument, part in zip(made, parts, strict=True):
-            builder.note(argument, part, part)
+    for argument, part in zip(made, parts, strict=True):
+        builder.origins[id(argument)] = part
     if keywords and values and _begins(values[-1]) > _begins(keywords[0]):  # f(a=1, *b)
         order = sorted(range(len(parts)), key=lambda index: _begins(parts[index]))
         made = [made[index] for index in order]
@@ -356,7 +381,7 @@ def _boolean_of(builder: Builder, node: ast.BoolOp) -> Any:
     for other in others:
         made = _boolean(made, operator, builder.expression(other))
         if other is not others[-1]:
-            builder.note(made, first, other)
+            builder.origins[id(made)] = first, other
     return made
 
 
@@ -373,8 +398,27 @@ def _comparison_of(builder: Builder, node: ast.Compare) -> Any:
 
 
 def _comprehension(builder: Builder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-    clauses = _clauses(builder, node.generators)
-    return _comprehensions[type(node)](builder.expression(node.elt), clauses)
+    make = _comprehensions[type(node)]
+    return builder.within(
+        _targets(node.generators),
+        lambda: make(builder.expression(node.elt), _clauses(builder, node.generators)),
+    )
+
+
+def _dict_comprehension_of(builder: Builder, node: ast.DictComp) -> Any:
+    return builder.within(
+        _targets(node.generators),
+        lambda: _dict_comprehension(
+            builder.expression(node.key),
+            builder.expression(node.value),
+            _clauses(builder, node.generators),
+        ),
+    )
+
+
+def _targets(generators: Sequence[ast.comprehension]) -> frozenset[str]:
+    parts = (part for clause in generators for part in ast.walk(clause.target))
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _clauses(builder: Builder, generators: Sequence[ast.comprehension]) -> Any:
@@ -415,6 +459,15 @@ def _parameter_of(builder: Builder, node: ast.arg, default: ast.expr | None, sta
     return _parameter(_name(node.arg), annotation, builder.optional(default), star)
 
 
+def _lambda_of(builder: Builder, node: ast.Lambda) -> Any:
+    made, uses = builder.apart(
+        lambda: _lambda(_parameters_of(builder, node.args), builder.expression(node.body))
+    )
+    builder.uses[id(made)] = uses
+    builder.take(uses, frozenset(parameter.arg for parameter in parameters(node.args)))
+    return made
+
+
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
     ast.Constant: _constant,
     ast.Name: lambda builder, node: _name(node.id),
@@ -435,17 +488,11 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
         builder.expression(node.orelse),
     ),
     ast.JoinedStr: _f_string,
-    ast.Lambda: lambda builder, node: _lambda(
-        _parameters_of(builder, node.args), builder.expression(node.body)
-    ),
+    ast.Lambda: _lambda_of,
     ast.ListComp: _comprehension,
     ast.SetComp: _comprehension,
     ast.GeneratorExp: _comprehension,
-    ast.DictComp: lambda builder, node: _dict_comprehension(
-        builder.expression(node.key),
-        builder.expression(node.value),
-        _clauses(builder, node.generators),
-    ),
+    ast.DictComp: _dict_comprehension_of,
     ast.NamedExpr: lambda builder, node: _named_expression(
         builder.expression(node.target), builder.expression(node.value)
     ),
@@ -461,7 +508,7 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
 
 
 def _assign_of(builder: Builder, node: ast.Assign) -> Any:
-    targets = [_assign_target(builder.expression(target)) for target in node.targets]
+    targets = [_assign_target(builder.use(builder.expression(target))) for target in node.targets]
     return _assign(targets, builder.expression(node.value))
 
 
@@ -472,7 +519,8 @@ def _aug_assign_of(builder: Builder, node: ast.AugAssign) -> Any:
 
 def _ann_assign_of(builder: Builder, node: ast.AnnAssign) -> Any:
     annotation = _annotation(builder.expression(node.annotation))
-    return _ann_assign(builder.expression(node.target), annotation, builder.optional(node.value))
+    target = builder.use(builder.expression(node.target))
+    return _ann_assign(target, annotation, builder.optional(node.value))
 
 
 def _delete(builder: Builder, node: ast.Delete) -> Any:
@@ -512,6 +560,10 @@ def _dotted(name: str) -> Any:
 
 
 def _function_of(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+    return builder.apart(lambda: _function_apart(builder, node))[0]
+
+
+def _function_apart(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
     decorators = _decorators(builder, node.decorator_list)
     name = _name(node.name)
     asynchronous = _ASYNC if isinstance(node, ast.AsyncFunctionDef) else None
@@ -521,8 +573,10 @@ def _function_of(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef)
         return _function(name, _NO_PARAMETERS, body, decorators, None, asynchronous)
     parameters = _parameters_of(builder, node.args)
     returns = None if node.returns is None else _annotation(builder.expression(node.returns))
-    body = builder.suite(node.body)
-    return _function(name, parameters, body, decorators, returns, asynchronous)
+    body, uses = builder.apart(lambda: builder.suite(node.body))
+    made = _function(name, parameters, body, decorators, returns, asynchronous)
+    builder.uses[id(made)] = uses
+    return made
 
 
 def _decorators(builder: Builder, nodes: Sequence[ast.expr]) -> list[Any]:
@@ -530,6 +584,10 @@ def _decorators(builder: Builder, nodes: Sequence[ast.expr]) -> list[Any]:
 
 
 def _class_of(builder: Builder, node: ast.ClassDef) -> Any:
+    return builder.apart(lambda: _class_apart(builder, node))[0]
+
+
+def _class_apart(builder: Builder, node: ast.ClassDef) -> Any:
     decorators = _decorators(builder, node.decorator_list)
     bases = _arguments(builder, node.bases, [])
     keywords = _arguments(builder, [], node.keywords)
@@ -543,7 +601,7 @@ def _if_of(builder: Builder, node: ast.If) -> Any:
         inner = otherwise[0]
         if inner.col_offset == node.col_offset:  # `elif`; after `else:` it would stand deeper
             made = _if_of(builder, inner)
-            builder.note(made, inner, inner)
+            builder.origins[id(made)] = inner
             return _if(test, body, made)
     return _if(test, body, _else_of(builder, otherwise))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -18,7 +17,7 @@ import libcst as cst
 from asyncguard.lint.docstrings import documented
 from asyncguard.lint.screen import Outlined
 from asyncguard.lint.suspicion import Hints, note_hint, tells_owner
-from asyncguard.lint.tree import Unit, children, dotted, walk
+from asyncguard.lint.tree import Unit, dotted
 from asyncguard.lint.values import Value
 from asyncguard.model import Loop
 
@@ -39,7 +38,7 @@ _ONCE = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a function; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
 
@@ -49,13 +48,12 @@ class Parameter:
     stars: int = 0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ClassInfo:
     """A class of the checked code."""
 
     name: str
     qualname: str
-    node: cst.ClassDef | None
     module: Any
     find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
@@ -95,7 +93,7 @@ class ClassInfo:
 _BETWEEN = re.compile(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FunctionInfo:
     """A function or lambda of the checked code, or a module's own body."""
 
@@ -116,6 +114,7 @@ class FunctionInfo:
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     grown: bool = False  # whether it has
     _parameters: tuple[Parameter, ...] | None = None  # None before they are asked for
+    _documented: dict[str, str] | None = None  # likewise
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
@@ -156,12 +155,15 @@ class FunctionInfo:
             return Loop.STEP
         return Loop.EPOCH if self.summary.rounds and self.hook == Loop.STEP else self.hook
 
-    @cached_property
+    @property
     def documented(self) -> dict[str, str]:
         """The types that its docstring gives its parameters."""
-        node = self.node
-        text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
-        return documented(text) if text and len(self.parameters) > self.has_self else {}
+        if self._documented is None:
+            node = self.node
+            text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
+            told = text and len(self.parameters) > self.has_self
+            self._documented = documented(text) if text and told else {}
+        return self._documented
 
     @property
     def has_self(self) -> bool:
@@ -194,44 +196,11 @@ def _starred(param: cst.Param, stars: int) -> Parameter:
 
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
-    body = info.node.body if type(info.node) is cst.FunctionDef else info.node
-    _scan(info, body, knowledge, frameworks, frozenset())
-
-
-def _scan(
-    info: FunctionInfo,
-    within: cst.CSTNode,
-    knowledge: Knowledge,
-    frameworks: tuple[str, ...],
-    bound: frozenset[str],
-) -> None:
-    """Scan what is within a node, where comprehensions and lambdas have bound some names."""
-    stack = children(within)
-    while stack:
-        node = stack.pop()
-        kind = type(node)
-        if kind in DEFINITIONS or kind in _LEAVES:
-            continue
-        if kind in _SCOPES:
-            _scan(info, node, knowledge, frameworks, bound | _bound_within(node))
-            continue
-        if kind is cst.Call:
-            _note_method(info, node, knowledge, frameworks, bound)
-        elif kind is cst.AssignTarget or kind is cst.AnnAssign:
-            info.attributes_set |= _is_self_attribute(node.target)  # type: ignore[attr-defined]
-        stack += children(node)
-
-
-def _bound_within(node: cst.CSTNode) -> frozenset[str]:
-    """Return the names that a comprehension or lambda binds for itself alone."""
-    if type(node) is cst.Lambda:
-        return frozenset(parameter.name for parameter in parameters_of(node.params))
-    names: set[str] = set()
-    clause: cst.CompFor | None = getattr(node, "for_in", None)
-    while clause is not None:
-        names.update(n.value for n in walk(clause.target) if type(n) is cst.Name)
-        clause = clause.inner_for_in
-    return frozenset(names)
+    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
+        if type(node) is cst.Call:
+            _note_method(info, node, knowledge, frameworks, inner)
+        else:
+            info.attributes_set |= _is_self_attribute(node)
 
 
 def _is_self_attribute(target: cst.CSTNode) -> bool:
@@ -242,20 +211,20 @@ def _is_self_attribute(target: cst.CSTNode) -> bool:
 
 def _note_method(
     info: FunctionInfo,
-    call: cst.CSTNode,
+    call: cst.Call,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
     inner: frozenset[str],
 ) -> None:
-    func = call.func if type(call) is cst.Call else None
-    if isinstance(func, (cst.Name, cst.Attribute)) and (called := dotted(func)):
+    func = call.func
+    if called := dotted(func):
         info.called.add(called)
     if type(func) is not cst.Attribute:
         return
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    given = any(not argument.keyword for argument in call.args)  # type: ignore[attr-defined]
+    given = any(not argument.keyword for argument in call.args)
     found = knowledge.by_usage(method, frameworks) if tells_owner(method, given) else None
     if not found:
         return
