@@ -68,7 +68,7 @@ class Hook(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class that inherits, by the last words of its bases' names, and its dormant methods."""
+    """A class that inherits or has dormant methods, by the last words of its bases' names."""
 
     bases: frozenset[str]
     dormant: frozenset[str]
@@ -144,22 +144,35 @@ def is_telling(name: str, definitions: int = 1) -> bool:
 def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
     """Return the functions that calls by name may mean, by their telling names."""
     found: dict[str, set[Key]] = {}
+    owners: dict[str, set[str]] = {}  # the classes that define a method
     above = _above(files)
     called = {call.name for facts in files for call in facts.named}
     methods = {name.rpartition(".")[2] for name in called if "." in name}
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
-            owner = qualname.rpartition(".")[0].rpartition(".")[2] if name in methods else ""
-            for base in (*above.get(owner, ()), "") if owner else ():
+            owner = qualname.rpartition(".")[0].rpartition(".")[2]
+            owners.setdefault(name, set()).add(owner)
+            for base in (*above.get(owner, ()), "") if owner and name in methods else ():
                 found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
         for name in facts.dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
-            for name in known.dormant & facts.dormant & methods:
-                for base in (*above[owner], ""):
+            for name in known.dormant & facts.dormant:
+                owners.setdefault(name, set()).add(owner)
+                for base in (*above[owner], "") if name in methods else ():
                     found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
-    return {name: keys for name, keys in found.items() if is_telling(name, len(keys))}
+    meant = {}
+    for name, keys in found.items():
+        overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
+        if len(keys) <= MOST and is_telling(name, max(len(keys) - len(overriding), 1)):
+            meant[name] = keys
+    return meant
+
+
+def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
+    """Whether a class inherits what it defines from another of these: it means the same."""
+    return any(base != owner and base in owners for base in above.get(owner, ()))
 
 
 def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
