@@ -34,6 +34,7 @@ _LEAVES = frozenset(
 # A script, or what tries something out: it is no training step, though it may run one.
 _ONCE = re.compile(
     r"^_*(main|tests?|bench(mark)?|demo|verify|ensure|assert|experiment)(_|$)|_(benchmarks?|tests?|demo)$"
+    r"|(^|_)(checkpoint|ckpt|restore)(_|$)"
 )
 
 
@@ -150,7 +151,9 @@ class FunctionInfo:
             return self.hook
         acts = self.summary.acts and not _BETWEEN.search(self.name)
         stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
-        return Loop.STEP if stepped or acts else self.hook
+        if stepped or acts:
+            return Loop.STEP
+        return Loop.EPOCH if self.summary.rounds and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:

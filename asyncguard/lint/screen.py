@@ -64,8 +64,9 @@ _MANY = re.compile(
     r"model|net|loader|data|iter|generator$|env|agent|trainer|step|epoch", re.IGNORECASE
 )
 _ABOUT_LOSSES = re.compile(
-    r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
-    r"|reduce|report|reset|save|set(?!_forward)|show|sum|test|total|track|train|update|val(idate)?|write)_"
+    r"^_*(add|avg|best|check|display|estimate|eval(uate)?|get_(avg|best|mean)|judge|load|log|mean|monitor"
+    r"|plot|print|record|reduce|report|reset|save|set(?!_forward)|show|stop|sum|sync(hronize)?|test|total"
+    r"|track|train|update|val(idate)?|write)_"
 )
 
 

@@ -80,6 +80,14 @@ def used_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in used if name != "numpy")
 
 
+_TRAINS = re.compile(r"\.(?:backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")
+
+
+def trains(text: str) -> bool:
+    """Whether the text calls methods that only a framework's values have."""
+    return _TRAINS.search(text) is not None
+
+
 def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
     try:

@@ -654,6 +654,8 @@ class _Look:
             return any(self._mask_like(part) for part in index.elts)
         if isinstance(index, ast.Subscript):  # `np.r_[0:4, 5:n]`
             return (self.words.names.of(index.value) or "").startswith("numpy.")
+        if isinstance(index, ast.Slice):
+            return any(self._is_element(end) for end in (index.lower, index.upper) if end)
         if not isinstance(index, ast.Name):
             return False
         drawn = index.id in self.elements and _INDICES.search(index.id) is not None
