@@ -90,6 +90,7 @@ class ClassInfo:
                     yield from base.ref.family(depth + 1)
 
 
+_ACTS = re.compile(r"(^|_)(act|action|actions|step)(_|$)")  # though it trains, now and then
 _BETWEEN = re.compile(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
 
 
@@ -153,7 +154,8 @@ class FunctionInfo:
         stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
         if stepped or acts:
             return Loop.STEP
-        return Loop.EPOCH if self.summary.rounds and self.hook == Loop.STEP else self.hook
+        trains = self.summary.rounds and not _ACTS.search(self.name)
+        return Loop.EPOCH if trains and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:

@@ -1289,6 +1289,25 @@ def test_what_calls_a_round_of_training_is_one_too() -> None:
     assert found(source) == []
 
 
+def test_an_agent_acts_in_every_step_though_it_trains_now_and_then() -> None:
+    source = """
+        import chainer
+        class Agent:
+            def act_and_train(self, obs, reward):
+                if len(self.memory) > 100:
+                    for batch in self.memory:
+                        self.learn_from(batch)
+                action, v = self.model(obs)
+                return chainer.cuda.to_cpu(action.array)[0]
+            def learn_from(self, batch):
+                loss = self.model(batch)
+                self.model.cleargrads()
+                loss.backward()
+                self.optimizer.update()
+        """
+    assert (8, "ASG103") in found(source)
+
+
 def test_a_trainer_that_runs_the_backward_pass_is_no_array() -> None:
     source = """
         import torch
