@@ -332,11 +332,12 @@ def if_(frame: Frame, node: cst.If) -> bool:
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    ends = guards.leaves_loop(node.body) or guards.exits(node.body)
-    if ends or guards.fills_in(node) or guards.is_once(node):
-        guard_true = Guard(len(frame.loops), True)
-    elif guard_true is None and (guards.is_period(node) or guards.improves(node)):
-        guard_true = Guard(len(frame.loops), False)
+    lasting = guards.leaves_loop(node.body) or guards.fills_in(node) or guards.is_once(node)
+    rarely = guards.exits(node.body)  # the loops in it have as many steps as others
+    if guard_true is None:
+        rarely = rarely or guards.is_period(node) or guards.improves(node)
+    if lasting or rarely:
+        guard_true = Guard(len(frame.loops), lasting)
     elif guard_true is None:
         guard_true = guards.fills_first(frame, node)
     periodic = guard_true is not None and not guard_true.lasting and not guards.is_point(node.test)

@@ -1907,3 +1907,16 @@ def test_what_sets_forward_a_loss_computes_one() -> None:
                 self.loss = self.features(x).item()
         """
     assert found(source) == [(4, "ASG106")]
+
+
+def test_a_loop_in_a_branch_that_ends_the_program_has_steps() -> None:
+    source = """
+        import sys
+        import torch
+        def main(args, model, loader):
+            if args.test:
+                for x, y in loader:
+                    print(model(x.cuda()).cpu())
+                sys.exit(0)
+        """
+    assert found(source) == [(6, "ASG103"), (6, "ASG106")]
