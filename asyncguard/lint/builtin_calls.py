@@ -62,7 +62,7 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return first if first.kind == DEVICE else None
     if name == "sum":
         element = element_of(frame, first)
-        return element if element.kind == DEVICE else None
+        return element if element.kind in (DEVICE, HOST) else None
     if name in ("max", "min"):
         return _same(values) if len(values) > 1 else loop_element(frame, first)
     if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):

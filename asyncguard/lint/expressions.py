@@ -360,6 +360,9 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
+_OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
+
+
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     """Return what attribute `attr` of `owner` is."""
     knowledge = frame.analysis.knowledge
@@ -377,6 +380,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
+    if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
+        return HOST_VALUE
     if owner.kind == UNKNOWN and owner.params:
         if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
             return HOST_VALUE
@@ -848,6 +853,12 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
         return owner
+    if (
+        owner.kind == HOST
+        and type(node.value) is cst.Attribute
+        and node.value.attr.value == "shape"
+    ):
+        return HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from

@@ -145,6 +145,9 @@ _REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless u
 
 
 def _join_same_kind(left: Value, right: Value) -> Value:
+    for module, other in ((left, right), (right, left)):
+        if module.kind == SYMBOL and module.name == "numpy":
+            return other  # which it stands in for: `if gpu: import cupy as np`
     if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
         return Value(params=left.params | right.params)
     element = left.element

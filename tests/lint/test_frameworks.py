@@ -14,6 +14,32 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "NumPy stands in for CuPy, and its lists for what indexes an array": """
+        from settings import gpu
+        if gpu:
+            import cupy as np
+        else:
+            import numpy as np
+        def train(model, optimizer, ids):
+            for step in range(100):
+                model.backward()
+                norm = np.sqrt(np.sum(model.grad**2))
+                if norm < 1:  # waits
+                    norm = norm + np.zeros(10)[list(ids)]  # waits
+                optimizer.update()
+        """,
+    "a sum of numbers is one, and an array's shape holds some": """
+        from mxnet import autograd
+        def train(model, criterion, trainer, loader):
+            for x, y in loader:
+                with autograd.record():
+                    outputs = [model(part)[0] for part in x]
+                    losses = [criterion(part, y) for part in outputs]
+                trainer.step(1)
+                loss = sum([part.asscalar() for part in losses])  # waits
+                loss = loss / sum([part.shape[0] for part in losses])
+                print(loss)
+        """,
     "a library on top of TensorFlow brings it along": """
         import tensorlayer as tl
         class Agent:
