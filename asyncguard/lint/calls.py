@@ -213,6 +213,10 @@ def _on_device(result: Value, framework: str) -> Value:
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
     info: FunctionInfo = callee.ref
+    if callee.items or callee.fields:  # `functools.partial` has bound these
+        before = [Argument("", 0, node.func, value) for value in callee.items or ()]
+        bound_by_name = [Argument(name, 0, node.func, value) for name, value in callee.fields]
+        arguments = [*before, *arguments, *bound_by_name]
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
     edge = frame.call(info)
@@ -426,8 +430,7 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     last = name.rpartition(".")[2]
     if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
-    functional = frame.analysis.knowledge.functional
-    framework = next((f for f in frame.analysis.frameworks if f in functional), "")
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
     return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
 
 
@@ -516,7 +519,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         if name in _GIVE_ONE and _gives_one(name, arguments):
-            return HOST_VALUE
+            return weaken(HOST_VALUE, MEDIUM)  # an action, maybe, like one that a policy gives
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and len(arguments) >= 1 and isinstance(arguments[0].value.literal, str):
         return Value(HOST, literal=arguments[0].value.literal)

@@ -952,8 +952,14 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             if index.kind == owner.kind == DEVICE and index.name == MASK:
                 read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
-        elif how == UPLOADED_INDEX:
+        elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def _may_be_numpy(frame: Frame, owner: Value) -> bool:
+    """Whether what is indexed may as well be an array of NumPy's, which has the same methods."""
+    alike = frame.analysis.knowledge.dispatches(owner.framework)
+    return alike and owner.name in (WHEREVER, HINTED)
 
 
 def _indexed(owner: Value, index: Value) -> Value:

@@ -11,9 +11,10 @@ import libcst as cst
 
 from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
+from asyncguard.lint.expressions import STRUCTURE, unpacked
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import CONTAINER, LOW, MEDIUM, UNKNOWN, Value
+from asyncguard.lint.values import CONTAINER, DEVICE, LOW, MEDIUM, UNKNOWN, Value, container
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _STEP = re.compile(
@@ -100,24 +101,43 @@ def _sources(node: cst.BaseExpression) -> set[str]:
     return {dotted(node).rpartition(".")[2]}
 
 
-def note_update(frame: Frame, node: cst.Assign) -> None:
+def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
     """`params, opt_state = update(params, opt_state)` is a training step, by any name.
 
-    Of plain parameters or a `state`, what is called tells as well: `state = train(state, batch)`.
+    Of plain parameters, a `state` or an agent whose method it is, what is called tells as well:
+    `state = train(state, batch)`. What else it gives, if that is not known, is on the device.
     """
-    call = node.value
-    if type(call) is not cst.Call or names_epochs(call) or len(call.args) < 2:
-        return
+    knowledge = frame.analysis.knowledge
+    if names_epochs(call) or not call.args:
+        return value
     func = call.func.attr if type(call.func) is cst.Attribute else call.func
     name = func.value if type(func) is cst.Name else ""
-    taken = {dotted(argument.value) for argument in call.args}
+    owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
+    taken = {dotted(argument.value) for argument in call.args} if len(call.args) > 1 else set()
     for target in node.targets:
-        given = target.target.elements if type(target.target) is cst.Tuple else ()
-        for path in [dotted(target.target), *(dotted(element.value) for element in given)]:
-            if path in taken and frame.analysis.knowledge.updates(
-                path.rpartition(".")[2], name, frame.analysis.frameworks
-            ):
-                frame.evidence(strong=True)
+        elements = target.target.elements if type(target.target) is cst.Tuple else ()
+        given = [dotted(element.value) for element in elements]
+        back = [
+            path
+            for path in [dotted(target.target), *given]
+            if path in taken
+            and knowledge.updates(path.rpartition(".")[2], name, frame.analysis.frameworks)
+        ]
+        agents = [owner] if owner in given else []
+        if agents and not knowledge.updates("state", name, frame.analysis.frameworks):
+            agents = []
+        if back or agents:
+            frame.evidence(strong=True)
+        if given and (back or agents):
+            framework = knowledge.functional_of(frame.analysis.frameworks)
+            made = Value(DEVICE, framework, MEDIUM, STRUCTURE)
+            plain = [path for path in agents if not path.endswith("state")]
+            items = zip(given, unpacked(frame, value, len(given)), strict=True)
+            return container(
+                None,
+                tuple(v if v.kind != UNKNOWN or path in plain else made for path, v in items),
+            )
+    return value
 
 
 def names_epochs(call: cst.Call) -> bool:

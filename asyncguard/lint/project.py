@@ -17,7 +17,14 @@ from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.reach import Reach
 from asyncguard.lint.screen import Outline, outline
-from asyncguard.lint.source import SourceError, check_syntax, decode, frameworks_in, starred_in
+from asyncguard.lint.source import (
+    SourceError,
+    check_syntax,
+    decode,
+    frameworks_in,
+    names_in,
+    starred_in,
+)
 from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
 from asyncguard.model import Device
@@ -133,7 +140,8 @@ class Project:
         """Return the frameworks that a file imports, or that it has from a star import."""
         if found := frameworks_in(text, self.knowledge.module_framework):
             return found
-        for name in starred_in(text):
+        starred = starred_in(text)
+        for name in starred:
             if other := self.modules.get(name):
                 self.asked.add((path, other))
                 try:
@@ -144,7 +152,7 @@ class Project:
                     continue
                 if found:
                     return found
-        return ()
+        return names_in(text, self.knowledge.customary) if starred else ()
 
     def _outlined(self, name: str, asker: str) -> Outline | None:
         """Return the outline of a checked module."""

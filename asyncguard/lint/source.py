@@ -63,6 +63,12 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if name != "numpy")
 
 
+def names_in(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what stands for the names of which the text takes something, in order of mention."""
+    used = re.finditer(rf"(?<![\w.])({'|'.join(names)})\.\w", text)
+    return tuple({names[match.group(1)]: None for match in used})
+
+
 _STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
 
 

@@ -119,7 +119,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     """`a = b = value`."""
     value = evaluate(frame, node.value)
     if type(node.value) is cst.Call:
-        loops.note_update(frame, node)
+        value = loops.note_update(frame, node, node.value, value)
     guards.remember(frame, dotted(node.targets[0].target), node.value)
     for target in node.targets:
         store(frame, target.target, value)

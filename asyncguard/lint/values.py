@@ -20,7 +20,8 @@ DEVICE = "device"
 MODEL = "model"
 CONTAINER = "container"
 SYMBOL = "symbol"  # something imported or builtin, known by its dotted name only
-FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo
+FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo, `items` and
+# `fields` the arguments that `functools.partial` has bound
 EITHER = "either"  # one of a few such functions, which are its `items`
 CLASS = "class"  # likewise; `ref` is its ClassInfo
 INSTANCE = "instance"  # of such a class
@@ -134,11 +135,15 @@ MAX_EITHER = 4
 
 def _either(left: Value, right: Value) -> Value:
     """Return one of a few functions; of many, nothing is known."""
-    known = [*(left.items or (left,))]
-    for function in right.items or (right,):
+    known = [*_functions(left)]
+    for function in _functions(right):
         if all(function.ref is not other.ref for other in known):
             known.append(function)
     return Value(EITHER, items=tuple(known)) if len(known) <= MAX_EITHER else UNKNOWN_VALUE
+
+
+def _functions(value: Value) -> tuple[Value, ...]:
+    return value.items or () if value.kind == EITHER else (value,)
 
 
 _REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless unless the same

@@ -14,6 +14,85 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "what only its methods tell is no more CuPy's than NumPy's, as far as lists go": """
+        import chainer
+        def train(model, optimizer, subset, views: list):
+            for batch in subset:
+                images = batch.images.transpose(0, 1, 4, 2, 3).astype("f")
+                first = images[:, views]
+                loss = model(first)
+                loss.backward()
+                optimizer.update()
+        """,
+    "what a star import out of sight brings goes by the customary names": """
+        from networks import *
+        def train(model, dataset, optimizer):
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(model(x) - y))
+                grads = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(grads, model.trainable_variables))
+                tf.summary.scalar("loss", loss, step=1)  # waits
+                best = np.max(loss)  # waits
+        """,
+    "an agent that an update gives back is trained, and what comes with it is on the device": """
+        import jax
+        def run(agent, buffer):
+            for step in range(1000):
+                agent, info = agent.update(buffer.sample(32))
+                means = {name: float(value) for name, value in info.items()}  # waits
+        """,
+    "a training state counts its steps on the device": """
+        import jax
+        from steps import train_step
+        def run(state, batches):
+            for batch in batches:
+                state, metrics = train_step(state, batch)
+                step = int(state.step)  # waits
+        """,
+    "what functions are named after policies and steps give is on the device": """
+        import jax
+        import numpy as np
+        def evaluate(policy_fn, env):
+            observation, done = env.reset(), False
+            while not done:
+                action = policy_fn(observation)
+                if np.random.random() < 0.1:
+                    action = np.random.choice([0, 1])
+                observation, reward, done, info = env.step(np.array(action))  # waits
+        """,
+    "a function that has some arguments already is compiled all the same": """
+        import functools
+        import jax
+        import metrics
+        class Trainer:
+            def __init__(self, config, state):
+                self.state = state
+                self.step = jax.jit(functools.partial(_train_step, config=config))
+            def train(self, batches):
+                for batch in batches:
+                    self.state, loss = self.step(self.state, batch)
+                    print(loss)  # waits
+            def get_metrics(self, given):
+                return jax.device_get(given)
+        def _train_step(state, batch, config):
+            loss, grads = jax.value_and_grad(f)(state.params, batch)
+            if loss > 3:
+                loss = loss * 2
+            return state.apply_gradients(grads=grads), metrics.get_metrics(loss)
+        """,
+    "what a function has already is read as what it is given": """
+        import functools
+        import torch
+        def report(name, x):
+            print(name, x.item())
+        def train(model, loader):
+            note = functools.partial(report, "loss")
+            for x in loader:
+                loss = model(x).sum()
+                loss.backward()
+                note(loss)  # waits
+        """,
     "NumPy stands in for CuPy, and its lists for what indexes an array": """
         from settings import gpu
         if gpu:
