@@ -809,7 +809,9 @@ def call_method(
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
         owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
-        return device_method(frame, node, owner, method, arguments)
+        result = device_method(frame, node, owner, method, arguments)
+        made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
+        return made if made.kind == DEVICE else result
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
         return instance_method(frame, node, owner, method, arguments)
     method_sites(frame, node, owner, method, arguments)
@@ -1359,4 +1361,5 @@ def unknown_method(
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    return answer
+    made = _of_parameters(frame, method, arguments)
+    return made if made.kind == DEVICE else answer

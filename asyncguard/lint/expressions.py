@@ -853,11 +853,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and owner.literal is not None:
         return owner
-    if (
-        owner.kind == HOST
-        and type(node.value) is cst.Attribute
-        and node.value.attr.value == "shape"
-    ):
+    if owner.kind == HOST and owner.name not in ("None", "slice"):
         return HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)

@@ -14,7 +14,7 @@ from asyncguard.lint.builtin_calls import source_of
 from asyncguard.lint.expressions import STRUCTURE, unpacked
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import CONTAINER, DEVICE, LOW, MEDIUM, UNKNOWN, Value, container
+from asyncguard.lint.values import CONTAINER, DEVICE, LOW, MEDIUM, UNKNOWN, Value, container, weaken
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _STEP = re.compile(
@@ -137,7 +137,25 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
                 None,
                 tuple(v if v.kind != UNKNOWN or path in plain else made for path, v in items),
             )
-    return value
+    return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
+
+
+_TO_HOST = re.compile(
+    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get|decode|fetch"
+    r"|format|pull|load|read|dict|json)(_|$)"
+)
+
+
+def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
+    """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
+    path = dotted(node.targets[0].target)
+    if not path or path != dotted(call.args[0].value) or _TO_HOST.search(name):
+        return value
+    before = frame.lookup(path)
+    if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
+        return value
+    pure = frame.analysis.knowledge.functional_of((before.framework,))
+    return weaken(before, MEDIUM) if pure else value
 
 
 def names_epochs(call: cst.Call) -> bool:

@@ -33,6 +33,7 @@ from asyncguard.lint.expressions import (
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
+    ANSWER,
     BATCH,
     CONTAINER,
     DEVICE,
@@ -146,6 +147,9 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     before = evaluate(frame, node.target)
     value = evaluate(frame, node.value)
     result = combine(before, value)
+    scaled = isinstance(node.operator, (cst.DivideAssign, cst.MultiplyAssign))
+    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
+        result = result._replace(name=ANSWER)  # a number, whatever its name suggests
     store(frame, node.target, result)
     return True
 

@@ -14,6 +14,44 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "what a list of numbers holds is one, and stays one when it is scaled": """
+        import tensorflow as tf
+        def train(model, data, count):
+            total_loss = 0
+            for x, y in data:
+                losses = model.train_on_batch(x, y)  # waits
+                total_loss += losses[1]
+                part_loss = losses[0]
+                part_loss /= count
+                print(total_loss, part_loss)
+        """,
+    "what a function makes of a device value that it replaces is on the device, in JAX": """
+        import jax
+        from tools import combine, to_numpy
+        def evaluate(step, params, data):
+            step = jax.pmap(step)
+            for batch in data:
+                metrics = step(params, batch)
+                metrics = combine(metrics)
+                print(float(metrics["accuracy"]))  # waits
+                metrics = to_numpy(metrics)
+                print(float(metrics["accuracy"]))
+        """,
+    "a method that is handed parameters runs the model": """
+        import jax
+        def run(agent, env, params, key):
+            timestep, state = env.reset(), agent.initial_state()
+            while not timestep.last():
+                output, state = agent.actor_step(params, timestep, state, key)
+                timestep = env.step(int(output.actions))  # waits
+        """,
+    "Objax compiles with a class of its own": """
+        import objax
+        def train(op, batches):
+            op = objax.Jit(op)
+            for x, y in batches:
+                print(float(op(x, y)[0]))  # waits
+        """,
     "what only its methods tell is no more CuPy's than NumPy's, as far as lists go": """
         import chainer
         def train(model, optimizer, subset, views: list):
