@@ -19,7 +19,6 @@ from asyncguard.catalogue import Condition, SyncPoint, Trigger
 from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
-    STRUCTURE,
     attribute_of,
     first_device,
     instance_of,
@@ -51,6 +50,7 @@ from asyncguard.lint.values import (
     NAMED,
     PAIRS,
     PLACE,
+    STRUCTURE,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -161,6 +161,8 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         frame.loops[-1].ops = True
     if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
+    if (made := _of_parameters(frame, name, arguments)).kind == DEVICE:
+        return made
     unknown = given is not None or any(
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
@@ -411,11 +413,15 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
-        return _of_parameters(frame, name, arguments)
+        return _of_parameters(frame, name, arguments)  # nothing else is known of its answer
     return result
 
 
-_PARAMETERS = re.compile(r"(^|[._])params$")
+# Names of a model's parameters, and of the parts of it that are some; others count or choose.
+_PARAMETERS = re.compile(
+    r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
+    r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
+)
 _NO_MODEL = re.compile(
     r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
 )
@@ -428,10 +434,11 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     """
     given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
     last = name.rpartition(".")[2]
-    if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
+    if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
-    return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
+    sure = MEDIUM if frame.trains else NAMED
+    return Value(DEVICE, framework, sure, STRUCTURE) if framework else UNKNOWN_VALUE
 
 
 _ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
@@ -1190,7 +1197,7 @@ def instance_method(
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
     method_sites(frame, node, owner, method, arguments)
-    return UNKNOWN_VALUE
+    return _of_parameters(frame, method, arguments)
 
 
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
@@ -1340,7 +1347,8 @@ def unknown_method(
         hinted = frame.hint(path)
         if hinted.kind in CALLABLE:
             frame.evidence()
-            return device(hinted.framework, hinted.confidence)
+            output = device(hinted.framework, hinted.confidence)
+            return output if hinted.kind == "criterion" else output._replace(name=STRUCTURE)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
         run_given(frame, arguments)
@@ -1361,5 +1369,4 @@ def unknown_method(
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    made = _of_parameters(frame, method, arguments)
-    return made if made.kind == DEVICE else answer
+    return answer

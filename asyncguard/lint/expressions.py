@@ -41,6 +41,7 @@ from asyncguard.lint.values import (
     NAMED,
     NONE_VALUE,
     PLACE,
+    STRUCTURE,
     SYMBOL,
     TUPLE,
     UNKNOWN,
@@ -56,7 +57,6 @@ from asyncguard.lint.values import (
     weaken,
 )
 
-STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 CALLABLE = frozenset({MODEL, "criterion"})
 
 

@@ -11,10 +11,20 @@ import libcst as cst
 
 from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
-from asyncguard.lint.expressions import STRUCTURE, unpacked
+from asyncguard.lint.expressions import unpacked
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import CONTAINER, DEVICE, LOW, MEDIUM, UNKNOWN, Value, container, weaken
+from asyncguard.lint.values import (
+    CONTAINER,
+    DEVICE,
+    LOW,
+    MEDIUM,
+    STRUCTURE,
+    UNKNOWN,
+    Value,
+    container,
+    weaken,
+)
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _STEP = re.compile(

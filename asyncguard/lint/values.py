@@ -85,6 +85,7 @@ DICT = "dict"  # the name of a container that is known to be a dict
 TUPLE = "tuple"  # of one that is a tuple
 BATCH = "batch"  # the name of what a loader gives, which may as well hold arrays
 PAIRS = "pairs"  # and of one of values, each with its name
+STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
@@ -167,7 +168,7 @@ def _join_same_kind(left: Value, right: Value) -> Value:
         left.kind,
         left.framework or right.framework,
         min(left.confidence, right.confidence) if left.kind != CONTAINER else HIGH,
-        left.name if left.name == right.name else "",
+        _common_name(left.name, right.name),
         left.literal if left.literal == right.literal else None,
         element,
         items,
@@ -175,6 +176,11 @@ def _join_same_kind(left: Value, right: Value) -> Value:
         left.ref if left.ref is right.ref else None,
         left.params | right.params,
     )
+
+
+def _common_name(left: str, right: str) -> str:
+    """Return what both are called; what may be a structure on one path may be one after them."""
+    return left if left == right else STRUCTURE if STRUCTURE in (left, right) else ""
 
 
 def join_fields(

@@ -45,6 +45,38 @@ SOURCES = {
                 output, state = agent.actor_step(params, timestep, state, key)
                 timestep = env.step(int(output.actions))  # waits
         """,
+    "an agent's method that is handed parameters, whichever, runs a model; counts are none": """
+        import jax
+        import numpy as np
+        from base import Algorithm
+        class Actor(Algorithm):
+            def select_action(self, state):
+                action = self._select_action(self.params_actor, state[None])
+                return np.array(action[0])  # waits
+            def widen(self, state):
+                return np.array(self._repeat(self.num_params, state)[0])
+            def train(self, env):
+                state = env.reset()
+                for step in range(1000):
+                    state, reward, done, _ = env.step(self.select_action(state))
+                    size = self._round(self.meta_params, reward)
+                    print(float(size))
+        """,
+    "what is a model's output on one path may be a dict after all of them": """
+        import jax
+        def merge(a, b):
+            a, b = jax.tree_util.tree_map(fetch, (a, b))
+            return jax.tree_util.tree_map(lambda x, y: x.merge(y), a, b)
+        class Trainer:
+            def evaluate(self, params, batches):
+                metrics = None
+                for batch in batches:
+                    update = self.compiled.eval_step(params, jax.device_put(batch))
+                    if metrics:
+                        metrics = merge(metrics, update)
+                    else:
+                        metrics = update
+        """,
     "Objax compiles with a class of its own": """
         import objax
         def train(op, batches):
