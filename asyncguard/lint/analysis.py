@@ -56,13 +56,20 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-_OTHER_ARRAYS = re.compile(r"(?<![\w.])(numpy|np|pandas|scipy|polars|pyarrow|xarray)\b")
-_PLACING = re.compile(r"\b(accelerator|accelerate|fabric|lightning|ignite)\b", re.IGNORECASE)
+# One pattern a word: that they begin with it makes the search several times faster.
+_OTHER_ARRAYS = [
+    re.compile(rf"{name}\b(?<![\w.]{name})")
+    for name in ("numpy", "np", "pandas", "scipy", "polars", "pyarrow", "xarray")
+]
+_PLACING = [
+    re.compile(rf"{name}\b(?<!\w{name})")
+    for name in ("accelerator", "accelerate", "fabric", "lightning", "ignite")
+]
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a function's callers need to know."""
 
@@ -167,12 +174,13 @@ class FileAnalysis:
     @cached_property
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
-        return _OTHER_ARRAYS.search(self.text) is not None
+        return any(name.search(self.text) for name in _OTHER_ARRAYS)
 
     @cached_property
     def places_batches(self) -> bool:
         """Whether the file speaks of libraries whose loaders give batches on the device."""
-        return _PLACING.search(self.text) is not None
+        text = self.text.lower()
+        return any(name.search(text) for name in _PLACING)
 
     @property
     def is_alone(self) -> bool:
@@ -528,8 +536,9 @@ class FileAnalysis:
         """Bind a class's name, and its methods."""
         outer = frame.function.qualname
         name = node.name.value
-        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, node, self)
-        cls.find_bases = lambda: self._bases(frame, node)
+        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, self)
+        bases = [argument.value for argument in node.bases]
+        cls.find_bases = lambda: self._bases(frame, bases)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
         info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
@@ -543,9 +552,9 @@ class FileAnalysis:
         frame.sites.extend(inner.sites)
         frame.bind(name, Value(CLASS, ref=cls))
 
-    def _bases(self, frame: Frame, node: cst.ClassDef) -> tuple[Value, ...]:
+    def _bases(self, frame: Frame, nodes: list[cst.BaseExpression]) -> tuple[Value, ...]:
         with frame.quiet():
-            return tuple(self._base(frame, argument.value) for argument in node.bases)
+            return tuple(self._base(frame, node) for node in nodes)
 
     def _base(self, frame: Frame, node: cst.BaseExpression) -> Value:
         value = evaluate(frame, node)

@@ -82,7 +82,10 @@ Arguments = Sequence[Argument]
 @handles(cst.Call)
 def call(frame: Frame, node: cst.Call) -> Value:
     """A call: evaluate what is called, then the arguments, then decide."""
-    with frame.guarded(guards.of_call(frame, node)):
+    guard = guards.of_call(frame, node)
+    if guard is None:
+        return _called(frame, node)
+    with frame.guarded(guard):
         return _called(frame, node)
 
 

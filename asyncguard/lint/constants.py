@@ -28,18 +28,20 @@ def on_device(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
     if number is None or any(k is None or k.value not in _KEPT for k in keywords):
         return None
     typed = any(k is not None and k.value == "dtype" for k in keywords)
-    name, argument = call.func.attr, call.args[0].value
+    func, argument = call.func, call.args[0].value
     maker = _maker(number, makers, typed=typed)
 
     def make(places: dict[int, Place], source: Source) -> Fix | None:
-        function, value = places.get(id(name)), places.get(id(argument))
+        function, value = places.get(id(func)), places.get(id(argument))
         if function is None or value is None:
             return None
         text = f"(), {source.text(value)}" if maker == makers[-1] else "()"
-        edits = (Edit(*function, maker), Edit(*value, text))
+        _, _, line, end = function
+        name = Edit(line, end - len(func.attr.value), line, end, maker)
+        edits = (name, Edit(*value, text))
         return Fix(f"make the constant on the device with `{maker}`", edits, safe=True)
 
-    return make, (name, argument)
+    return make, (func, argument)
 
 
 def _number(node: cst.BaseExpression) -> int | float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 import libcst as cst
 
@@ -58,6 +59,11 @@ from asyncguard.lint.values import (
 )
 
 CALLABLE = frozenset({MODEL, "criterion"})
+# Kinds of nodes, by their exact types: `isinstance` is slow for classes with an ABC as base.
+SEQUENCES = frozenset({cst.Tuple, cst.List})
+_BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
+_IDENTITY = frozenset({cst.Is, cst.IsNot})
+_MEMBERSHIP = frozenset({cst.In, cst.NotIn})
 
 
 # ---- protocols
@@ -614,9 +620,9 @@ def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     bind_target(frame, clause.target, loop_element(frame, iterable))
 
 
-def bind_target(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def bind_target(frame: Frame, target: Any, value: Value) -> None:
     """Assign `value` to a target without noting sites of the target itself."""
-    if isinstance(target, (cst.Tuple, cst.List)):
+    if type(target) in SEQUENCES:
         elements = target.elements
         if any(type(e) is cst.StarredElement for e in elements):
             each = element_of(frame, value)
@@ -641,13 +647,12 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     """Arithmetic stays on the device; `%` on a string formats."""
     left = evaluate(frame, node.left)
     right = evaluate(frame, node.right)
-    if type(node.operator) is cst.Modulo and isinstance(
-        node.left, (cst.SimpleString, cst.ConcatenatedString)
-    ):
+    operator = type(node.operator)
+    if operator is cst.Modulo and type(node.left) is cst.SimpleString:
         _percent_format(frame, node.right, right)
         return HOST_VALUE
-    bits = isinstance(node.operator, (cst.BitAnd, cst.BitOr, cst.BitXor))
-    times = type(node.operator) is cst.Multiply and left.name == right.name
+    bits = operator in _BITS
+    times = operator is cst.Multiply and left.name == right.name
     result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
     if result.kind == DEVICE:
         frame.operation(result.framework)
@@ -743,9 +748,9 @@ def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
     sides = (node.left, *(target.comparator for target in node.comparisons))
-    if isinstance(operator, (cst.Is, cst.IsNot)) or any(map(_describes, sides)):
+    if type(operator) in _IDENTITY or any(map(_describes, sides)):
         return HOST_VALUE
-    if isinstance(operator, (cst.In, cst.NotIn)):
+    if type(operator) in _MEMBERSHIP:
         if right.kind == DEVICE and not isinstance(left.literal, str):
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE

@@ -29,7 +29,7 @@ from asyncguard.lint.notebook import read_notebook
 from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.project import Project
 from asyncguard.lint.reports import CONFIDENCES, Report, Source
-from asyncguard.lint.source import SourceError, check_syntax, decode
+from asyncguard.lint.source import SourceError, decode
 from asyncguard.lint.suppress import suppressions
 from asyncguard.lint.values import NAMED
 from asyncguard.lint.worker import unreadable
@@ -82,7 +82,7 @@ def _of_text(
 ) -> FileFacts:
     knowledge = project.knowledge
     analysis = project.file(path)
-    parsed = check_syntax(text) if analysis is None else None
+    parsed = project.syntax(path, text) if analysis is None else None
     comments = suppressions(text)
     frameworks = project.frameworks(path, text)
     if not frameworks:
@@ -244,15 +244,13 @@ def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
 def _places(
     wanted: Iterable[tuple[FunctionInfo, Iterable[cst.CSTNode]]],
 ) -> dict[int, tree.Place]:
-    """Find nodes, one pass over each tree that holds some."""
-    by_unit: dict[int, tuple[tree.Unit, list[cst.CSTNode]]] = {}
-    for function, nodes in wanted:
-        if function.unit is not None:
-            by_unit.setdefault(id(function.unit.tree), (function.unit, []))[1].extend(nodes)
-    found: dict[int, tree.Place] = {}
-    for unit, nodes in by_unit.values():
-        found.update(tree.places(unit, nodes))
-    return found
+    """Return where nodes stand, by their id."""
+    return {
+        id(node): place
+        for function, nodes in wanted
+        for node in nodes
+        if function.unit is not None and (place := tree.place(function.unit, node)) is not None
+    }
 
 
 def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
@@ -261,13 +259,13 @@ def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
 
 def _via_places(reports: Iterable[Report]) -> dict[int, tuple[str, int, int]]:
     """Find the places of the reads inside helpers, whichever file these are in."""
-    sites = [site for report in reports for site in _chain(report.via)]
-    found = _places((s.function, (s.node,)) for s in sites if s.place is None)
-    return {
-        id(site): (site.function.module.path, place[0], place[1] + 1)
-        for site in sites
-        if (place := site.place or found.get(id(site.node)))
-    }
+    found = {}
+    for site in (site for report in reports for site in _chain(report.via)):
+        unit = site.function.unit
+        place = site.place or (tree.place(unit, site.node) if unit is not None else None)
+        if place is not None:
+            found[id(site)] = (site.function.module.path, place[0], place[1] + 1)
+    return found
 
 
 def _chain(site: Site | None) -> Iterator[Site]:

@@ -17,7 +17,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
-from asyncguard.lint.tree import NO_TREE, Place, Unit, places
+from asyncguard.lint.tree import NO_TREE, Place, place
 from asyncguard.lint.values import (
     DEVICE,
     FUNCTION,
@@ -62,7 +62,7 @@ _DOES = re.compile(
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class LoopRecord:
     """One loop being executed, and the evidence of what it is a loop over."""
 
@@ -115,7 +115,7 @@ class Guard(NamedTuple):
     counted: int = -1  # the loop whose iterations it counts, from the outermost; -1: none
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Site:
     """One operation that reads a device value or waits for the device.
 
@@ -142,14 +142,9 @@ class Site:
 
 def drop_trees(sites: Iterable[Site]) -> None:
     """Note where sites stand, and let go of their trees."""
-    by_unit: dict[int, tuple[Unit, list[Site]]] = {}
     for site in sites:
         if site.function.unit is not None and site.node is not NO_TREE:
-            by_unit.setdefault(id(site.function.unit), (site.function.unit, []))[1].append(site)
-    for unit, held in by_unit.values():
-        found = places(unit, [site.node for site in held])
-        for site in held:
-            site.place = found.get(id(site.node))
+            site.place = place(site.function.unit, site.node)
             site.node, site.subject, site.statement = NO_TREE, None, None
             site.loops, site.blocks = (), ()
 
@@ -169,7 +164,7 @@ class Event(NamedTuple):
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Edge:
     """A call of a function whose body is at hand."""
 
@@ -179,7 +174,7 @@ class Edge:
     spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Frame:
     """The abstract execution of one function."""
 

@@ -100,7 +100,7 @@ def _is_switch(test: cst.BaseExpression) -> bool:
     """Whether a condition is an option: every n-th time, or always if that is asked for."""
     if type(test) is cst.BooleanOperation:
         return _is_switch(test.left) and _is_switch(test.right)
-    return isinstance(test, (cst.Name, cst.Attribute)) and bool(dotted(test))
+    return bool(dotted(test))
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
@@ -125,9 +125,12 @@ _SWITCH = re.compile(
 _NORMAL = re.compile(r"is_?finite$|all_?finite$", re.IGNORECASE)
 
 
+_NAMING = frozenset({cst.Call, cst.Name, cst.Attribute})
+
+
 def _abnormal(test: cst.BaseExpression) -> bool | None:
     """Whether the test asks for NaN, infinity or overflow (True), their absence, or neither."""
-    if not isinstance(test, (cst.Call, cst.Name, cst.Attribute)):
+    if type(test) not in _NAMING:
         return None
     names = [n.value for n in walk(test) if type(n) is cst.Name]
     names = [name for name in names if not _SWITCH.search(name)]
@@ -244,14 +247,17 @@ def fills_in(node: cst.If) -> bool:
     return any(dotted(target) == path for target in targets)
 
 
-_COMPLAINTS = re.compile(
-    r"(^|\.)warn(ing|_once|ing_once)?$|log\w*\.(error|critical|exception)$", re.I
-)
+_WARNS = frozenset({"warn", "warning", "warn_once", "warning_once"})
+_COMPLAINTS = _WARNS | {"error", "critical", "exception"}
+_LOGS = re.compile(r"log\w*\.(error|critical|exception)$", re.I)
 
 
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     """Return the guard that a call puts on its arguments: what warns does not in every step."""
-    complains = _COMPLAINTS.search(dotted(node.func))
+    last = node.func.attr if type(node.func) is cst.Attribute else node.func
+    called = last.value.lower() if type(last) is cst.Name else ""
+    path = dotted(node.func) if called in _COMPLAINTS else ""
+    complains = path and (called in _WARNS or _LOGS.search(path))
     return Guard(len(frame.loops), True) if complains else None
 
 
@@ -327,9 +333,12 @@ def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]
                 yield dotted(small.targets[0].target), small.value
 
 
+_LEAVING = frozenset({cst.Raise, cst.Break})
+
+
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
-    return isinstance(_last(body), (cst.Raise, cst.Break))
+    return type(_last(body)) in _LEAVING
 
 
 def raises(body: cst.BaseSuite) -> bool:

@@ -3,8 +3,8 @@
 libcst's parser keeps each space and comma, for which the analyzer has no use, and takes some
 fifteen times as long as Python's. So the trees that are interpreted are libcst's nodes with the
 code of the source and default whitespace: parentheses, comments, the quotes of strings and type
-parameters (`def f[T]`) are not kept. Where a node stands in the file is what `ast` says, noted when
-it is asked for.
+parameters (`def f[T]`) are not kept. Where a node stands in the file is what `ast` says of the part
+that it was built from.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import libcst as cst
 
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
+Origin = Any  # a part of Python's syntax, or the first and the last of the parts built from
 Numbers = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
 
@@ -25,36 +26,24 @@ class Builder:
     """Builds the nodes of one text.
 
     `outlined` numbers functions, by line and column of their `def`, of which no more is wanted
-    than name and decorators: the number is put where the body was. `spans`, if given, is filled
-    with the places of expressions and statements, by `id(node)`.
+    than name and decorators: the number is put where the body was. `origins` are what expressions
+    and statements were built from, by `id(node)`.
     """
 
-    def __init__(
-        self,
-        lines: Sequence[str],
-        outlined: Numbers | None = None,
-        spans: dict[int, Span] | None = None,
-    ) -> None:
+    def __init__(self, lines: Sequence[str], outlined: Numbers | None = None) -> None:
         self.lines = lines
         self.outlined = outlined or {}
-        self.spans = spans
+        self.origins: dict[int, Origin] = {}
 
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
         made = _EXPRESSIONS[type(node)](self, node)
-        if self.spans is not None:
-            self.note(made, node, node)
+        self.origins.setdefault(id(made), node)
         return made
 
     def optional(self, node: ast.expr | None) -> Any:
         """Build an expression, if there is one."""
         return None if node is None else self.expression(node)
-
-    def note(self, made: cst.CSTNode, first: Any, last: Any) -> None:
-        """Note where a node stands: from the beginning of one part to the end of another."""
-        if self.spans is not None:
-            place = first.lineno, first.col_offset, last.end_lineno, last.end_col_offset
-            self.spans.setdefault(id(made), place)
 
     def statements(self, body: Sequence[ast.stmt]) -> list[Any]:
         """Build statements; simple ones on the same line share one of libcst's lines."""
@@ -63,7 +52,7 @@ class Builder:
         for node in body:
             compound = _COMPOUND.get(type(node))
             made = (compound or _SIMPLE[type(node)])(self, node)
-            self.note(made, node, node)
+            self.origins[id(made)] = node
             if compound is not None:
                 lines.append(made)
                 end = 0
@@ -72,7 +61,7 @@ class Builder:
                 lines[-1].body.append(made)
             else:
                 lines.append(_line([made]))
-                self.note(lines[-1], node, node)
+                self.origins[id(lines[-1])] = node
             end = node.end_lineno or 0
         return lines
 
@@ -88,6 +77,12 @@ class Builder:
         """Build a module."""
         made: cst.Module = _module(self.statements(tree.body))
         return made
+
+
+def span(origin: Origin) -> Span:
+    """Return where it stands: from the beginning of the first part to the end of the last."""
+    first, last = origin if isinstance(origin, tuple) else (origin, origin)
+    return first.lineno, first.col_offset, last.end_lineno, last.end_col_offset
 
 
 # ---- making nodes
@@ -268,11 +263,7 @@ def _part(builder: Builder, node: Any) -> Any:
 
 
 def _attribute_of(builder: Builder, node: ast.Attribute) -> Any:
-    name = _name(node.attr)
-    if builder.spans is not None and node.end_lineno and node.end_col_offset:
-        start = node.end_col_offset - len(node.attr.encode())
-        builder.spans[id(name)] = node.end_lineno, start, node.end_lineno, node.end_col_offset
-    return _attribute(builder.expression(node.value), name)
+    return _attribute(builder.expression(node.value), _name(node.attr))
 
 
 def _call_of(builder: Builder, node: ast.Call) -> Any:
@@ -294,9 +285,8 @@ def _arguments(
         name = None if keyword.arg is None else _name(keyword.arg)
         made.append(_arg(builder.expression(keyword.value), name, "**" if name is None else ""))
     parts: list[Any] = [*values, *keywords]
-    if builder.spans is not None:
-        for argument, part in zip(made, parts, strict=True):
-            builder.note(argument, part, part)
+    for argument, part in zip(made, parts, strict=True):
+        builder.origins[id(argument)] = part
     if keywords and values and _begins(values[-1]) > _begins(keywords[0]):  # f(a=1, *b)
         order = sorted(range(len(parts)), key=lambda index: _begins(parts[index]))
         made = [made[index] for index in order]
@@ -356,7 +346,7 @@ def _boolean_of(builder: Builder, node: ast.BoolOp) -> Any:
     for other in others:
         made = _boolean(made, operator, builder.expression(other))
         if other is not others[-1]:
-            builder.note(made, first, other)
+            builder.origins[id(made)] = first, other
     return made
 
 
@@ -543,7 +533,7 @@ def _if_of(builder: Builder, node: ast.If) -> Any:
         inner = otherwise[0]
         if inner.col_offset == node.col_offset:  # `elif`; after `else:` it would stand deeper
             made = _if_of(builder, inner)
-            builder.note(made, inner, inner)
+            builder.origins[id(made)] = inner
             return _if(test, body, made)
     return _if(test, body, _else_of(builder, otherwise))
 

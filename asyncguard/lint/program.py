@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -38,7 +37,7 @@ _ONCE = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter of a function; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
 
@@ -48,13 +47,12 @@ class Parameter:
     stars: int = 0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class ClassInfo:
     """A class of the checked code."""
 
     name: str
     qualname: str
-    node: cst.ClassDef | None
     module: Any
     find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
@@ -94,7 +92,7 @@ class ClassInfo:
 _BETWEEN = re.compile(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class FunctionInfo:
     """A function or lambda of the checked code, or a module's own body."""
 
@@ -115,6 +113,7 @@ class FunctionInfo:
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     grown: bool = False  # whether it has
     _parameters: tuple[Parameter, ...] | None = None  # None before they are asked for
+    _documented: dict[str, str] | None = None  # likewise
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
@@ -153,12 +152,15 @@ class FunctionInfo:
         stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
         return Loop.STEP if stepped or acts else self.hook
 
-    @cached_property
+    @property
     def documented(self) -> dict[str, str]:
         """The types that its docstring gives its parameters."""
-        node = self.node
-        text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
-        return documented(text) if text and len(self.parameters) > self.has_self else {}
+        if self._documented is None:
+            node = self.node
+            text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
+            told = text and len(self.parameters) > self.has_self
+            self._documented = documented(text) if text and told else {}
+        return self._documented
 
     @property
     def has_self(self) -> bool:
@@ -245,7 +247,7 @@ def _note_method(
     inner: frozenset[str],
 ) -> None:
     func = call.func if type(call) is cst.Call else None
-    if isinstance(func, (cst.Name, cst.Attribute)) and (called := dotted(func)):
+    if func is not None and (called := dotted(func)):
         info.called.add(called)
     if type(func) is not cst.Attribute:
         return

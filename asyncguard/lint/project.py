@@ -31,6 +31,7 @@ from asyncguard.model import Device
 
 INIT = "__init__.py"
 MAX_TREES = 24  # modules that keep their trees: those that were asked for last
+MAX_PARSED = 8  # files whose syntax is kept after others asked for their outline: theirs comes next
 MAX_GAP = 2  # folders without `__init__.py` within a package
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
@@ -89,6 +90,7 @@ class Project:
         self.loaded: dict[str, FileAnalysis | None] = {}
         self.standing: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
+        self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
         self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
@@ -132,9 +134,14 @@ class Project:
                 return None
             text = decode(data)
             found = self.frameworks(path, text) or tuple(self.knowledge.frameworks)
-            return text, check_syntax(text), found
+            return text, self.syntax(path, text), found
         except (OSError, SourceError, TooDeepError):
             return None
+
+    def syntax(self, path: str, text: str) -> ast.Module:
+        """Return what Python's parser says of a file; raises SourceError."""
+        kept, known = self.parsed.pop(path, ("", None))
+        return known if known is not None and kept == text else check_syntax(text)
 
     def frameworks(self, path: str, text: str) -> tuple[str, ...]:
         """Return the frameworks that a file imports, or that it has from a star import."""
@@ -163,6 +170,10 @@ class Project:
         if path not in self.outlines:
             read = self._read(path)
             self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None
+            if read is not None:
+                self.parsed[path] = read[:2]
+                if len(self.parsed) > MAX_PARSED:
+                    del self.parsed[next(iter(self.parsed))]
         return self.outlines[path]
 
     def binds(self, module: str, name: str, asker: str) -> bool:

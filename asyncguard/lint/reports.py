@@ -41,7 +41,7 @@ class Source(NamedTuple):
         )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Report:
     """What a rule objects to, at which node.
 

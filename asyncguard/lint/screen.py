@@ -26,7 +26,7 @@ from asyncguard.lint.suspicion import (
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Outlined:
     """One function, as its `ast` shows it; lines count from 1."""
 

@@ -16,6 +16,7 @@ from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     DEVICE_INDEX,
     MASK_INDEX,
+    SEQUENCES,
     UPLOADED_INDEX,
     bind_target,
     combine,
@@ -154,11 +155,9 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     return True
 
 
-def store(frame: Frame, target: cst.BaseExpression, value: Value) -> None:
+def store(frame: Frame, target: Any, value: Value) -> None:
     """Assign to any target; writing into a device value may itself block."""
-    if isinstance(target, (cst.Tuple, cst.List)) and any(
-        type(e.value) is not cst.Name for e in target.elements
-    ):
+    if type(target) in SEQUENCES and any(type(e.value) is not cst.Name for e in target.elements):
         from asyncguard.lint.expressions import unpacked
 
         for element, item in zip(

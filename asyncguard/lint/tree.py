@@ -1,23 +1,23 @@
 """Trees of functions, and back from their nodes to places in the file.
 
 A tree is made of the part of a file that is looked at (`nodes`). `children` walks one without
-whitespace nodes, `dotted` names a chain of attributes, and `places` says where nodes stand: a tree
-does not know that itself, so an equal one is made, this time with the places. Only what is found
-somewhere asks for them.
+whitespace nodes, `dotted` names a chain of attributes, and `place` says where a node stands, which
+nodes do not know themselves.
 """
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.nodes import Builder, Numbers, Span
+from asyncguard.lint.nodes import Builder, Numbers, Origin, span
 from asyncguard.lint.source import check_syntax
 
 Place = tuple[
@@ -33,58 +33,55 @@ class TooDeepError(Exception):
 
 
 class Unit(NamedTuple):
-    """The tree of a part of a file: of a function, or of what stands outside `outlined` ones."""
+    """The tree of a function, or of what stands outside a file's outlined functions."""
 
     tree: Any  # cst.FunctionDef or cst.Module
     lines: Sequence[str]  # of the file
-    first: int = 1
-    last: int | None = None  # None: the whole file
-    outlined: Numbers | None = None
+    origins: Mapping[int, Origin]  # what its nodes were built from, by their id
+    offset: int = 0  # lines of the file before what these count from
 
 
 def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Numbers) -> Unit:
     """Make the tree of a file, without the bodies of its outlined functions."""
-    return Unit(_module(lines, parsed, outlined, None), lines, outlined=outlined)
+    builder = Builder(lines, outlined)
+    with _depth():
+        return Unit(builder.module(parsed), lines, builder.origins)
 
 
 def function_unit(
     lines: Sequence[str], first: int, last: int, parsed: ast.stmt | None = None
 ) -> Unit:
-    """Make the tree of the function on lines `first` to `last` of a file that is Python."""
+    """Make the tree of the function on lines `first` to `last` of a file that is Python.
+
+    `parsed` is what Python's parser said of it in the file, if that is at hand.
+    """
     if parsed is not None:
-        return Unit(_build(Builder(lines), parsed), lines, first, last)
-    return Unit(_function(lines, first, last, None), lines, first, last)
-
-
-def _module(
-    lines: Sequence[str], parsed: ast.Module, outlined: Numbers, spans: dict[int, Span] | None
-) -> cst.Module:
-    try:
-        return Builder(lines, outlined, spans).module(parsed)
-    except RecursionError as error:
-        raise TooDeepError("nested too deeply") from error
-
-
-def _function(
-    lines: Sequence[str], first: int, last: int, spans: dict[int, Span] | None
-) -> cst.FunctionDef:
+        return _unit(Builder(lines), parsed, lines, 0)
     own = lines[first - 1 : last]
-    if own[0][:1] in (" ", "\t"):
+    indented = own[0][:1] in (" ", "\t")
+    if indented:
         own = ["if 1:", *own]
-    (statement,) = check_syntax("\n".join(own) + "\n").body
-    if isinstance(statement, ast.If):
-        (statement,) = statement.body
-    return _build(Builder(own, spans=spans), statement)
+    (parsed,) = check_syntax("\n".join(own) + "\n").body
+    if isinstance(parsed, ast.If):
+        (parsed,) = parsed.body
+    return _unit(Builder(own), parsed, lines, first - 1 - indented)
 
 
-def _build(builder: Builder, statement: ast.stmt) -> cst.FunctionDef:
-    try:
+def _unit(builder: Builder, statement: ast.stmt, lines: Sequence[str], offset: int) -> Unit:
+    with _depth():
         (function,) = builder.statements([statement])
-    except RecursionError as error:
-        raise TooDeepError("nested too deeply") from error
     if type(function) is not cst.FunctionDef:
         raise TooDeepError("a function was not where it was expected")
-    return function
+    return Unit(function, lines, builder.origins, offset)
+
+
+@contextmanager
+def _depth() -> Iterator[None]:
+    """Name what it means that a tree takes too many calls."""
+    try:
+        yield
+    except RecursionError as error:
+        raise TooDeepError("nested too deeply") from error
 
 
 @lru_cache(maxsize=1024)
@@ -160,39 +157,18 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed(parts))
 
 
-def places(unit: Unit, nodes: Iterable[cst.CSTNode]) -> dict[int, Place]:
-    """Return the place in the file of each of a unit's `nodes`, by `id(node)`."""
-    wanted = {id(node) for node in nodes}
-    if not wanted:
-        return {}
-    spans: dict[int, Span] = {}
-    lines = unit.lines
-    if unit.last is None:
-        equal: cst.CSTNode = _module(
-            lines, check_syntax("\n".join(lines)), unit.outlined or {}, spans
-        )
-        offset = 0
-    else:
-        equal = _function(lines, unit.first, unit.last, spans)
-        offset = unit.first - 1 - (lines[unit.first - 1][:1] in (" ", "\t"))
-    found: dict[int, Place] = {}
-    for node, other in zip(walk(unit.tree), walk(equal), strict=True):
-        if id(node) in wanted and id(other) in spans:
-            found[id(node)] = _place(spans[id(other)], lines, offset)
-            if len(found) == len(wanted):
-                break
-    return found
-
-
-def _place(span: Span, lines: Sequence[str], offset: int) -> Place:
-    """Return a span of a text that begins `offset` lines down a file, its columns in characters."""
-    line, column, end_line, end_column = span
-    line, end_line = line + offset, end_line + offset
+def place(unit: Unit, node: cst.CSTNode) -> Place | None:
+    """Return the place in the file of one of a unit's expressions or statements."""
+    origin = unit.origins.get(id(node))
+    if origin is None:
+        return None
+    line, column, end_line, end_column = span(origin)
+    line, end_line = line + unit.offset, end_line + unit.offset
     return (
         line,
-        _column(lines[line - 1], column),
+        _column(unit.lines[line - 1], column),
         end_line,
-        _column(lines[end_line - 1], end_column),
+        _column(unit.lines[end_line - 1], end_column),
     )
 
 

@@ -12,7 +12,7 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from asyncguard.lint.tree import Unit, children, module_unit, places
+from asyncguard.lint.tree import Unit, children, module_unit, place
 
 ROOT = Path(__file__).resolve().parents[2]
 STANDARD = Path(sysconfig.get_paths()["stdlib"])
@@ -188,12 +188,13 @@ def test_every_kind_of_node_stands_where_libcst_says() -> None:
 def assert_places(text: str) -> None:
     unit, wrapper = unit_of(text), MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
     theirs = wrapper.resolve(PositionProvider)
-    found = places(unit, ordered(unit.tree))
     seen = 0
     for mine, node in pairs(unit.tree, wrapper.module):
-        if id(mine) in found and isinstance(mine, PLACED) and not isinstance(mine, ENCLOSED):
-            place = theirs[node]
-            expected = (place.start.line, place.start.column, place.end.line, place.end.column)
-            assert found[id(mine)] == expected, text.split("\n")[place.start.line - 1]
+        found = place(unit, mine)
+        if found is not None and isinstance(mine, PLACED) and not isinstance(mine, ENCLOSED):
+            start, end = theirs[node].start, theirs[node].end
+            assert found == (start.line, start.column, end.line, end.column), text.split("\n")[
+                start.line - 1
+            ]
             seen += 1
     assert seen
