@@ -27,7 +27,7 @@ _SWITCH = re.compile(
 # Functions that move or store what they are given.
 _KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
 _STATE = re.compile(r"(^|_)(state|params)$")
-_UPDATES = re.compile(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e)(_|$)")
+_UPDATES = re.compile(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e|sgd)(_|$)")
 # Names of numbers that sum up many steps.
 _SUMMARY = re.compile(
     r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"

@@ -77,6 +77,20 @@ SOURCES = {
                     else:
                         metrics = update
         """,
+    "what NumPy converts of TensorFlow's it converts of JAX's; a step of SGD trains": """
+        import jax
+        import numpy as np
+        class Agent:
+            def __init__(self, forward, sgd_step):
+                self._forward, self._sgd_step = jax.jit(forward), jax.jit(sgd_step)
+            def select_action(self, timestep):
+                values = self._forward(timestep.observation[None])
+                return np.random.choice(np.flatnonzero(values == values.max()))  # waits
+            def update(self, timestep):
+                self._state = self._sgd_step(self._state, timestep)
+                if self._state.step % self._period == 0:  # waits
+                    self._state = self._state._replace(target=self._state.params)
+        """,
     "Objax compiles with a class of its own": """
         import objax
         def train(op, batches):
