@@ -278,6 +278,8 @@ class FileAnalysis:
             return declared
         if declared.kind == DEVICE and result.kind == UNKNOWN:
             return weaken(declared, MEDIUM)._replace(params=result.params)
+        if declared.kind == CONTAINER and result.kind == UNKNOWN and not result.params:
+            return declared
         return result
 
     def grow(self, info: FunctionInfo) -> None:
@@ -790,8 +792,11 @@ def _kinds_by_name(name: str) -> list[str]:
     words = _WORDS.findall(name)
     while len(words) > 1 and words[-1] in _SUFFIXES:
         words.pop()
-    ends = {words[0], words[-1]} if words else set()
-    return [kind for kind, known in _CLASS_NAMES.items() if not ends.isdisjoint(known)]
+    return [
+        kind
+        for kind, known in _CLASS_NAMES.items()
+        if words and (words[-1] in known or (words[0] in known and kind != "criterion"))
+    ]
 
 
 # What a class is by its methods: it has one of each group.

@@ -70,6 +70,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return element if element.kind in (DEVICE, HOST) else None
     if name in ("max", "min"):
         return _same(values) if len(values) > 1 else loop_element(frame, first)
+    if name == "getattr" and len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):
+        return HOST_VALUE
     if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):
         from asyncguard.lint.expressions import attribute_of
 

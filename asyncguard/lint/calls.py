@@ -19,6 +19,7 @@ from asyncguard.catalogue import Condition, SyncPoint, Trigger
 from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
+    DESCRIBES,
     attribute_of,
     first_device,
     instance_of,
@@ -31,6 +32,7 @@ from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
     ANSWER,
     ARRAYS,
+    BATCH,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -38,6 +40,7 @@ from asyncguard.lint.values import (
     EITHER,
     FUNCTION,
     HIGH,
+    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -224,6 +227,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         arguments = [*before, *arguments, *bound_by_name]
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
+    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS.search(info.name):
+        return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
@@ -246,6 +251,9 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return substitute(summary.result, bound)
+
+
+_MAPS = re.compile(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
@@ -290,6 +298,8 @@ def reads_of_call(
                 value = first_device(value)
             elif value.name == STRUCTURE:
                 value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
+            if read.point.kind == SyncKind.TEXT and value.name in (STRUCTURE, HINTED):
+                continue  # which may be text already
             if not _reads(value):
                 continue
             point = frame.analysis.translate(read.point, value.framework)
@@ -844,6 +854,10 @@ def call_method(
 def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
     """Whether this is an argument declared as an array, of what is no model: from anywhere."""
     function = frame.function
+    while type(node) is cst.Call and type(node.func) is cst.Attribute:
+        if node.func.attr.value not in _KEEPS_ALL:
+            return False
+        node = node.func.value
     if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
         return False
     index = next(iter(owner.params))
@@ -928,6 +942,10 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
+    elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
+        frame.evidence(strong=True, update="train" in method, asked=True)
+    elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
+        frame.evidence()  # of whatever class, it is called once a step
 
 
 def _act(frame: Frame) -> None:
@@ -1020,13 +1038,17 @@ def _with_keys(element: Value, method: str) -> Value:
     return container(item) if method == "items" else item
 
 
+_ASKS_WHETHER = re.compile(r"^(has|should|can|supports|match|matches)(_|$)")
+
+
 def device_method_result(
     frame: Frame, owner: Value, method: str, arguments: Arguments, frameworks: tuple[str, ...]
 ) -> Value:
     """Return what a method of a device value returns."""
     for framework in frameworks:
         kind = frame.analysis.knowledge.methods[framework].get(method)
-        if kind == HOST:
+        told = _ASKS_WHETHER.search(method) or DESCRIBES.search(method)
+        if kind == HOST or (kind is None and told):
             return HOST_VALUE
         if kind == HOST_ARRAY:
             return Value(HOST_ARRAY, framework)
@@ -1127,8 +1149,8 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     moved = moved_to(frame, arguments)
     if moved is not None:
         return moved.kind == DEVICE
-    if not arguments:
-        return True
+    if not arguments or (len(arguments) == 1 and arguments[0].stars == 2):
+        return True  # by default, or by a dict, which names a device if it names anything
     return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in arguments)
 
 
@@ -1257,7 +1279,8 @@ def unknown_upload(
     """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
     typed = any(_names_a_type(frame, point, arguments) for point in points)
-    if arguments and not typed and not any(_names_a_device(a) for a in arguments):
+    spread = len(arguments) == 1 and arguments[0].stars == 2
+    if arguments and not typed and not spread and not any(map(_names_a_device, arguments)):
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
@@ -1268,7 +1291,13 @@ def unknown_upload(
         there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
         if not there and _conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
-        return device(point.framework, MEDIUM)
+            known = frame.env.get(owner.value) if type(owner) is cst.Name else None
+            if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, BATCH))
+        moved = device(point.framework, MEDIUM)
+        if type(owner) is cst.Call or dotted(owner).startswith("self."):
+            return moved._replace(name=HINTED)  # it may as well be a part of a model
+        return moved
     return None
 
 

@@ -41,7 +41,9 @@ from asyncguard.lint.values import (
     MODEL,
     NAMED,
     NONE_VALUE,
+    PART,
     PLACE,
+    READ,
     STRUCTURE,
     SYMBOL,
     TUPLE,
@@ -87,6 +89,10 @@ def protocol_site(
     read = first_device(value) if text or sink else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
+    if text and read.kind == UNKNOWN and read.name == PART:
+        return False  # what is printed of an argument is its name or the like
+    if text and read.name == STRUCTURE and _NUMBERS.search(dotted(node)):
+        return False  # so is what numbers the parts of what a model gave
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
@@ -106,6 +112,9 @@ def protocol_site(
             frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
+
+
+_NUMBERS = re.compile(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
 
 
 def first_device(value: Value, depth: int = 0) -> Value:
@@ -144,9 +153,9 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
 
 
 def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether nothing but a variable's name says what it is."""
+    """Whether nothing but a variable's name or usage says what it is."""
     path = dotted(node)
-    if not path or frame.usage(path) is not None or frame.hint(path).kind != DEVICE:
+    if not path or frame.hint(path).kind != DEVICE:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN
@@ -171,6 +180,11 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
+    elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
+        path = dotted(test.value)
+        known = frame.env.get(path, UNKNOWN_VALUE)
+        if known.kind == DEVICE and holds == (test.attr.value == "is_cpu"):
+            frame.note(path, known._replace(kind=HOST_ARRAY))
     elif type(test) is cst.Call and dotted(test.func) == "isinstance" and len(test.args) == 2:
         _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
 
@@ -186,6 +200,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
             frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
+        elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
+            return  # a tensor in host memory is one as well
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
             value = known[0]
             for other in known[1:]:
@@ -341,6 +357,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
+    if known.name == READ and not known.params:
+        return known  # usage and its name tell of what it was before it was read
     hinted = frame.hint(path, named=known.name != ANSWER)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
@@ -367,6 +385,8 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
+# Attributes and methods of someone's own that say what an array is like.
+DESCRIBES = re.compile(r"_(numel|ndim|shape|dtype|device|status|names?)$")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
@@ -378,6 +398,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         kind = knowledge.attributes.get(owner.framework, {}).get(attr)
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
+        if kind is None and DESCRIBES.search(attr):
+            return HOST_VALUE
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         if kind == HOST:
@@ -393,7 +415,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
-        return UNKNOWN_VALUE._replace(params=owner.params)
+        return Value(name=PART, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
@@ -550,8 +572,10 @@ def element_of(frame: Frame, value: Value) -> Value:
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN:
-        return value
-    return HOST_VALUE if value.kind == HOST else UNKNOWN_VALUE
+        return value._replace(name=PART) if value.params else value
+    if value.kind == HOST and value.name != "None":  # which is something else by then
+        return HOST_VALUE
+    return UNKNOWN_VALUE
 
 
 def batch(frame: Frame, loader: Value) -> Value:
@@ -595,7 +619,7 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     current: cst.CompFor | None = clause
     while current is not None:
         opened += 1
-        open_comprehension_loop(frame, current)
+        open_comprehension_loop(frame, current, *elements)
         for condition in current.ifs:
             truth(frame, condition.test)
             narrow(frame, condition.test, True)
@@ -607,9 +631,12 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     return results[0]
 
 
-def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
+def open_comprehension_loop(
+    frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
+) -> None:
     """Bind a `for` clause's targets and push its loop."""
     from asyncguard.lint.builtin_calls import loop_element, source_of
+    from asyncguard.lint.loops import goes_over_keys
 
     iterable = evaluate(frame, clause.iter)
     record = LoopRecord(clause, comprehension=True, transparent=True)
@@ -617,7 +644,10 @@ def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
     if origin.kind == "loader":
         record.loader = origin.confidence
     frame.loops.append(record)
-    bind_target(frame, clause.target, loop_element(frame, iterable))
+    element = loop_element(frame, iterable)
+    if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):
+        element = HOST_VALUE
+    bind_target(frame, clause.target, element)
 
 
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
@@ -651,6 +681,8 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     if operator is cst.Modulo and type(node.left) is cst.SimpleString:
         _percent_format(frame, node.right, right)
         return HOST_VALUE
+    if isinstance(left.literal, str) or isinstance(right.literal, str):
+        return HOST_VALUE  # only strings are added to strings
     bits = operator in _BITS
     times = operator is cst.Multiply and left.name == right.name
     result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
@@ -681,7 +713,10 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
                 confidence = max(left.confidence, right.confidence)
             else:
                 confidence = one.confidence
-            return device(one.framework, confidence, params)._replace(name=MASK if mask else "")
+            sure = other.kind == DEVICE and other.name != HINTED
+            doubt = HINTED if one.name == HINTED and not sure else ""
+            made = device(one.framework, confidence, params)
+            return made._replace(name=MASK if mask else doubt)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
@@ -751,7 +786,8 @@ def _compare(
     if type(operator) in _IDENTITY or any(map(_describes, sides)):
         return HOST_VALUE
     if type(operator) in _MEMBERSHIP:
-        if right.kind == DEVICE and not isinstance(left.literal, str):
+        named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name
+        if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
     for side in (left, right):
@@ -856,7 +892,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
-    if owner.kind == HOST and owner.literal is not None:
+    if owner.kind == HOST and (owner.literal is not None or owner == HOST_VALUE):
         return owner
     if owner.kind == HOST and owner.name not in ("None", "slice"):
         return HOST_VALUE

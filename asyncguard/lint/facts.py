@@ -101,9 +101,9 @@ def _of_text(
         roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
         innocent = outline.innocent(knowledge.hot_names)
     classes = {
-        name: Class(bases, outline.methods.get(name, dormant) & dormant)
+        name: Class(bases, asleep)
         for name, bases in outline.bases.items()
-        if bases
+        if (asleep := outline.methods.get(name, dormant) & dormant) or bases
     }
     if roots is not None and not roots and not outline.module_suspicious:
         analysis.let_go_of_syntax()

@@ -52,8 +52,12 @@ _OPTIONS = re.compile(
 # to and from files: its loops are no steps, unless they train or go over a loader.
 _ASIDE = re.compile(
     r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
-    r"|^from_pretrained$|[^_]_init$"
+    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
 )
+_TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
+# A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
+_BENCH = re.compile(r"(^|_)bench(mark)?(s|ing)?(_|$)")
+_BENCHES = re.compile(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
@@ -320,7 +324,14 @@ class Frame:
 
     @property
     def _is_aside(self) -> bool:
-        return _ASIDE.search(self.function.name) is not None
+        name = self.function.name
+        tried = name.startswith("test_") and _TESTS.search(self.analysis.path) is not None
+        return tried or _ASIDE.search(name) is not None
+
+    @property
+    def _measures(self) -> bool:
+        in_file = _BENCHES.search(self.analysis.path) is not None
+        return in_file or _BENCH.search(self.function.name) is not None
 
     def _guarded(self, depth: int) -> bool:
         return any(
@@ -386,6 +397,7 @@ class Frame:
         if loop == Loop.NONE and barrier and any(r.ops for r in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         guarded |= point.kind == SyncKind.TEXT and self.findings > 0
+        guarded |= barrier and self._measures
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,
@@ -435,8 +447,10 @@ class Frame:
             self.analysis.summary_for(self, info)
 
     def call_by_name(self, name: str) -> None:
-        """Note a call of a method or function that may be any of that name."""
-        if not self.silent:
+        """Note a call of a method or function that may be any of that name: no model's own."""
+        tables = self.analysis.knowledge.model_methods
+        own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
+        if not self.silent and not own:
             self.named.add((name, *self.context()))
 
     @contextmanager

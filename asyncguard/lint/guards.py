@@ -18,7 +18,7 @@ _FLAG = re.compile(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
     r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval)|(^|_)(log|print|save|eval|report|display)_?"
+    r"|isenabledfor|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
@@ -287,6 +287,15 @@ def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression])
     return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
 
 
+def is_point(test: cst.BaseExpression) -> bool:
+    """Whether a condition holds at one point of a training: `self.step == self.warmup`."""
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    equal = type(test.comparisons[0].operator) is cst.Equal
+    return equal and all(type(side) is cst.Attribute for side in sides)
+
+
 def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
@@ -339,6 +348,19 @@ _LEAVING = frozenset({cst.Raise, cst.Break})
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
     return type(_last(body)) in _LEAVING
+
+
+_EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit"})
+
+
+def exits(body: cst.BaseSuite) -> bool:
+    """Whether a branch, or the last branch in it, ends the program."""
+    line = body.body[-1] if body.body else None
+    if type(line) is cst.If:
+        return exits(line.body)
+    last = _last(body)
+    call = last.value if type(last) is cst.Expr else None
+    return type(call) is cst.Call and dotted(call.func) in _EXITS
 
 
 def raises(body: cst.BaseSuite) -> bool:

@@ -68,7 +68,7 @@ class Hook(NamedTuple):
 
 
 class Class(NamedTuple):
-    """A class that inherits, by the last words of its bases' names, and its dormant methods."""
+    """A class that inherits or has dormant methods, by the last words of its bases' names."""
 
     bases: frozenset[str]
     dormant: frozenset[str]
@@ -110,8 +110,22 @@ class FileFacts:
         )
 
 
-# Names that say nothing of whose method is called: those of Python's own types.
-_COMMON = frozenset(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
+# Names that say nothing of whose method is called: those of Python's own types, and of arrays.
+_COMMON = frozenset(
+    {
+        *(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind)),
+        "abs", "all", "any", "argmax", "argmin", "argsort", "astype", "bmm", "bool", "cat", "ceil",
+        "chunk", "clamp", "clip", "clone", "concat", "concatenate", "contiguous", "cos", "cpu",
+        "cuda", "cumsum", "detach", "diag", "div", "dot", "einsum", "exp", "expand", "flatten",
+        "flip", "float", "floor", "gather", "half", "int", "item", "log", "long", "matmul", "max",
+        "maximum", "mean", "median", "min", "minimum", "mm", "mul", "narrow", "norm", "numel",
+        "numpy", "ones", "outer", "pad", "permute", "pow", "prod", "ravel", "relu", "repeat",
+        "reshape", "rsqrt", "scatter", "sigmoid", "sin", "softmax", "sqrt", "squeeze", "stack",
+        "std", "sub", "sum", "swapaxes", "tan", "tanh", "tile", "to", "tolist", "topk", "transpose",
+        "tril", "triu", "type", "unbind", "unflatten", "unfold", "unsqueeze", "var", "view",
+        "zeros",
+    }
+)  # fmt: skip
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
 
@@ -144,27 +158,40 @@ class Definitions(NamedTuple):
 def definitions(files: Collection[FileFacts]) -> Definitions:
     """Return the functions that calls by name may mean, by their telling names."""
     found: dict[str, set[Key]] = {}
+    owners: dict[str, set[str]] = {}  # the classes that define a method
     above = _above(files)
+    called = {call.name for facts in files for call in facts.named}
+    methods = {name.rpartition(".")[2] for name in called if "." in name}
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
             owner = qualname.rpartition(".")[0].rpartition(".")[2]
-            for base in (*above.get(owner, ()), "") if owner else ():
+            owners.setdefault(name, set()).add(owner)
+            for base in (*above.get(owner, ()), "") if owner and name in methods else ():
                 found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
         dormant = facts.dormant.difference(name for name, _ in facts.defined)
         for name in dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
             for name in known.dormant & dormant:
-                for base in (*above[owner], ""):
+                owners.setdefault(name, set()).add(owner)
+                for base in (*above[owner], "") if name in methods else ():
                     found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
-    telling = {name: keys for name, keys in found.items() if is_telling(name, len(keys))}
+    telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
-        if name not in telling and is_telling(name, MANY):
+        overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
+        if len(keys) <= MOST and is_telling(name, max(len(keys) - len(overriding), 1)):
+            telling[name] = keys
+        elif is_telling(name, MANY):
             for path, function in keys:
                 own.setdefault((path, name), set()).add((path, function))
     return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
+
+
+def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
+    """Whether a class inherits what it defines from another of these: it means the same."""
+    return any(base != owner and base in owners for base in above.get(owner, ()))
 
 
 def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:

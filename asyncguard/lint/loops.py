@@ -32,7 +32,20 @@ _STEP = re.compile(
     r"|sample|samples|timestep|timesteps)(_|$)",
     re.IGNORECASE,
 )
-_BATCH = re.compile(r"^((mini|micro)_?)?batch$", re.IGNORECASE)
+_BATCH = re.compile(
+    r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
+)
+
+
+# What one step trains side by side.
+_MEMBERS = re.compile(
+    r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
+    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks)$",
+    re.IGNORECASE,
+)
+
+# What each of these does is a part of what the loop around them does as well.
+_MODEL = re.compile(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
 
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
@@ -48,6 +61,8 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         step_name=_in_parts(node.iter) or any(map(_is_step, names | _sources(node.iter))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
+    record.transparent |= any(map(_MODEL.search, targets))
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):
@@ -59,6 +74,27 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     return record
+
+
+def goes_over_keys(
+    iterable: cst.BaseExpression, target: cst.BaseExpression, *code: cst.CSTNode
+) -> bool:
+    """Whether what is gone over is a dict, which gives its keys: `for key in x: x[key]`."""
+    path, key = dotted(iterable), dotted(target)
+    return bool(path and key) and any(
+        type(node) is cst.Subscript
+        and len(node.slice) == 1
+        and type(node.slice[0].slice) is cst.Index
+        and dotted(node.slice[0].slice.value) == key
+        and dotted(node.value) == path
+        for part in code
+        for node in walk(part)
+    )
+
+
+def names_loader(target: cst.BaseExpression) -> bool:
+    """Whether a loop's variable is a loader, by its name."""
+    return any("loader" in n.value.lower() for n in walk(target) if type(n) is cst.Name)
 
 
 def _in_parts(node: cst.BaseExpression) -> bool:
@@ -106,8 +142,9 @@ def _is_step(name: str) -> bool:
 def _sources(node: cst.BaseExpression) -> set[str]:
     """Return the last names of what is iterated over, through calls such as `enumerate`."""
     if type(node) is cst.Call:
+        owner, _, name = dotted(node.func).rpartition(".")
         inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
-        return inner | {dotted(node.func).rpartition(".")[2]}
+        return inner | {owner.rpartition(".")[2] if name in ("items", "values") else name}
     return {dotted(node).rpartition(".")[2]}
 
 
@@ -183,6 +220,19 @@ def names_training(node: cst.CSTNode) -> bool:
         return False
     switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
     return not switch and _TRAINING.search(node.func.attr.value) is not None
+
+
+_ONE_STEP = re.compile(
+    r"^_*(train(ing)?|eval|val(id(at(e|ion))?)?|test|predict(ion)?|inference)"
+    r"_(one_|on_)?(step|batch|minibatch)$"
+)
+
+
+def runs_step(call: cst.Call) -> bool:
+    """Whether a call runs one step or batch, by the name of what is called and what it is given."""
+    name = call.func.attr if type(call.func) is cst.Attribute else call.func
+    loads = any("loader" in dotted(argument.value).lower() for argument in call.args)
+    return type(name) is cst.Name and _ONE_STEP.search(name.value) is not None and not loads
 
 
 def while_record(node: cst.While) -> LoopRecord:

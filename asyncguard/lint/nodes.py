@@ -17,7 +17,11 @@ from typing import Any
 
 import libcst as cst
 
+from asyncguard.lint.suspicion import parameters
+
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
+Use = tuple[Any, frozenset[str]]  # a node, and the names that comprehensions around it bind
+NO_NAMES = frozenset[str]()
 Origin = Any  # a part of Python's syntax, or the first and the last of the parts built from
 Numbers = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
@@ -27,13 +31,17 @@ class Builder:
 
     `outlined` numbers functions, by line and column of their `def`, of which no more is wanted
     than name and decorators: the number is put where the body was. `origins` are what expressions
-    and statements were built from, by `id(node)`.
+    and statements were built from, by `id(node)`; `uses` are the calls and the targets in the
+    bodies of functions, lambdas and the module, likewise.
     """
 
     def __init__(self, lines: Sequence[str], outlined: Numbers | None = None) -> None:
         self.lines = lines
         self.outlined = outlined or {}
         self.origins: dict[int, Origin] = {}
+        self.uses: dict[int, list[Use]] = {}
+        self._used: list[Use] = []  # so far in the function that is being built
+        self._bound: frozenset[str] = NO_NAMES  # by comprehensions and lambdas around
 
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
@@ -76,7 +84,34 @@ class Builder:
     def module(self, tree: ast.Module) -> cst.Module:
         """Build a module."""
         made: cst.Module = _module(self.statements(tree.body))
+        self.uses[id(made)] = self._used
         return made
+
+    def use(self, made: Any) -> Any:
+        """Note a call or a target."""
+        self._used.append((made, self._bound))
+        return made
+
+    def apart(self, build: Callable[[], Any]) -> tuple[Any, list[Use]]:
+        """Build something that is a scope of its own; returns what that uses as well."""
+        around = self._used, self._bound
+        own: list[Use] = []
+        self._used, self._bound = own, NO_NAMES
+        made = build()
+        self._used, self._bound = around
+        return made, own
+
+    def within(self, bound: frozenset[str], build: Callable[[], Any]) -> Any:
+        """Build something that binds names for itself alone."""
+        around = self._bound
+        self._bound |= bound
+        made = build()
+        self._bound = around
+        return made
+
+    def take(self, uses: list[Use], bound: frozenset[str]) -> None:
+        """Note what something within uses, which binds names for itself alone."""
+        self._used += [(node, self._bound | bound | inner) for node, inner in uses]
 
 
 def span(origin: Origin) -> Span:
@@ -268,7 +303,7 @@ def _attribute_of(builder: Builder, node: ast.Attribute) -> Any:
 
 def _call_of(builder: Builder, node: ast.Call) -> Any:
     arguments = _arguments(builder, node.args, node.keywords)
-    return _call(builder.expression(node.func), arguments)
+    return builder.use(_call(builder.expression(node.func), arguments))
 
 
 def _arguments(
@@ -363,8 +398,27 @@ def _comparison_of(builder: Builder, node: ast.Compare) -> Any:
 
 
 def _comprehension(builder: Builder, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
-    clauses = _clauses(builder, node.generators)
-    return _comprehensions[type(node)](builder.expression(node.elt), clauses)
+    make = _comprehensions[type(node)]
+    return builder.within(
+        _targets(node.generators),
+        lambda: make(builder.expression(node.elt), _clauses(builder, node.generators)),
+    )
+
+
+def _dict_comprehension_of(builder: Builder, node: ast.DictComp) -> Any:
+    return builder.within(
+        _targets(node.generators),
+        lambda: _dict_comprehension(
+            builder.expression(node.key),
+            builder.expression(node.value),
+            _clauses(builder, node.generators),
+        ),
+    )
+
+
+def _targets(generators: Sequence[ast.comprehension]) -> frozenset[str]:
+    parts = (part for clause in generators for part in ast.walk(clause.target))
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _clauses(builder: Builder, generators: Sequence[ast.comprehension]) -> Any:
@@ -405,6 +459,15 @@ def _parameter_of(builder: Builder, node: ast.arg, default: ast.expr | None, sta
     return _parameter(_name(node.arg), annotation, builder.optional(default), star)
 
 
+def _lambda_of(builder: Builder, node: ast.Lambda) -> Any:
+    made, uses = builder.apart(
+        lambda: _lambda(_parameters_of(builder, node.args), builder.expression(node.body))
+    )
+    builder.uses[id(made)] = uses
+    builder.take(uses, frozenset(parameter.arg for parameter in parameters(node.args)))
+    return made
+
+
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
     ast.Constant: _constant,
     ast.Name: lambda builder, node: _name(node.id),
@@ -425,17 +488,11 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
         builder.expression(node.orelse),
     ),
     ast.JoinedStr: _f_string,
-    ast.Lambda: lambda builder, node: _lambda(
-        _parameters_of(builder, node.args), builder.expression(node.body)
-    ),
+    ast.Lambda: _lambda_of,
     ast.ListComp: _comprehension,
     ast.SetComp: _comprehension,
     ast.GeneratorExp: _comprehension,
-    ast.DictComp: lambda builder, node: _dict_comprehension(
-        builder.expression(node.key),
-        builder.expression(node.value),
-        _clauses(builder, node.generators),
-    ),
+    ast.DictComp: _dict_comprehension_of,
     ast.NamedExpr: lambda builder, node: _named_expression(
         builder.expression(node.target), builder.expression(node.value)
     ),
@@ -451,7 +508,7 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
 
 
 def _assign_of(builder: Builder, node: ast.Assign) -> Any:
-    targets = [_assign_target(builder.expression(target)) for target in node.targets]
+    targets = [_assign_target(builder.use(builder.expression(target))) for target in node.targets]
     return _assign(targets, builder.expression(node.value))
 
 
@@ -462,7 +519,8 @@ def _aug_assign_of(builder: Builder, node: ast.AugAssign) -> Any:
 
 def _ann_assign_of(builder: Builder, node: ast.AnnAssign) -> Any:
     annotation = _annotation(builder.expression(node.annotation))
-    return _ann_assign(builder.expression(node.target), annotation, builder.optional(node.value))
+    target = builder.use(builder.expression(node.target))
+    return _ann_assign(target, annotation, builder.optional(node.value))
 
 
 def _delete(builder: Builder, node: ast.Delete) -> Any:
@@ -502,6 +560,10 @@ def _dotted(name: str) -> Any:
 
 
 def _function_of(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+    return builder.apart(lambda: _function_apart(builder, node))[0]
+
+
+def _function_apart(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
     decorators = _decorators(builder, node.decorator_list)
     name = _name(node.name)
     asynchronous = _ASYNC if isinstance(node, ast.AsyncFunctionDef) else None
@@ -511,8 +573,10 @@ def _function_of(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef)
         return _function(name, _NO_PARAMETERS, body, decorators, None, asynchronous)
     parameters = _parameters_of(builder, node.args)
     returns = None if node.returns is None else _annotation(builder.expression(node.returns))
-    body = builder.suite(node.body)
-    return _function(name, parameters, body, decorators, returns, asynchronous)
+    body, uses = builder.apart(lambda: builder.suite(node.body))
+    made = _function(name, parameters, body, decorators, returns, asynchronous)
+    builder.uses[id(made)] = uses
+    return made
 
 
 def _decorators(builder: Builder, nodes: Sequence[ast.expr]) -> list[Any]:
@@ -520,6 +584,10 @@ def _decorators(builder: Builder, nodes: Sequence[ast.expr]) -> list[Any]:
 
 
 def _class_of(builder: Builder, node: ast.ClassDef) -> Any:
+    return builder.apart(lambda: _class_apart(builder, node))[0]
+
+
+def _class_apart(builder: Builder, node: ast.ClassDef) -> Any:
     decorators = _decorators(builder, node.decorator_list)
     bases = _arguments(builder, node.bases, [])
     keywords = _arguments(builder, [], node.keywords)

@@ -17,7 +17,7 @@ import libcst as cst
 from asyncguard.lint.docstrings import documented
 from asyncguard.lint.screen import Outlined
 from asyncguard.lint.suspicion import Hints, note_hint, tells_owner
-from asyncguard.lint.tree import Unit, children, dotted, walk
+from asyncguard.lint.tree import Unit, dotted
 from asyncguard.lint.values import Value
 from asyncguard.model import Loop
 
@@ -34,6 +34,7 @@ _LEAVES = frozenset(
 # A script, or what tries something out: it is no training step, though it may run one.
 _ONCE = re.compile(
     r"^_*(main|tests?|bench(mark)?|demo|verify|ensure|assert|experiment)(_|$)|_(benchmarks?|tests?|demo)$"
+    r"|(^|_)(checkpoint|ckpt|restore)(_|$)"
 )
 
 
@@ -150,7 +151,9 @@ class FunctionInfo:
             return self.hook
         acts = self.summary.acts and not _BETWEEN.search(self.name)
         stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
-        return Loop.STEP if stepped or acts else self.hook
+        if stepped or acts:
+            return Loop.STEP
+        return Loop.EPOCH if self.summary.rounds and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:
@@ -193,44 +196,11 @@ def _starred(param: cst.Param, stars: int) -> Parameter:
 
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
-    body = info.node.body if type(info.node) is cst.FunctionDef else info.node
-    _scan(info, body, knowledge, frameworks, frozenset())
-
-
-def _scan(
-    info: FunctionInfo,
-    within: cst.CSTNode,
-    knowledge: Knowledge,
-    frameworks: tuple[str, ...],
-    bound: frozenset[str],
-) -> None:
-    """Scan what is within a node, where comprehensions and lambdas have bound some names."""
-    stack = children(within)
-    while stack:
-        node = stack.pop()
-        kind = type(node)
-        if kind in DEFINITIONS or kind in _LEAVES:
-            continue
-        if kind in _SCOPES:
-            _scan(info, node, knowledge, frameworks, bound | _bound_within(node))
-            continue
-        if kind is cst.Call:
-            _note_method(info, node, knowledge, frameworks, bound)
-        elif kind is cst.AssignTarget or kind is cst.AnnAssign:
-            info.attributes_set |= _is_self_attribute(node.target)  # type: ignore[attr-defined]
-        stack += children(node)
-
-
-def _bound_within(node: cst.CSTNode) -> frozenset[str]:
-    """Return the names that a comprehension or lambda binds for itself alone."""
-    if type(node) is cst.Lambda:
-        return frozenset(parameter.name for parameter in parameters_of(node.params))
-    names: set[str] = set()
-    clause: cst.CompFor | None = getattr(node, "for_in", None)
-    while clause is not None:
-        names.update(n.value for n in walk(clause.target) if type(n) is cst.Name)
-        clause = clause.inner_for_in
-    return frozenset(names)
+    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
+        if type(node) is cst.Call:
+            _note_method(info, node, knowledge, frameworks, inner)
+        else:
+            info.attributes_set |= _is_self_attribute(node)
 
 
 def _is_self_attribute(target: cst.CSTNode) -> bool:
@@ -241,20 +211,20 @@ def _is_self_attribute(target: cst.CSTNode) -> bool:
 
 def _note_method(
     info: FunctionInfo,
-    call: cst.CSTNode,
+    call: cst.Call,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
     inner: frozenset[str],
 ) -> None:
-    func = call.func if type(call) is cst.Call else None
-    if func is not None and (called := dotted(func)):
+    func = call.func
+    if called := dotted(func):
         info.called.add(called)
     if type(func) is not cst.Attribute:
         return
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    given = any(not argument.keyword for argument in call.args)  # type: ignore[attr-defined]
+    given = any(not argument.keyword for argument in call.args)
     found = knowledge.by_usage(method, frameworks) if tells_owner(method, given) else None
     if not found:
         return

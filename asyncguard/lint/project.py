@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from asyncguard.lint.analysis import FileAnalysis
@@ -24,6 +24,7 @@ from asyncguard.lint.source import (
     frameworks_in,
     names_in,
     starred_in,
+    trains,
 )
 from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
@@ -33,6 +34,7 @@ INIT = "__init__.py"
 MAX_TREES = 24  # modules that keep their trees: those that were asked for last
 MAX_PARSED = 8  # files whose syntax is kept after others asked for their outline: theirs comes next
 MAX_GAP = 2  # folders without `__init__.py` within a package
+NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
@@ -94,6 +96,7 @@ class Project:
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
         self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
+        self.imported: dict[str, tuple[str, ...]] = {}  # frameworks, by path
 
     def module(self, name: str, asker: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
@@ -133,8 +136,8 @@ class Project:
             if len(data) > MAX_SIZE:
                 return None
             text = decode(data)
-            found = self.frameworks(path, text) or tuple(self.knowledge.frameworks)
-            return text, self.syntax(path, text), found
+            found = self.frameworks(path, text) or self._beside(path)
+            return text, self.syntax(path, text), found or tuple(self.knowledge.frameworks)
         except (OSError, SourceError, TooDeepError):
             return None
 
@@ -144,22 +147,49 @@ class Project:
         return known if known is not None and kept == text else check_syntax(text)
 
     def frameworks(self, path: str, text: str) -> tuple[str, ...]:
-        """Return the frameworks that a file imports, or that it has from a star import."""
+        """Return the frameworks that a file imports, or that it has from a star import.
+
+        One that imports none may still train: with what the files beside it import.
+        """
         if found := frameworks_in(text, self.knowledge.module_framework):
             return found
         starred = starred_in(text)
-        for name in starred:
-            if other := self.modules.get(name):
-                self.asked.add((path, other))
+        if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
+            return found
+        if starred and (found := names_in(text, self.knowledge.customary)):
+            return found
+        return self._beside(path) if trains(text) else ()
+
+    def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Return the frameworks of the first of some files that imports any."""
+        for other in others:
+            self.asked.add((path, other))
+            if other not in self.imported:
                 try:
-                    found = frameworks_in(
-                        decode(Path(other).read_bytes()), self.knowledge.module_framework
-                    )
+                    text = decode(Path(other).read_bytes())
                 except (OSError, SourceError):
-                    continue
-                if found:
-                    return found
-        return names_in(text, self.knowledge.customary) if starred else ()
+                    text = ""
+                self.imported[other] = frameworks_in(text, self.knowledge.module_framework)
+            if self.imported[other]:
+                return self.imported[other]
+        return ()
+
+    def _beside(self, path: str) -> tuple[str, ...]:
+        """Return the frameworks of the files in the same folder, or in one that it is in."""
+        for folder in Path(path).parents[:NEAR]:
+            if found := self._first_told(path, self._folders.get(folder, ())):
+                return found
+            if not _is_package(folder.absolute(), self.packages):
+                break
+        return ()
+
+    @cached_property
+    def _folders(self) -> dict[Path, list[str]]:
+        """The checked files of each folder."""
+        found: dict[Path, list[str]] = {}
+        for path in sorted(self.modules.values()):
+            found.setdefault(Path(path).parent, []).append(path)
+        return found
 
     def _outlined(self, name: str, asker: str) -> Outline | None:
         """Return the outline of a checked module."""

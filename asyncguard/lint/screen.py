@@ -60,8 +60,9 @@ class Outlined:
 _LOSS = re.compile(r"loss(es)?$")
 _LOSS_OF = re.compile(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
 _ABOUT_LOSSES = re.compile(
-    r"^_*(add|avg|best|display|estimate|eval(uate)?|get_(avg|best|mean)|load|log|mean|plot|print|record"
-    r"|reduce|report|reset|save|set|show|sum|test|total|track|train|update|val(idate)?|write)_"
+    r"^_*(add|avg|best|check|display|estimate|eval(uate)?|get_(avg|best|mean)|judge|load|log|mean|monitor"
+    r"|plot|print|record|reduce|report|reset|save|set|show|stop|sum|sync(hronize)?|test|total|track|train"
+    r"|update|val(idate)?|write)_"
 )
 
 

@@ -77,6 +77,14 @@ def starred_in(text: str) -> list[str]:
     return _STARRED.findall(text)
 
 
+_TRAINS = re.compile(r"\.(?:backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")
+
+
+def trains(text: str) -> bool:
+    """Whether the text calls methods that only a framework's values have."""
+    return _TRAINS.search(text) is not None
+
+
 def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
     try:

@@ -138,6 +138,7 @@ def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
         declared = type_value(frame, node.annotation.annotation)
         if declared.kind != UNKNOWN:
             value = declared._replace(params=value.params)
+    guards.remember(frame, dotted(node.target), node.value)
     store(frame, node.target, value)
     return True
 
@@ -317,11 +318,13 @@ def if_(frame: Frame, node: cst.If) -> bool:
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = guards.guard_of(frame, node.test)
-    if guards.leaves_loop(node.body) or guards.fills_in(node) or guards.is_once(node):
+    ends = guards.leaves_loop(node.body) or guards.exits(node.body)
+    if ends or guards.fills_in(node) or guards.is_once(node):
         guard_true = Guard(len(frame.loops), True)
     elif guard_true is None and guards.is_period(node):
         guard_true = Guard(len(frame.loops), False)
-    if guard_true is not None and not guard_true.lasting and _trains(frame, node):
+    periodic = guard_true is not None and not guard_true.lasting and not guards.is_point(node.test)
+    if periodic and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     before = dict(frame.env)
     narrow(frame, node.test, True)
@@ -372,6 +375,11 @@ def for_(frame: Frame, node: cst.For) -> bool:
     if iterable.kind == DEVICE:
         protocol_site(frame, "__iter__", node.iter, iterable)
     element = builtin_calls.loop_element(frame, iterable)
+    unsure = iterable.kind in (DEVICE, UNKNOWN, "loader")
+    if unsure and loops.goes_over_keys(node.iter, node.target, node.body):
+        iterable, element = UNKNOWN_VALUE, HOST_VALUE
+    elif builtin_calls.source_of(iterable).kind == "loader" and loops.names_loader(node.target):
+        iterable = element = UNKNOWN_VALUE  # several, each known by its name
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
     held = element.kind == DEVICE or iterable.name == PAIRS

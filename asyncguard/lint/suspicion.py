@@ -650,6 +650,8 @@ class _Look:
             return method and (self.words.makes_mask(index) or self._interesting(index))
         if isinstance(index, ast.Tuple):
             return any(self._mask_like(part) for part in index.elts)
+        if isinstance(index, ast.Slice):
+            return any(self._is_element(end) for end in (index.lower, index.upper) if end)
         if not isinstance(index, ast.Name):
             return False
         drawn = index.id in self.elements and _INDICES.search(index.id) is not None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.nodes import Builder, Numbers, Origin, span
+from asyncguard.lint.nodes import Builder, Numbers, Origin, Use, span
 from asyncguard.lint.source import check_syntax
 
 Place = tuple[
@@ -38,6 +38,7 @@ class Unit(NamedTuple):
     tree: Any  # cst.FunctionDef or cst.Module
     lines: Sequence[str]  # of the file
     origins: Mapping[int, Origin]  # what its nodes were built from, by their id
+    uses: Mapping[int, Sequence[Use]]  # what is called and assigned in bodies, by their nodes' id
     offset: int = 0  # lines of the file before what these count from
 
 
@@ -45,7 +46,7 @@ def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Numbers) -> 
     """Make the tree of a file, without the bodies of its outlined functions."""
     builder = Builder(lines, outlined)
     with _depth():
-        return Unit(builder.module(parsed), lines, builder.origins)
+        return Unit(builder.module(parsed), lines, builder.origins, builder.uses)
 
 
 def function_unit(
@@ -72,7 +73,7 @@ def _unit(builder: Builder, statement: ast.stmt, lines: Sequence[str], offset: i
         (function,) = builder.statements([statement])
     if type(function) is not cst.FunctionDef:
         raise TooDeepError("a function was not where it was expected")
-    return Unit(function, lines, builder.origins, offset)
+    return Unit(function, lines, builder.origins, builder.uses, offset)
 
 
 @contextmanager

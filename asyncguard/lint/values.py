@@ -89,13 +89,15 @@ STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
+PART = "part"  # the name of an attribute or an element of an argument of unknown kind
+READ = "read"  # the name of what is a plain object on one path, and unknown on another
 PLACE = "place"  # the name of the device that an argument is on
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    name = value.name if value.name in (MASK, INDICES) else ""
+    name = value.name if value.name in (MASK, INDICES, HINTED) else ""
     return value._replace(name=name, literal=None, items=None)
 
 
@@ -215,7 +217,7 @@ def _join_kinds(left: Value, right: Value) -> Value:
         return other._replace(params=params)
     if other.name in ("literal", "None"):
         return known._replace(params=params)
-    return Value(UNKNOWN, params=params)
+    return Value(UNKNOWN, params=params, name=READ if HOST in (left.kind, right.kind) else "")
 
 
 def _doubt(value: Value, other: Value) -> Value:

@@ -604,6 +604,12 @@ def test_in_one_of_many_scripts_that_are_alike_a_name_means_its_own(tmp_path: Pa
     assert [(f.line, f.code) for f in findings] == [(4, "ASG103")] * 14
 
 
+def test_an_arrays_method_says_nothing_of_a_method_that_is_called_like_it(tmp_path: Path) -> None:
+    (tmp_path / "evaluator.py").write_text(EVALUATOR.replace("process_scores", "squeeze"))
+    (tmp_path / "run.py").write_text(EVALUATION.replace("process_scores", "squeeze"))
+    assert check_paths([tmp_path], SETTINGS).findings == ()
+
+
 def test_a_loop_of_a_test_is_none_of_a_program(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "scores.py").write_text(
@@ -1104,6 +1110,7 @@ def test_what_prepares_targets_or_suppresses_boxes_belongs_to_a_step(name: str) 
 CONDITIONS = {
     "due = self.logging and (step % 10 == 0 or step == self.last)": True,
     "due = not step % 10": True,
+    "due: bool = step % 10 == 0": True,
     "due = step % accumulation == 0": False,
     "due = self.mode == 'train'": False,
     "due = step % 10 == 0\n                due = self.always": False,
@@ -1243,6 +1250,29 @@ def test_a_benchmark_is_no_step_though_it_runs_one() -> None:
     assert found(source.format(name="benchmark_gradients")) == []
     assert found(source.format(name="test_gradients")) == []
     assert found(source.format(name="fit_batch")) == [(5, "ASG102")]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "reported"),
+    [
+        ("train.py", "run", True),
+        ("train.py", "run_cuda_benchmark", False),
+        ("pkg/benchmark/base.py", "run", False),
+        ("benchmark_train.py", "run", False),
+        ("benchmark/pkg/train.py", "run", True),
+        ("pkg/workbench.py", "run", True),
+    ],
+)
+def test_a_benchmark_s_barriers_are_what_it_measures(path: str, name: str, reported: bool) -> None:
+    source = f"""
+        import torch
+        def {name}(model, xs):
+            for x in xs:
+                loss = model(x).sum()
+                loss.backward()
+                torch.cuda.synchronize()
+        """
+    assert bool(check_source(dedent(source), path, SETTINGS)) is reported
 
 
 def test_what_calls_a_round_of_training_is_one_too() -> None:
@@ -1465,3 +1495,233 @@ def test_a_loop_over_parts_of_the_data_goes_over_batches() -> None:
         """
     assert found(source.format(size="chunk")) == [(6, "ASG102")]
     assert found(source.format(size="1")) == []
+
+
+def test_a_file_that_imports_no_framework_trains_with_what_its_folder_imports(
+    tmp_path: Path,
+) -> None:
+    for name, text in {
+        "__init__": "",
+        "model": "import torch\nclass Net(torch.nn.Module):\n    pass\n",
+        "trainer": (
+            "class Trainer:\n"
+            "    def process_batch(self, batch):\n"
+            "        loss = self.criterion(self.model(batch))\n"
+            "        loss.backward()\n"
+            "        return loss.item()\n"
+        ),
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("trainer.py", 5)]
+
+
+def overridden(folder: Path, base: str) -> list[int]:
+    """The lines found in one of many classes that define a method that a step calls by name."""
+    (folder / "base.py").write_text(
+        "import torch\nclass Algorithm:\n    def log_info(self, info): return info.item()\n"
+    )
+    for number in range(14):
+        (folder / f"algorithm{number}.py").write_text(
+            "import torch\nfrom base import Algorithm\n"
+            f"class Algorithm{number}({base}):\n"
+            "    def log_info(self, info):\n"
+            "        return info['loss'].item()\n"
+        )
+    (folder / "run.py").write_text(
+        "import torch\ndef run(model, count):\n    for _ in range(count):\n"
+        "        info = model.train_on_batch()\n        model.log_info(info)\n"
+    )
+    findings = check_paths([folder], SETTINGS).findings
+    return [f.line for f in findings if f.path.endswith("algorithm1.py")]
+
+
+def test_a_name_that_one_family_of_classes_has_says_what_is_called(tmp_path: Path) -> None:
+    assert overridden(tmp_path, "Algorithm") == [5]
+
+
+def test_a_name_that_many_families_have_does_not(tmp_path: Path) -> None:
+    assert overridden(tmp_path, "object") == []
+
+
+@pytest.mark.parametrize("step", ["train_step(x)", "eval_on_batch(x)", "select_action(x)"])
+def test_a_loop_that_calls_a_step_by_name_goes_over_steps(step: str) -> None:
+    source = """
+        import torch
+        def run(runner, xs, loss: torch.Tensor):
+            for x in xs:
+                runner.{step}
+                print(loss.item())
+        """
+    assert [line for line, _ in found(source.format(step=step))] == [5]
+    assert not found(source.format(step="describe(x)"))
+
+
+def test_a_loop_that_calls_steps_makes_the_loop_around_it_one_of_epochs() -> None:
+    assert not found("""
+        import torch
+        def run(runner, phases, loss: torch.Tensor):
+            for phase in phases:
+                for x in phase:
+                    runner.train_step(x)
+                print(loss.item())
+        """)
+
+
+def test_a_loop_over_loaders_is_none_over_batches() -> None:
+    source = """
+        import torch
+        def evaluate(model, {loaders}):
+            for name, {loader} in enumerate({loaders}):
+                for batch in {loader}:
+                    score = model(batch)
+                print(score.item())
+        """
+    assert not found(source.format(loaders="loaders", loader="loader"))
+
+
+def test_a_hook_that_loops_over_training_steps_is_a_round_of_them() -> None:
+    source = """
+        import torch
+        class Policy(torch.nn.Module):
+            def forward(self, data):
+                for part in data.split(64):
+                    loss = self.net(part).sum()
+                    {train}
+                return loss.item()
+        """
+    train = "self.optimizer.zero_grad(); loss.backward(); self.optimizer.step()"
+    assert not found(source.format(train=train))
+    assert found(source.format(train="pass")) == [(7, "ASG102")]
+
+
+@pytest.mark.parametrize(
+    "branch",
+    ["if should_record: print(loss)", "if stopped:\n    print(loss)\n    sys.exit(0)"],
+)
+def test_what_is_recorded_when_it_should_be_or_before_the_end_is_rare(branch: str) -> None:
+    text = dedent("""
+        import sys
+        import torch
+        def train(model, loader, should_record, stopped):
+            for batch in loader:
+                loss = model(batch).sum()
+                loss.backward()
+        """)
+    assert not found(text.lstrip() + indent(branch, " " * 8) + "\n")
+
+
+@pytest.mark.parametrize("name", ["data_batch", "train_batch", "batch_data", "minibatch"])
+def test_a_variable_that_is_a_kind_of_batch_is_one(name: str) -> None:
+    source = (
+        "import torch\ndef run(x: torch.Tensor, data):\n    for {} in data:\n        x.item()\n"
+    )
+    assert found(source.format(name)) == [(4, "ASG102")]
+    assert not found(source.format("batch_size"))
+
+
+@pytest.mark.parametrize(("members", "found_at"), [("ensemble", [7]), ("epochs", [])])
+def test_a_loop_over_members_of_an_ensemble_is_part_of_a_step(
+    members: str, found_at: list[int]
+) -> None:
+    source = f"""
+        import torch
+        class Agent:
+            def update(self, batch):
+                for member in self.{members}:
+                    loss = self.criterion(batch)
+                    self.optimizer.zero_grad(), loss.backward(), self.optimizer.step()
+                print(loss.item())
+        """
+    assert [line for line, _ in found(source)] == found_at
+
+
+@pytest.mark.parametrize(("target", "found_at"), [("model", []), ("images", [6])])
+def test_a_loop_over_models_is_part_of_what_is_around_it(target: str, found_at: list[int]) -> None:
+    source = f"""
+        import torch
+        class Trainer:
+            def train_step(self, steps: int):
+                if steps % self.save_every == 0:
+                    for {target}, name in self.saved:
+                        print(self.model(next(self.valid).cuda()).mean().item())
+        """
+    assert [line for line, code in found(source) if code == "ASG102"] == found_at
+
+
+@pytest.mark.parametrize("name", ["judge_early_stop_loss", "synchronize_losses"])
+def test_what_is_about_losses_computes_none(name: str) -> None:
+    source = "import torch\ndef {}(x: torch.Tensor):\n    print(x)\n"
+    assert not found(source.format(name))
+    assert found(source.format("contrastive_loss")) == [(3, "ASG101")]
+
+
+def test_a_loop_over_losses_that_train_is_part_of_a_step() -> None:
+    assert found("""
+        import torch
+        class Trainer:
+            def train_iter(self, x):
+                for name, loss in self.losses.items():
+                    loss(x).backward()
+                    self.optimizers[name].step()
+            def train(self, data_loader):
+                for data in data_loader:
+                    self.train_iter(data[0].to(self.device))
+        """) == [(9, "ASG106")]
+
+
+def test_an_iterator_s_next_belongs_to_a_step() -> None:
+    assert found("""
+        import torch
+        class Batches:
+            def __next__(self):
+                return self.rows[self.at].cuda()
+        """) == [(4, "ASG106")]
+
+
+def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
+    source = (
+        "import torch\ndef test_net(net, rows):\n    for row in rows:\n        print(net(row))\n"
+    )
+    assert not check_source(source, "tests/test_net.py", SETTINGS)
+    assert [f.line for f in check_source(source, "train.py", SETTINGS)] == [4]
+
+
+def test_a_loop_over_the_names_of_loaders_is_none_over_batches() -> None:
+    source = """
+        import torch
+        def evaluate(model, all_loaders):
+            for name in all_loaders:
+                loader = all_loaders[name]
+                for batch in loader:
+                    model(batch)
+                torch.distributed.barrier()
+        """
+    assert not found(source)
+
+
+def test_a_point_of_a_training_is_rare_though_it_trains() -> None:
+    source = """
+        import torch
+        class Capture:
+            def step(self, loader):
+                for batch in loader:
+                    if self.iteration == self.{}:
+                        torch.cuda.synchronize()
+                        self.model(batch).sum().backward()
+        """
+    assert not found(source.format("warmup"))
+    assert found(source.replace("== self.{}", "% 4 == 0")) == [(6, "ASG202")]
+
+
+def test_what_waits_until_all_is_done_waits_once() -> None:
+    source = """
+        import jax
+        class Queue:
+            def {}(self):
+                while not self.queue.empty():
+                    self.queue.get().block_until_ready()
+                    jax.numpy.ones(2) + 1
+        """
+    assert not found(source.format("wait_for_all"))
+    assert found(source.format("exchange")) == [(5, "ASG201")]

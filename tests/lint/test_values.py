@@ -82,6 +82,17 @@ def test_a_mask_is_known_as_one(body: str) -> None:
     assert codes(body) == {"ASG105"}
 
 
+def test_a_slice_up_to_a_number_on_the_device_is_looked_for() -> None:
+    source = """
+    import torch
+    class Pool(torch.nn.Module):
+        def forward(self, hidden, mask: torch.Tensor):
+            for i, length in enumerate(mask.sum(-1)):
+                self.kept.append(hidden[i, :length].mean(0))
+    """
+    assert found(source) == [(5, "ASG105")]
+
+
 NO_WAITS = [
     "x[~y] = 0.0",
     "mask = torch.zeros(3, device=x.device, dtype=torch.bool)\nx[mask[:, None]] = 0",
@@ -993,3 +1004,155 @@ def test_a_helper_that_is_only_handed_what_is_in_host_memory_waits_for_nothing()
     assert {(4, "ASG102"), (5, "ASG104")} <= set(reads)
     placed = PREPARED.replace("optimizer.step()", "self.accelerator.log(1)")
     assert {(4, "ASG102"), (5, "ASG104")} <= set(found(placed.format(given="batch")))
+
+
+QUIET = {
+    "the keys of a dict": """
+        for key in unknown_output:
+            print(f"{key}: {unknown_output[key].shape}")
+        """,
+    "a string": """
+        print("label: " + unknown_output)
+        """,
+    "an attribute with a default that is none of a tensor": """
+        if getattr(x, "is_ready", True):
+            return y
+        """,
+    "what a method asks whether": """
+        if x.has_names():
+            return y
+        """,
+    "whether there is what only its use tells of": """
+        if self.normalizer:
+            self.normalizer.cuda()
+        """,
+    "what numbers the parts of a model's output": """
+        for layer_idx, part in unknown_output:
+            print("loss_{}".format(layer_idx))
+        """,
+    "a part of what was moved, which may be a model": """
+        model = other(k).to(self.device)
+        print(model.parts[0].sizes)
+        if model.parts[0].sizes:
+            return y
+        """,
+    "a tensor that is not on the device": """
+        if not x.is_cuda:
+            print(x.sum())
+        """,
+    "what was read, or came from elsewhere": """
+        total = unknown.sum()
+        total = total.cpu().numpy().tolist()
+        if k:
+            total = other(k)
+        print(total)
+        """,
+}
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_what_is_no_device_value_is_not_reported(name: str) -> None:
+    body = "unknown_output = self.net(x)\n" + dedent(QUIET[name]).strip()
+    assert not codes(body) & {"ASG101", "ASG104"}
+
+
+def test_the_name_of_a_part_of_an_argument_is_no_device_value() -> None:
+    source = """
+        import torch
+        def describe(task, parts):
+            for part in parts:
+                print(f"{{task.name}}: {part}")
+            {whole}
+        def train(model, loader):
+            for batch in loader:
+                output = model(batch)
+                output.backward()
+                describe(output.sum(), output)
+        """
+    assert not found(source.replace("{whole}", "").replace("{{", "{").replace("}}", "}"))
+    assert found(source.replace("{whole}", "print(task)").replace("{{", "{").replace("}}", "}"))
+
+
+def test_what_a_function_declares_to_return_holds_of_the_parts_of_a_tuple() -> None:
+    source = """
+        from typing import Tuple
+        import torch
+        class Environment:
+            def step(self, action) -> Tuple[torch.Tensor, torch.Tensor]:
+                return self.inner.step(action)
+        def run(model):
+            env = Environment()
+            for t in range(100):
+                observation, done = env.step(model(t))
+                if done:
+                    return
+        """
+    assert found(source) == [(10, "ASG104")]
+
+
+def test_what_a_step_is_handed_is_uploaded_after_a_conversion_too() -> None:
+    source = """
+        import torch
+        class Trainer:
+            def train_step(self, data: torch.Tensor):
+                data = data.float().to(self.device)
+                self.model(data).sum().backward()
+        """
+    assert found(source) == [(4, "ASG106")]
+
+
+@pytest.mark.parametrize(
+    "move",
+    ["x.to(**self.where)", "tree_map(lambda y: y.to(self.device), x)"],
+)
+def test_what_is_moved_by_a_dict_or_a_map_of_one_s_own_is_uploaded(move: str) -> None:
+    source = f"""
+        import torch
+        from torch.utils.data import DataLoader
+        def tree_map(fn, x):
+            return [fn(y) for y in x]
+        class Trainer:
+            def train(self, data):
+                for x in DataLoader(data):
+                    self.model({move}).sum().backward()
+        """
+    assert found(source) == [(8, "ASG106")]
+
+
+def test_what_is_uploaded_from_stays_where_it_was() -> None:
+    source = """
+        import torch
+        def run(self, batches):
+            for batch in batches:
+                y = self.model(batch.to(self.device))
+                self.keep(batch.cpu(), y.cpu())
+                if isinstance(batch, torch.Tensor):
+                    batch.tolist()
+        """
+    assert found(source) == [(4, "ASG106"), (5, "ASG103")]
+
+
+def test_a_loader_s_tensor_is_in_host_memory_though_isinstance_tells_it() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        def run(model, loader: DataLoader):
+            for x, names in loader:
+                y = model(x.cuda())
+                if isinstance(names, torch.Tensor):
+                    names.tolist()
+                y.tolist()
+        """
+    assert found(source) == [(5, "ASG106"), (8, "ASG102")]
+
+
+OWN = {
+    "the size of a part": "assert x.partition_numel() == 3 or y.ds_numel == 2",
+    "a label among labels": "assert 'a' + k in x.labels",
+    "an attribute that is moved": "self.norm = self.norm.to(k)\nif self.norm:\n    return y",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_arrays_of_one_s_own_have_is_no_device_value(name: str) -> None:
+    assert "ASG104" not in codes(OWN[name])
