@@ -112,6 +112,11 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     assert complaint in str(raised.value)
 
 
+def test_no_function_triggers_twice() -> None:
+    named = [name for trigger in catalogue.load().triggers for name in trigger.functions]
+    assert sorted(named) == sorted(set(named))  # of two, the linter would know the last one only
+
+
 def test_an_id_that_is_taken_names_both_files(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text(MINIMAL.replace('"toy"', '"other"'), encoding="utf-8")
     with pytest.raises(CatalogueError, match=r"toy\.toml.*id is taken in .*other\.toml"):

@@ -39,6 +39,7 @@ from asyncguard.lint.values import (
     LOW,
     MEDIUM,
     MODEL,
+    STRUCTURE,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -382,7 +383,7 @@ class FileAnalysis:
         params = frozenset({index})
         value = self._declared(frame, parameter)
         if info.compiled and value.kind == UNKNOWN:
-            value = Value(DEVICE, self.frameworks[0], name=expressions.STRUCTURE)
+            value = Value(DEVICE, self.frameworks[0], name=STRUCTURE)
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)

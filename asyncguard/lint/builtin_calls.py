@@ -10,17 +10,22 @@ from asyncguard.lint.expressions import element_of
 from asyncguard.lint.frames import Frame
 from asyncguard.lint.program import ClassInfo
 from asyncguard.lint.values import (
+    CLASS,
     CONTAINER,
     DEVICE,
     DICT,
+    FUNCTION,
     HOST,
     HOST_VALUE,
     INSTANCE,
     MEDIUM,
+    MODEL,
+    SYMBOL,
     UNKNOWN_VALUE,
     Value,
     container,
     join,
+    without_params,
 )
 
 if TYPE_CHECKING:
@@ -53,8 +58,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":
         return container(None, None) if len(values) > 12 else _zip(frame, values)
-    if name == "functools.partial" and len(arguments) == 1:
-        return first
+    if name == "functools.partial":
+        return _with_arguments(first, arguments[1:])
     if name == "slice":
         return Value(HOST, name="slice")
     if name == "range":
@@ -65,7 +70,7 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return first if first.kind == DEVICE else None
     if name == "sum":
         element = element_of(frame, first)
-        return element if element.kind == DEVICE else None
+        return element if element.kind in (DEVICE, HOST) else None
     if name in ("max", "min"):
         return _same(values) if len(values) > 1 else loop_element(frame, first)
     if name == "getattr" and len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):
@@ -75,6 +80,18 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
 
         return attribute_of(frame, first, values[1].literal)
     return None
+
+
+def _with_arguments(function: Value, given: Sequence[Argument]) -> Value | None:
+    """Return a function that has some of its arguments already."""
+    if function.kind == FUNCTION:
+        items = tuple(without_params(a.value) for a in given if not a.keyword and not a.stars)
+        fields = tuple((a.keyword, without_params(a.value)) for a in given if a.keyword)
+        return function._replace(
+            items=(*(function.items or ()), *items), fields=(*function.fields, *fields)
+        )
+    known = function.kind == MODEL or all(a.keyword for a in given)
+    return function if known and function.kind in (MODEL, SYMBOL, CLASS) else None
 
 
 def opened(frame: Frame, value: Value) -> Value:

@@ -20,7 +20,6 @@ from asyncguard.lint import builtin_calls, guards, loops
 from asyncguard.lint.expressions import (
     CALLABLE,
     DESCRIBES,
-    STRUCTURE,
     attribute_of,
     chosen_from_device,
     element_of,
@@ -56,6 +55,7 @@ from asyncguard.lint.values import (
     NAMED,
     PAIRS,
     PLACE,
+    STRUCTURE,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -171,6 +171,8 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         frame.loops[-1].ops = True
     if given is not None or _WAITS.search(name):
         frame.event("opaque", node)
+    if (made := _of_parameters(frame, name, arguments)).kind == DEVICE:
+        return made
     unknown = given is not None or any(
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
@@ -226,6 +228,10 @@ def _on_device(result: Value, framework: str) -> Value:
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
     info: FunctionInfo = callee.ref
+    if callee.items or callee.fields:  # `functools.partial` has bound these
+        before = [Argument("", 0, node.func, value) for value in callee.items or ()]
+        bound_by_name = [Argument(name, 0, node.func, value) for name, value in callee.fields]
+        arguments = [*before, *arguments, *bound_by_name]
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
     if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS.search(info.name):
@@ -440,11 +446,15 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
-        return _of_parameters(frame, name, arguments)
+        return _of_parameters(frame, name, arguments)  # nothing else is known of its answer
     return result
 
 
-_PARAMETERS = re.compile(r"(^|[._])params$")
+# Names of a model's parameters, and of the parts of it that are some; others count or choose.
+_PARAMETERS = re.compile(
+    r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
+    r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
+)
 _NO_MODEL = re.compile(
     r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
 )
@@ -457,11 +467,11 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     """
     given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
     last = name.rpartition(".")[2]
-    if not given or len(arguments) < 2 or not frame.trains or _NO_MODEL.search(last.lower()):
+    if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
-    functional = frame.analysis.knowledge.functional
-    framework = next((f for f in frame.analysis.frameworks if f in functional), "")
-    return Value(DEVICE, framework, MEDIUM, STRUCTURE) if framework else UNKNOWN_VALUE
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
+    sure = MEDIUM if frame.trains else NAMED
+    return Value(DEVICE, framework, sure, STRUCTURE) if framework else UNKNOWN_VALUE
 
 
 _ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
@@ -554,7 +564,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         if name in _GIVE_ONE and _gives_one(name, arguments):
-            return HOST_VALUE
+            return weaken(HOST_VALUE, MEDIUM)  # an action, maybe, like one that a policy gives
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and framework != "numpy" and arguments:  # a device, say
         place = arguments[0].value.literal
@@ -844,7 +854,9 @@ def call_method(
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
         owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
     if owner.kind == DEVICE or is_parameter:
-        return device_method(frame, node, owner, method, arguments)
+        result = device_method(frame, node, owner, method, arguments)
+        made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
+        return made if made.kind == DEVICE else result
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
         return instance_method(frame, node, owner, method, arguments)
     method_sites(frame, node, owner, method, arguments)
@@ -1249,7 +1261,7 @@ def instance_method(
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
     method_sites(frame, node, owner, method, arguments)
-    return UNKNOWN_VALUE
+    return _of_parameters(frame, method, arguments)
 
 
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
@@ -1425,7 +1437,8 @@ def unknown_method(
         hinted = frame.hint(path)
         if hinted.kind in CALLABLE:
             frame.evidence()
-            return device(hinted.framework, hinted.confidence)
+            output = device(hinted.framework, hinted.confidence)
+            return output if hinted.kind == "criterion" else output._replace(name=STRUCTURE)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
         run_given(frame, arguments)

@@ -44,6 +44,7 @@ from asyncguard.lint.values import (
     PART,
     PLACE,
     READ,
+    STRUCTURE,
     SYMBOL,
     TUPLE,
     UNKNOWN,
@@ -59,7 +60,6 @@ from asyncguard.lint.values import (
     weaken,
 )
 
-STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 CALLABLE = frozenset({MODEL, "criterion"})
 # Kinds of nodes, by their exact types: `isinstance` is slow for classes with an ABC as base.
 SEQUENCES = frozenset({cst.Tuple, cst.List})
@@ -385,6 +385,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
+_OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
 # Attributes and methods of someone's own that say what an array is like.
 DESCRIBES = re.compile(r"_(numel|ndim|shape|dtype|device|status|names?)$")
 
@@ -408,6 +409,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
+    if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
+        return HOST_VALUE
     if owner.kind == UNKNOWN and owner.params:
         if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
             return HOST_VALUE
@@ -914,6 +917,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return _container_item(frame, node, owner, indices)
     if owner.kind == HOST and (owner.literal is not None or owner == HOST_VALUE):
         return owner
+    if owner.kind == HOST and owner.name not in ("None", "slice"):
+        return HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
@@ -1010,7 +1015,7 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             if index.kind == owner.kind == DEVICE and index.name == MASK:
                 read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
-        elif how == UPLOADED_INDEX:
+        elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
 
 
@@ -1020,6 +1025,12 @@ def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> Non
         indices = [_index(frame, element.slice) for element in node.slice]
     if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
         index_sites(frame, node, device(framework, MEDIUM), indices)
+
+
+def _may_be_numpy(frame: Frame, owner: Value) -> bool:
+    """Whether what is indexed may as well be an array of NumPy's, which has the same methods."""
+    alike = frame.analysis.knowledge.dispatches(owner.framework)
+    return alike and owner.name in (WHEREVER, HINTED)
 
 
 def _indexed(owner: Value, index: Value) -> Value:

@@ -110,6 +110,8 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
 
 def _is_switch(test: cst.BaseExpression) -> bool:
     """Whether a condition is an option: every n-th time, or always if that is asked for."""
+    if type(test) is cst.BooleanOperation:
+        return _is_switch(test.left) and _is_switch(test.right)
     return bool(dotted(test))
 
 

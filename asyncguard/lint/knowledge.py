@@ -27,7 +27,7 @@ _SWITCH = re.compile(
 # Functions that move or store what they are given.
 _KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
 _STATE = re.compile(r"(^|_)(state|params)$")
-_UPDATES = re.compile(r"(^|_)(train|update|learn|optimi[sz]e)(_|$)")
+_UPDATES = re.compile(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e|sgd)(_|$)")
 # Names of numbers that sum up many steps.
 _SUMMARY = re.compile(
     r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
@@ -113,6 +113,12 @@ class Knowledge:
             if name.endswith("Tensor")
         }
         self.aliases = {alias: real for f in frameworks for alias, real in f.aliases.items()}
+        self.customary = {
+            name: f.name
+            for f in frameworks
+            for name in (*f.modules, *f.aliases)
+            if f.name != "numpy" and "." not in name
+        }
         self.attributes = {f.name: _by_name(f.attributes) for f in frameworks}
         self.methods = {f.name: _by_name(f.methods) for f in frameworks}
         self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
@@ -231,6 +237,10 @@ class Knowledge:
         plain = _STATE.search(state) is not None and _UPDATES.search(called) is not None
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
+
+    def functional_of(self, frameworks: Sequence[str]) -> str:
+        """Return the one of these frameworks that hands its state on from call to call, or ""."""
+        return next((f for f in frameworks if f in self.functional), "")
 
     def part(self, framework: str, owner: str, name: str) -> str:
         """Return the kind of an attribute or of a method's result, by the kind of its owner."""

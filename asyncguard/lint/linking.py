@@ -143,7 +143,21 @@ def is_telling(name: str, definitions: int = 1) -> bool:
     return definitions <= limit and name not in _COMMON and not name.startswith("__")
 
 
-def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
+class Definitions(NamedTuple):
+    """The functions that calls by name may mean.
+
+    A name that too many files use tells in its own file still: one of many scripts that are alike.
+    """
+
+    telling: Mapping[str, set[Key]]
+    own: Mapping[Key, set[Key]]  # by path and name
+
+    def of(self, call: NamedCall) -> Collection[Key]:
+        """Return the functions that a call may mean."""
+        return self.telling.get(call.name) or self.own.get((call.caller_path, call.name), set())
+
+
+def definitions(files: Collection[FileFacts]) -> Definitions:
     """Return the functions that calls by name may mean, by their telling names."""
     found: dict[str, set[Key]] = {}
     owners: dict[str, set[str]] = {}  # the classes that define a method
@@ -157,19 +171,24 @@ def definitions(files: Collection[FileFacts]) -> dict[str, set[Key]]:
             owners.setdefault(name, set()).add(owner)
             for base in (*above.get(owner, ()), "") if owner and name in methods else ():
                 found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
-        for name in facts.dormant:
+        dormant = facts.dormant.difference(name for name, _ in facts.defined)
+        for name in dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
-            for name in known.dormant & facts.dormant:
+            for name in known.dormant & dormant:
                 owners.setdefault(name, set()).add(owner)
                 for base in (*above[owner], "") if name in methods else ():
                     found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
-    meant = {}
+    telling: dict[str, set[Key]] = {}
+    own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
         overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
         if len(keys) <= MOST and is_telling(name, max(len(keys) - len(overriding), 1)):
-            meant[name] = keys
-    return meant
+            telling[name] = keys
+        elif is_telling(name, MANY):
+            for path, function in keys:
+                own.setdefault((path, name), set()).add((path, function))
+    return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
 
 
 def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
@@ -202,24 +221,25 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     """
     meant = definitions(files.values())
     entered = entries(files.values(), meant)
-    telling = meant.keys()
     hot = {
         call.name.rpartition(".")[2]
         for facts in files.values()
         for call in facts.named
-        if call.name in telling
+        if meant.of(call)
         and _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
     }
-    asleep = frozenset[str]().union(*(facts.dormant for facts in files.values())) & telling
+    asleep = frozenset[str]().union(*(facts.dormant for facts in files.values()))
+    asleep &= meant.telling.keys()
     found = {}
     for path, facts in files.items():
-        asking = {name for name, calls in facts.innocent.items() if not asleep.isdisjoint(calls)}
+        here = asleep.union(name for name in facts.dormant if (path, name) in meant.own)
+        asking = {name for name, calls in facts.innocent.items() if not here.isdisjoint(calls)}
         if names := (facts.dormant & hot) | asking:
             found[path] = frozenset(names)
     return found
 
 
-def entries(files: Collection[FileFacts], meant: Mapping[str, set[Key]]) -> dict[Key, int]:
+def entries(files: Collection[FileFacts], meant: Definitions) -> dict[Key, int]:
     """Return how often each function is entered, as far as hooks and callers tell.
 
     One that loops over training steps is not entered in each: it runs an epoch, or a round.
@@ -253,9 +273,9 @@ def entries(files: Collection[FileFacts], meant: Mapping[str, set[Key]]) -> dict
     return entered
 
 
-def _by_name(facts: FileFacts, meant: Mapping[str, set[Key]]) -> Iterator[Call]:
+def _by_name(facts: FileFacts, meant: Definitions) -> Iterator[Call]:
     for named in facts.named:
-        for path, qualname in meant.get(named.name, ()):
+        for path, qualname in meant.of(named):
             yield Call(named.caller_path, named.caller, path, qualname, named.loop, named.guarded)
 
 
@@ -357,9 +377,7 @@ def _heat(finding: Finding) -> tuple[int, bool, int, str]:
     return _OWN[finding.loop], not finding.guarded, sure, finding.message
 
 
-def _spared(
-    files: Collection[FileFacts], meant: Mapping[str, set[Key]]
-) -> dict[Key, frozenset[int]]:
+def _spared(files: Collection[FileFacts], meant: Definitions) -> dict[Key, frozenset[int]]:
     """Return the parameters of functions that all calls hand what is in host memory."""
     found: dict[Key, frozenset[int]] = {}
     for facts in files:

@@ -11,9 +11,20 @@ import libcst as cst
 
 from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
+from asyncguard.lint.expressions import unpacked
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
-from asyncguard.lint.values import CONTAINER, LOW, MEDIUM, UNKNOWN, Value
+from asyncguard.lint.values import (
+    CONTAINER,
+    DEVICE,
+    LOW,
+    MEDIUM,
+    STRUCTURE,
+    UNKNOWN,
+    Value,
+    container,
+    weaken,
+)
 
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _STEP = re.compile(
@@ -137,24 +148,61 @@ def _sources(node: cst.BaseExpression) -> set[str]:
     return {dotted(node).rpartition(".")[2]}
 
 
-def note_update(frame: Frame, node: cst.Assign) -> None:
+def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
     """`params, opt_state = update(params, opt_state)` is a training step, by any name.
 
-    Of plain parameters or a `state`, what is called tells as well: `state = train(state, batch)`.
+    Of plain parameters, a `state` or an agent whose method it is, what is called tells as well:
+    `state = train(state, batch)`. What else it gives, if that is not known, is on the device.
     """
-    call = node.value
-    if type(call) is not cst.Call or names_epochs(call) or len(call.args) < 2:
-        return
+    knowledge = frame.analysis.knowledge
+    if names_epochs(call) or not call.args:
+        return value
     func = call.func.attr if type(call.func) is cst.Attribute else call.func
     name = func.value if type(func) is cst.Name else ""
-    taken = {dotted(argument.value) for argument in call.args}
+    owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
+    taken = {dotted(argument.value) for argument in call.args} if len(call.args) > 1 else set()
     for target in node.targets:
-        given = target.target.elements if type(target.target) is cst.Tuple else ()
-        for path in [dotted(target.target), *(dotted(element.value) for element in given)]:
-            if path in taken and frame.analysis.knowledge.updates(
-                path.rpartition(".")[2], name, frame.analysis.frameworks
-            ):
-                frame.evidence(strong=True)
+        elements = target.target.elements if type(target.target) is cst.Tuple else ()
+        given = [dotted(element.value) for element in elements]
+        back = [
+            path
+            for path in [dotted(target.target), *given]
+            if path in taken
+            and knowledge.updates(path.rpartition(".")[2], name, frame.analysis.frameworks)
+        ]
+        agents = [owner] if owner in given else []
+        if agents and not knowledge.updates("state", name, frame.analysis.frameworks):
+            agents = []
+        if back or agents:
+            frame.evidence(strong=True)
+        if given and (back or agents):
+            framework = knowledge.functional_of(frame.analysis.frameworks)
+            made = Value(DEVICE, framework, MEDIUM, STRUCTURE)
+            plain = [path for path in agents if not path.endswith("state")]
+            items = zip(given, unpacked(frame, value, len(given)), strict=True)
+            return container(
+                None,
+                tuple(v if v.kind != UNKNOWN or path in plain else made for path, v in items),
+            )
+    return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
+
+
+_TO_HOST = re.compile(
+    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get|decode|fetch"
+    r"|format|pull|load|read|dict|json)(_|$)"
+)
+
+
+def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
+    """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
+    path = dotted(node.targets[0].target)
+    if not path or path != dotted(call.args[0].value) or _TO_HOST.search(name):
+        return value
+    before = frame.lookup(path)
+    if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
+        return value
+    pure = frame.analysis.knowledge.functional_of((before.framework,))
+    return weaken(before, MEDIUM) if pure else value
 
 
 def names_epochs(call: cst.Call) -> bool:

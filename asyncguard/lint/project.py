@@ -22,9 +22,9 @@ from asyncguard.lint.source import (
     check_syntax,
     decode,
     frameworks_in,
+    names_in,
     starred_in,
     trains,
-    used_in,
 )
 from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
@@ -156,7 +156,7 @@ class Project:
         starred = starred_in(text)
         if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
             return found
-        if starred and (found := used_in(text, self.knowledge.module_framework)):
+        if starred and (found := names_in(text, self.knowledge.customary)):
             return found
         return self._beside(path) if trains(text) else ()
 

@@ -63,21 +63,18 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name in found if name != "numpy")
 
 
+def names_in(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what stands for the names of which the text takes something, in order of mention."""
+    used = re.finditer(rf"(?<![\w.])({'|'.join(names)})\.\w", text)
+    return tuple({names[match.group(1)]: None for match in used})
+
+
 _STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
 
 
 def starred_in(text: str) -> list[str]:
     """Return the modules that the text imports everything from."""
     return _STARRED.findall(text)
-
-
-_USED = re.compile(r"(?<![\w.])(\w+)\.\w")
-
-
-def used_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the frameworks whose modules the text uses by name, wherever it has them from."""
-    used = dict.fromkeys(modules[name] for name in _USED.findall(text) if name in modules)
-    return tuple(name for name in used if name != "numpy")
 
 
 _TRAINS = re.compile(r"\.(?:backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")

@@ -17,7 +17,6 @@ from asyncguard.lint.expressions import (
     DEVICE_INDEX,
     MASK_INDEX,
     SEQUENCES,
-    STRUCTURE,
     UPLOADED_INDEX,
     bind_target,
     combine,
@@ -35,6 +34,7 @@ from asyncguard.lint.expressions import (
 from asyncguard.lint.frames import MAX_DEPTH, Frame, Guard, LoopRecord, evaluate, merge
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import (
+    ANSWER,
     BATCH,
     CONTAINER,
     DEVICE,
@@ -45,6 +45,7 @@ from asyncguard.lint.values import (
     HOST_VALUE,
     MEDIUM,
     PAIRS,
+    STRUCTURE,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -126,7 +127,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     """`a = b = value`."""
     value = evaluate(frame, node.value)
     if type(node.value) is cst.Call:
-        loops.note_update(frame, node)
+        value = loops.note_update(frame, node, node.value, value)
     guards.remember(frame, dotted(node.targets[0].target), node.value)
     for target in node.targets:
         store(frame, target.target, value)
@@ -154,6 +155,9 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     before = evaluate(frame, node.target)
     value = evaluate(frame, node.value)
     result = combine(before, value)
+    scaled = isinstance(node.operator, (cst.DivideAssign, cst.MultiplyAssign))
+    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
+        result = result._replace(name=ANSWER)  # a number, whatever its name suggests
     store(frame, node.target, result)
     return True
 

@@ -473,7 +473,7 @@ class _Look:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
         computed = isinstance(node.value, _COMPUTES)
-        if isinstance(node.value, ast.Call) and len(node.value.args) > 1:
+        if isinstance(node.value, ast.Call) and node.value.args:
             self._update(node, node.value)
         for target in getattr(node, "targets", None) or [node.target]:
             for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
@@ -497,12 +497,17 @@ class _Look:
         return numpy and self._interesting(value)
 
     def _update(self, node: Any, call: ast.Call) -> None:
-        """Note a training step: `state, loss = train(state, batch)`."""
+        """Note a training step: `state, loss = train(state, batch)`, `state.train(batch)`."""
         taken = {name for argument in call.args if (name := last_name(argument))}
-        for target in getattr(node, "targets", ()) if taken else ():
-            for part in target.elts if isinstance(target, ast.Tuple) else [target]:
+        owner = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        for target in getattr(node, "targets", ()) if taken or owner else ():
+            several = isinstance(target, ast.Tuple)
+            for part in target.elts if several else [target]:
                 name = last_name(part)
-                self.found.steps |= name in taken and self.words.updates(name, call)
+                if name and several and name == owner:
+                    self.found.steps |= self.words.updates("state", call)
+                elif name in taken and len(call.args) > 1:
+                    self.found.steps |= self.words.updates(name, call)
 
     def _put(self, name: str, stored: Stored) -> None:
         self.values.setdefault(name, []).append(stored)

@@ -20,7 +20,8 @@ DEVICE = "device"
 MODEL = "model"
 CONTAINER = "container"
 SYMBOL = "symbol"  # something imported or builtin, known by its dotted name only
-FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo
+FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo, `items` and
+# `fields` the arguments that `functools.partial` has bound
 EITHER = "either"  # one of a few such functions, which are its `items`
 CLASS = "class"  # likewise; `ref` is its ClassInfo
 INSTANCE = "instance"  # of such a class
@@ -84,6 +85,7 @@ DICT = "dict"  # the name of a container that is known to be a dict
 TUPLE = "tuple"  # of one that is a tuple
 BATCH = "batch"  # the name of what a loader gives, which may as well hold arrays
 PAIRS = "pairs"  # and of one of values, each with its name
+STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
@@ -136,17 +138,24 @@ MAX_EITHER = 4
 
 def _either(left: Value, right: Value) -> Value:
     """Return one of a few functions; of many, nothing is known."""
-    known = [*(left.items or (left,))]
-    for function in right.items or (right,):
+    known = [*_functions(left)]
+    for function in _functions(right):
         if all(function.ref is not other.ref for other in known):
             known.append(function)
     return Value(EITHER, items=tuple(known)) if len(known) <= MAX_EITHER else UNKNOWN_VALUE
+
+
+def _functions(value: Value) -> tuple[Value, ...]:
+    return value.items or () if value.kind == EITHER else (value,)
 
 
 _REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless unless the same
 
 
 def _join_same_kind(left: Value, right: Value) -> Value:
+    for module, other in ((left, right), (right, left)):
+        if module.kind == SYMBOL and module.name == "numpy":
+            return other  # which it stands in for: `if gpu: import cupy as np`
     if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
         return Value(params=left.params | right.params)
     element = left.element
@@ -161,7 +170,7 @@ def _join_same_kind(left: Value, right: Value) -> Value:
         left.kind,
         left.framework or right.framework,
         min(left.confidence, right.confidence) if left.kind != CONTAINER else HIGH,
-        left.name if left.name == right.name else "",
+        _common_name(left.name, right.name),
         left.literal if left.literal == right.literal else None,
         element,
         items,
@@ -169,6 +178,11 @@ def _join_same_kind(left: Value, right: Value) -> Value:
         left.ref if left.ref is right.ref else None,
         left.params | right.params,
     )
+
+
+def _common_name(left: str, right: str) -> str:
+    """Return what both are called; what may be a structure on one path may be one after them."""
+    return left if left == right else STRUCTURE if STRUCTURE in (left, right) else ""
 
 
 def join_fields(

@@ -373,7 +373,7 @@ COLD = {
             for step, batch in enumerate(loader):
                 loss = model(batch).sum()
                 loss.backward()
-                if step % 50 == 0 or settings.careful:
+                if step % 50 == 0 or (is_chief and settings.careful):
                     print(loss)
                 if settings.log_at(step):
                     print(loss)
@@ -581,6 +581,27 @@ def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
 
 def test_a_name_that_many_things_have_says_nothing(tmp_path: Path) -> None:
     assert calling_by_name(tmp_path, EVALUATION, evaluators=13) == []
+
+
+SCRIPT = """\
+import tensorflow as tf
+class Model(tf.keras.Model):
+    def action_value(self, observation):
+        return self.predict(observation)
+def try_it(env):
+    return Model().action_value(env.reset())
+class Agent:
+    def train(self, env):
+        while True:
+            state, reward, done, info = env.step(self.model.action_value(state))
+"""
+
+
+def test_in_one_of_many_scripts_that_are_alike_a_name_means_its_own(tmp_path: Path) -> None:
+    for number in range(14):
+        (tmp_path / f"script{number}.py").write_text(SCRIPT, encoding="utf-8")
+    findings = check_paths([tmp_path], Settings(cache=False)).findings
+    assert [(f.line, f.code) for f in findings] == [(4, "ASG103")] * 14
 
 
 def test_an_arrays_method_says_nothing_of_a_method_that_is_called_like_it(tmp_path: Path) -> None:

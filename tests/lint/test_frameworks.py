@@ -14,6 +14,195 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "what a list of numbers holds is one, and stays one when it is scaled": """
+        import tensorflow as tf
+        def train(model, data, count):
+            total_loss = 0
+            for x, y in data:
+                losses = model.train_on_batch(x, y)  # waits
+                total_loss += losses[1]
+                part_loss = losses[0]
+                part_loss /= count
+                print(total_loss, part_loss)
+        """,
+    "what a function makes of a device value that it replaces is on the device, in JAX": """
+        import jax
+        from tools import combine, to_numpy
+        def evaluate(step, params, data):
+            step = jax.pmap(step)
+            for batch in data:
+                metrics = step(params, batch)
+                metrics = combine(metrics)
+                print(float(metrics["accuracy"]))  # waits
+                metrics = to_numpy(metrics)
+                print(float(metrics["accuracy"]))
+        """,
+    "a method that is handed parameters runs the model": """
+        import jax
+        def run(agent, env, params, key):
+            timestep, state = env.reset(), agent.initial_state()
+            while not timestep.last():
+                output, state = agent.actor_step(params, timestep, state, key)
+                timestep = env.step(int(output.actions))  # waits
+        """,
+    "an agent's method that is handed parameters, whichever, runs a model; counts are none": """
+        import jax
+        import numpy as np
+        from base import Algorithm
+        class Actor(Algorithm):
+            def select_action(self, state):
+                action = self._select_action(self.params_actor, state[None])
+                return np.array(action[0])  # waits
+            def widen(self, state):
+                return np.array(self._repeat(self.num_params, state)[0])
+            def train(self, env):
+                state = env.reset()
+                for step in range(1000):
+                    state, reward, done, _ = env.step(self.select_action(state))
+                    size = self._round(self.meta_params, reward)
+                    print(float(size))
+        """,
+    "what is a model's output on one path may be a dict after all of them": """
+        import jax
+        def merge(a, b):
+            a, b = jax.tree_util.tree_map(fetch, (a, b))
+            return jax.tree_util.tree_map(lambda x, y: x.merge(y), a, b)
+        class Trainer:
+            def evaluate(self, params, batches):
+                metrics = None
+                for batch in batches:
+                    update = self.compiled.eval_step(params, jax.device_put(batch))
+                    if metrics:
+                        metrics = merge(metrics, update)
+                    else:
+                        metrics = update
+        """,
+    "what NumPy converts of TensorFlow's it converts of JAX's; a step of SGD trains": """
+        import jax
+        import numpy as np
+        class Agent:
+            def __init__(self, forward, sgd_step):
+                self._forward, self._sgd_step = jax.jit(forward), jax.jit(sgd_step)
+            def select_action(self, timestep):
+                values = self._forward(timestep.observation[None])
+                return np.random.choice(np.flatnonzero(values == values.max()))  # waits
+            def update(self, timestep):
+                self._state = self._sgd_step(self._state, timestep)
+                if self._state.step % self._period == 0:  # waits
+                    self._state = self._state._replace(target=self._state.params)
+        """,
+    "Objax compiles with a class of its own": """
+        import objax
+        def train(op, batches):
+            op = objax.Jit(op)
+            for x, y in batches:
+                print(float(op(x, y)[0]))  # waits
+        """,
+    "what only its methods tell is no more CuPy's than NumPy's, as far as lists go": """
+        import chainer
+        def train(model, optimizer, subset, views: list):
+            for batch in subset:
+                images = batch.images.transpose(0, 1, 4, 2, 3).astype("f")
+                first = images[:, views]
+                loss = model(first)
+                loss.backward()
+                optimizer.update()
+        """,
+    "what a star import out of sight brings goes by the customary names": """
+        from networks import *
+        def train(model, dataset, optimizer):
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(tf.square(model(x) - y))
+                grads = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(grads, model.trainable_variables))
+                tf.summary.scalar("loss", loss, step=1)  # waits
+                best = np.max(loss)  # waits
+        """,
+    "an agent that an update gives back is trained, and what comes with it is on the device": """
+        import jax
+        def run(agent, buffer):
+            for step in range(1000):
+                agent, info = agent.update(buffer.sample(32))
+                means = {name: float(value) for name, value in info.items()}  # waits
+        """,
+    "a training state counts its steps on the device": """
+        import jax
+        from steps import train_step
+        def run(state, batches):
+            for batch in batches:
+                state, metrics = train_step(state, batch)
+                step = int(state.step)  # waits
+        """,
+    "what functions are named after policies and steps give is on the device": """
+        import jax
+        import numpy as np
+        def evaluate(policy_fn, env):
+            observation, done = env.reset(), False
+            while not done:
+                action = policy_fn(observation)
+                if np.random.random() < 0.1:
+                    action = np.random.choice([0, 1])
+                observation, reward, done, info = env.step(np.array(action))  # waits
+        """,
+    "a function that has some arguments already is compiled all the same": """
+        import functools
+        import jax
+        import metrics
+        class Trainer:
+            def __init__(self, config, state):
+                self.state = state
+                self.step = jax.jit(functools.partial(_train_step, config=config))
+            def train(self, batches):
+                for batch in batches:
+                    self.state, loss = self.step(self.state, batch)
+                    print(loss)  # waits
+            def get_metrics(self, given):
+                return jax.device_get(given)
+        def _train_step(state, batch, config):
+            loss, grads = jax.value_and_grad(f)(state.params, batch)
+            if loss > 3:
+                loss = loss * 2
+            return state.apply_gradients(grads=grads), metrics.get_metrics(loss)
+        """,
+    "what a function has already is read as what it is given": """
+        import functools
+        import torch
+        def report(name, x):
+            print(name, x.item())  # waits
+        def train(model, loader):
+            note = functools.partial(report, "loss")
+            for x in loader:
+                loss = model(x).sum()
+                loss.backward()
+                note(loss)  # waits
+        """,
+    "NumPy stands in for CuPy, and its lists for what indexes an array": """
+        from settings import gpu
+        if gpu:
+            import cupy as np
+        else:
+            import numpy as np
+        def train(model, optimizer, ids):
+            for step in range(100):
+                model.backward()
+                norm = np.sqrt(np.sum(model.grad**2))
+                if norm < 1:  # waits
+                    norm = norm + np.zeros(10)[list(ids)]  # waits
+                optimizer.update()
+        """,
+    "a sum of numbers is one, and an array's shape holds some": """
+        from mxnet import autograd
+        def train(model, criterion, trainer, loader):
+            for x, y in loader:
+                with autograd.record():
+                    outputs = [model(part)[0] for part in x]
+                    losses = [criterion(part, y) for part in outputs]
+                trainer.step(1)
+                loss = sum([part.asscalar() for part in losses])  # waits
+                loss = loss / sum([part.shape[0] for part in losses])
+                print(loss)
+        """,
     "a library on top of TensorFlow brings it along": """
         import tensorlayer as tl
         class Agent:
