@@ -8,7 +8,7 @@ reported at the calls that pass a device value, if there are such; else where it
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple
@@ -213,70 +213,86 @@ def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
     return found
 
 
+class Network:
+    """Who calls whom, and how often each function is entered."""
+
+    def __init__(self, files: Collection[FileFacts]) -> None:
+        self.meant = definitions(files)
+        self.named = {call for facts in files for call in facts.named}  # told by several files
+        known = {call for facts in files for call in facts.calls}
+        self.calls = [call for call in known if not _tests(call)]
+        guesses = (
+            Call(named.caller_path, named.caller, *key, named.loop, named.guarded)
+            for named in self.named
+            for key in self.meant.of(named)
+        )
+        self.guesses = [call for call in guesses if not _tests(call)]
+        self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
+        self.hooks = {
+            (hook.path, hook.function): _OWN[hook.loop] for facts in files for hook in facts.hooks
+        }
+        self.entered = self._entries()
+
+    def _entries(self) -> dict[Key, int]:
+        """Return how often each function is entered, as far as hooks and callers tell.
+
+        One that loops over training steps is not entered in each: it runs an epoch, or a round.
+        """
+        entered = dict(self.hooks)
+        outgoing: dict[Key, list[Call]] = {}
+        for call in (*self.calls, *self.guesses):
+            outgoing.setdefault((call.caller_path, call.caller), []).append(call)
+        pending = [*entered, *outgoing]
+        while pending:
+            caller = pending.pop()
+            for call in outgoing.get(caller, ()):
+                callee = (call.callee_path, call.callee)
+                level = _level(call, entered.get(caller, COLD))
+                if callee in self.rounds:
+                    level = min(level, EPOCH)
+                if level > entered.get(callee, COLD):
+                    entered[callee] = level
+                    pending.append(callee)
+        return entered
+
+    def spared(self) -> dict[Key, frozenset[int]]:
+        """Return the parameters of functions that all calls hand what is in host memory."""
+        found: dict[Key, frozenset[int]] = {}
+        seen = {call[:4] for call in self.calls}
+        others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
+        for call in (*self.calls, *others):
+            key = call.callee_path, call.callee
+            found[key] = found.get(key, call.spared) & call.spared
+        return found
+
+
 def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     """Return the functions left alone, by path, that concern a sync point in a step after all.
 
     Dormant ones that are called by name in every step somewhere; and innocent ones that call a
     dormant one by name, in which loop is to be seen.
     """
-    meant = definitions(files.values())
-    entered = entries(files.values(), meant)
+    network = Network(files.values())
+    meant, entered = network.meant, network.entered
     hot = {
         call.name.rpartition(".")[2]
-        for facts in files.values()
-        for call in facts.named
-        if meant.of(call)
-        and _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
+        for call in network.named
+        if _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
+        and meant.of(call)
     }
     asleep = frozenset[str]().union(*(facts.dormant for facts in files.values()))
     asleep &= meant.telling.keys()
     found = {}
     for path, facts in files.items():
-        here = asleep.union(name for name in facts.dormant if (path, name) in meant.own)
-        asking = {name for name, calls in facts.innocent.items() if not here.isdisjoint(calls)}
+        own = {name for name in facts.dormant if (path, name) in meant.own}
+        asking = {
+            name
+            for name, calls in facts.innocent.items()
+            if not asleep.isdisjoint(calls) or not own.isdisjoint(calls)
+        }
         if names := (facts.dormant & hot) | asking:
             found[path] = frozenset(names)
     return found
-
-
-def entries(files: Collection[FileFacts], meant: Definitions) -> dict[Key, int]:
-    """Return how often each function is entered, as far as hooks and callers tell.
-
-    One that loops over training steps is not entered in each: it runs an epoch, or a round.
-    """
-    rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
-    entered: dict[Key, int] = {}
-    outgoing: dict[Key, list[Call]] = {}
-    pending: list[Key] = []
-    for facts in files:
-        for hook in facts.hooks:
-            entered[hook.path, hook.function] = _OWN[hook.loop]
-            pending.append((hook.path, hook.function))
-        for call in (*facts.calls, *_by_name(facts, meant)):
-            if _tests(call):
-                continue
-            caller = (call.caller_path, call.caller)
-            if caller not in outgoing:
-                outgoing[caller] = []
-                pending.append(caller)
-            outgoing[caller].append(call)
-    while pending:
-        caller = pending.pop()
-        for call in outgoing.get(caller, ()):
-            callee = (call.callee_path, call.callee)
-            level = _level(call, entered.get(caller, COLD))
-            if callee in rounds:
-                level = min(level, EPOCH)
-            if level > entered.get(callee, COLD):
-                entered[callee] = level
-                pending.append(callee)
-    return entered
-
-
-def _by_name(facts: FileFacts, meant: Definitions) -> Iterator[Call]:
-    for named in facts.named:
-        for path, qualname in meant.of(named):
-            yield Call(named.caller_path, named.caller, path, qualname, named.loop, named.guarded)
 
 
 # What a program does now and then, though a function that runs in every step may call it.
@@ -328,13 +344,7 @@ def _level(call: Call | NamedCall, caller: int) -> int:
 
 def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
     """Give every candidate of every file its final context."""
-    meant = definitions(files.values())
-    entered = entries(files.values(), meant)
-    hooks = {
-        (hook.path, hook.function): _OWN[hook.loop]
-        for facts in files.values()
-        for hook in facts.hooks
-    }
+    network = Network(files.values())
     candidates = {c for facts in files.values() for c in facts.candidates}
     told = {
         place
@@ -343,17 +353,17 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         for place in c.via
         if place[0] == c.finding.path
     }
-    spared = _spared(files.values(), meant)
+    spared = network.spared()
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
         by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
         function = by[:2]
-        levels = entered
+        levels = network.entered
         if params := candidate.params:
             at_calls = (by[0], *by[2:]) in told
             if at_calls or params <= spared.get(function, frozenset()):
-                levels = hooks
+                levels = network.hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
@@ -375,21 +385,6 @@ def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
 def _heat(finding: Finding) -> tuple[int, bool, int, str]:
     sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
     return _OWN[finding.loop], not finding.guarded, sure, finding.message
-
-
-def _spared(files: Collection[FileFacts], meant: Definitions) -> dict[Key, frozenset[int]]:
-    """Return the parameters of functions that all calls hand what is in host memory."""
-    found: dict[Key, frozenset[int]] = {}
-    for facts in files:
-        seen = {(call.caller, call.callee_path, call.callee) for call in facts.calls}
-        named = _by_name(facts, meant)  # which is mostly what is seen to be called
-        others = (c for c in named if (c.caller, c.callee_path, c.callee) not in seen)
-        for call in (*facts.calls, *others):
-            if _tests(call):
-                continue
-            key = call.callee_path, call.callee
-            found[key] = found.get(key, call.spared) & call.spared
-    return found
 
 
 def _is_doubtful(candidate: Candidate) -> bool:
