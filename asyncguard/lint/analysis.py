@@ -264,7 +264,8 @@ class FileAnalysis:
         elif type(info.node) is cst.FunctionDef:
             statements.suite(frame, info.node.body)
         summary = _summary_of(frame)
-        return replace(summary, result=self._returned(frame, info, summary.result))
+        result = self._returned(frame, info, summary.result)
+        return summary if result is summary.result else replace(summary, result=result)
 
     def _returned(self, frame: Frame, info: FunctionInfo, result: Value) -> Value:
         """Return a function's result, with what its signature declares of it."""

@@ -112,6 +112,8 @@ def _of_text(
         )
     analysis.run_from(roots)
     run = [info for info in analysis.infos() if info.summary is not None]
+    ran = {id(info.outlined) for info in run}  # some of them as what others call
+    awake = frozenset(n for n in dormant if all(id(f) in ran for f in outline.by_name[n]))
     analysis.report([info for info in run if info.unit is not None])
     analysis.let_go_of_syntax()
     candidates = list(_candidates(analysis))
@@ -135,6 +137,7 @@ def _of_text(
         named=tuple(named),
         defined=defined,
         dormant=dormant,
+        awake=awake,
         innocent=innocent,
         classes=classes,
         rounds=rounds,

@@ -41,12 +41,19 @@ def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
         frame.conditions.pop(path, None)
 
 
+_IDENTITY = frozenset({cst.Is, cst.IsNot})
+
+
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
+    if type(test) is cst.Comparison and type(test.comparisons[0].operator) in _IDENTITY:
+        return None, None
     depth = len(frame.loops)
     if frame.loops and _counts_periods(frame.loops[-1].targets, test):
         frame.loops[-1].periodic = True
     when_true, when_false = rare(frame, test)
+    if not when_true and not when_false:
+        return None, None
     asked = test
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
@@ -197,7 +204,7 @@ _REMAINDER = re.compile(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
 def is_flag(test: cst.BaseExpression) -> bool:
     """Whether the condition is a flag for debugging, logging now, the first or the last step."""
     if type(test) is cst.Comparison:
-        if isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
+        if type(test.comparisons[0].operator) in _IDENTITY:
             return False
         if _PERIOD.search(dotted(test.left)):
             return False  # whether it is done at all: `log_interval > 0`
@@ -231,16 +238,15 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
-    names = {n.value for n in walk(node) if type(n) is cst.Name}
-    if any("rank" in name or "process" in name for name in names):
-        return False
-    targets = frozenset[str]().union(*(loop.targets for loop in frame.loops))
-    path = dotted(node).rpartition(".")[2]
-    if path and path in targets:
-        return True
     if type(node) is cst.BinaryOperation:
-        return type(node.operator) is not cst.Modulo and _counts(frame, node.left)
-    return bool(path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_")
+        counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
+    else:
+        path = dotted(node).rpartition(".")[2]
+        named = path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_"
+        counts = bool(named) or any(path in loop.targets for loop in frame.loops)
+    return counts and not any(
+        "rank" in n.value or "process" in n.value for n in walk(node) if type(n) is cst.Name
+    )
 
 
 def fills_in(node: cst.If) -> bool:
@@ -304,13 +310,13 @@ _BEST = re.compile(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^be
 
 def improves(node: cst.If) -> bool:
     """Whether a branch runs for a new record alone: `if loss < best: best = loss`."""
-    tests = [test for test in walk(node.test) if type(test) is cst.Comparison]
-    bounds = {
-        dotted(side) for test in tests for side in (test.left, test.comparisons[0].comparator)
-    }
+    assigned = (path for path, _ in _assignments(node.body))
+    records = {path for path in assigned if _BEST.search(path.rpartition(".")[2])}
+    tests = (test for test in walk(node.test) if type(test) is cst.Comparison) if records else ()
     return any(
-        path in bounds and _BEST.search(path.rpartition(".")[2]) is not None
-        for path, _ in _assignments(node.body)
+        dotted(side) in records
+        for test in tests
+        for side in (test.left, test.comparisons[0].comparator)
     )
 
 

@@ -92,6 +92,7 @@ class FileFacts:
     named: tuple[NamedCall, ...] = ()
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
     dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
+    awake: frozenset[str] = frozenset()  # those of them that were run as what others call
     innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
     # where all calls seemed to lead to no sync point, call
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
@@ -290,7 +291,7 @@ def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
             for name, calls in facts.innocent.items()
             if not asleep.isdisjoint(calls) or not own.isdisjoint(calls)
         }
-        if names := (facts.dormant & hot) | asking:
+        if names := (facts.dormant & hot) - facts.awake | asking:
             found[path] = frozenset(names)
     return found
 

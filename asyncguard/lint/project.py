@@ -64,14 +64,22 @@ def _is_package(folder: Path, packages: dict[Path, bool]) -> bool:
     return packages[folder]
 
 
-def index(paths: Iterable[Path]) -> dict[str, str]:
+def index(paths: Iterable[str]) -> dict[str, str]:
     """Return the paths of the Python files by module name."""
     packages: dict[Path, bool] = {}
-    files = {path.absolute(): str(path) for path in paths if path.suffix == ".py"}
-    if not files:
-        return {}
-    root = Path(os.path.commonpath([file.parent for file in files]))
-    return {module_name(file, packages, root): path for file, path in files.items()}
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for path in paths:
+        if path.endswith(".py"):
+            folder, name = os.path.split(os.path.abspath(path))
+            folders.setdefault(folder, []).append((name, path))
+    root = Path(os.path.commonpath(folders)) if folders else None
+    found = {}
+    for folder, files in folders.items():
+        package = module_name(Path(folder, INIT), packages, root)
+        for name, path in files:
+            stem = "" if name == INIT else name.removesuffix(".py")
+            found[".".join(filter(None, (package, stem)))] = path
+    return found
 
 
 class Project:
@@ -223,7 +231,7 @@ class Project:
     def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
         name = self.name(path)
-        package = name if Path(path).name == INIT else name.rpartition(".")[0]
+        package = name if os.path.basename(path) == INIT else name.rpartition(".")[0]
         names = Names(statements(parsed), self._may_be_checked)
         words = Words(self.knowledge, frameworks, names)
         abroad = partial(self.reach.leads, path)
@@ -238,7 +246,7 @@ class Project:
             outlined = self.outlines[path] = self.outline(path, parsed, frameworks)
         return FileAnalysis(
             path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
-            is_package=Path(path).name == INIT,
+            is_package=os.path.basename(path) == INIT,
         )  # fmt: skip
 
     def is_packaged(self, path: str) -> bool:

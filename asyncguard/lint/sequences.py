@@ -58,19 +58,22 @@ def names_in(node: cst.CSTNode) -> set[str]:
         current = stack.pop()
         if type(current) is cst.Name:
             found.add(current.value)
-        elif isinstance(current, (cst.Attribute, cst.Arg)):  # not their names
+        elif type(current) is cst.Attribute or type(current) is cst.Arg:  # not their names
             stack.append(current.value)
         else:
             stack.extend(children(current))
     return found
 
 
+_BINDING = frozenset({cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.Del})
+
+
 def targets_of(node: cst.CSTNode) -> list[cst.BaseExpression]:
     """Return what one statement, clause or walrus assigns to; augmented assignments aside."""
     if type(node) is cst.Assign:
         return [target.target for target in node.targets]
-    if isinstance(node, (cst.AnnAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.Del)):
-        return [node.target]
+    if type(node) in _BINDING:
+        return [node.target]  # type: ignore[attr-defined]
     if type(node) is cst.AsName:
         return [node.name]
     return []
@@ -97,9 +100,9 @@ def uses(node: cst.CSTNode, path: str, but: cst.CSTNode) -> list[cst.CSTNode]:
         current = stack.pop()
         if current is but:
             continue
-        if isinstance(current, (cst.Name, cst.Attribute)) and dotted(current) == path:
+        if dotted(current) == path:
             found.append(current)
-        elif isinstance(current, (cst.Attribute, cst.Arg)):  # not their names
+        elif type(current) is cst.Attribute or type(current) is cst.Arg:  # not their names
             stack.append(current.value)
         else:
             stack.extend(children(current))

@@ -148,6 +148,8 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def dotted(node: cst.CSTNode) -> str:
     """Return `a.b.c` of a chain of names, or "" of anything else."""
+    if type(node) is cst.Name:
+        return node.value
     parts: list[str] = []
     while type(node) is cst.Attribute:  # asked often, like `_NODES`
         parts.append(node.attr.value)

@@ -43,7 +43,7 @@ def index(files: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
     from asyncguard.lint.project import index as by_name
 
-    return by_name(map(Path, files))
+    return by_name(files)
 
 
 class Worker:

@@ -18,7 +18,7 @@ def roots(tmp_path: Path, **files: str) -> set[str]:
     """Return the functions of main.py that are worth a look."""
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(text)
-    project = Project(index(tmp_path.glob("*.py")), knowledge.load())
+    project = Project(index(map(str, tmp_path.glob("*.py"))), knowledge.load())
     outline = project._outlined("main", "")
     assert outline is not None
     return {outline.functions[i].name for i in outline.roots(frozenset({"forward"}))}
