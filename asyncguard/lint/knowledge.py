@@ -227,6 +227,11 @@ class Knowledge:
                 return None if any(method in self.methods[f] for f in others) else (kind, framework)
         return None
 
+    def has(self, method: str, frameworks: Sequence[str]) -> bool:
+        """Whether a method is one of these frameworks: a step of theirs, or known by its usage."""
+        steps = self.step_methods.get(method, frozenset())
+        return not steps.isdisjoint(frameworks) or self.by_usage(method, frameworks) is not None
+
     def updates(self, state: str, called: str, frameworks: Sequence[str]) -> bool:
         """Whether what is called runs a training step: it takes such a variable and gives it back.
 

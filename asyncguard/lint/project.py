@@ -24,7 +24,7 @@ from asyncguard.lint.source import (
     frameworks_in,
     names_in,
     starred_in,
-    trains,
+    telling_in,
 )
 from asyncguard.lint.suspicion import Names, Words, statements
 from asyncguard.lint.tree import TooDeepError
@@ -166,7 +166,9 @@ class Project:
             return found
         if starred and (found := names_in(text, self.knowledge.customary)):
             return found
-        return self._beside(path) if trains(text) else ()
+        methods = telling_in(text)
+        found = self._beside(path) if methods else ()
+        return found if any(self.knowledge.has(method, found) for method in methods) else ()
 
     def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
         """Return the frameworks of the first of some files that imports any."""

@@ -77,12 +77,12 @@ def starred_in(text: str) -> list[str]:
     return _STARRED.findall(text)
 
 
-_TRAINS = re.compile(r"\.(?:backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")
+_TELLING = re.compile(r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")
 
 
-def trains(text: str) -> bool:
-    """Whether the text calls methods that only a framework's values have."""
-    return _TRAINS.search(text) is not None
+def telling_in(text: str) -> set[str]:
+    """Return the methods that the text calls which only a framework's values have."""
+    return set(_TELLING.findall(text))
 
 
 def check_syntax(text: str) -> ast.Module:

@@ -7,7 +7,9 @@ from textwrap import dedent, indent
 
 import pytest
 
+from asyncguard.lint import knowledge
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.project import Project, index
 from asyncguard.lint.settings import Settings
 from asyncguard.model import Device, Loop
 
@@ -1550,6 +1552,18 @@ def test_a_file_that_imports_no_framework_trains_with_what_its_folder_imports(
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     findings = check_paths([tmp_path], SETTINGS).findings
     assert [(Path(f.path).name, f.line) for f in findings] == [("trainer.py", 5)]
+
+
+@pytest.mark.parametrize(("imported", "found"), [("mxnet", ("mxnet",)), ("jax", ())])
+def test_a_file_is_of_its_folders_framework_if_it_calls_methods_of_that(
+    tmp_path: Path, imported: str, found: tuple[str, ...]
+) -> None:
+    text = "def to_numpy(array):\n    return array.asnumpy()\n"
+    files = {"__init__.py": "", "arrays.py": text, "checks.py": f"import {imported}\n"}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    project = Project(index(str(tmp_path / name) for name in files), knowledge.load())
+    assert project.frameworks(str(tmp_path / "arrays.py"), text) == found
 
 
 def overridden(folder: Path, base: str) -> list[int]:
