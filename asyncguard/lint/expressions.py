@@ -915,10 +915,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
         return _container_item(frame, node, owner, indices)
-    if owner.kind == HOST and (owner.literal is not None or owner == HOST_VALUE):
-        return owner
     if owner.kind == HOST and owner.name not in ("None", "slice"):
-        return HOST_VALUE
+        return owner if owner.literal is not None else HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
         return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
