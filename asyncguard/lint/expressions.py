@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from asyncguard.lint.frames import Frame, LoopRecord, evaluate, handles, merge
-from asyncguard.lint.guards import guard_of
+from asyncguard.lint.guards import IDENTITY, guard_of
 from asyncguard.lint.program import ClassInfo, FunctionInfo, scan
 from asyncguard.lint.tree import dotted, parse_type
 from asyncguard.lint.values import (
@@ -65,7 +65,6 @@ CALLABLE = frozenset({MODEL, "criterion"})
 SEQUENCES = frozenset({cst.Tuple, cst.List})
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
 _JOINING = frozenset({cst.Add, cst.Multiply})
-_IDENTITY = frozenset({cst.Is, cst.IsNot})
 _MEMBERSHIP = frozenset({cst.In, cst.NotIn})
 
 
@@ -805,7 +804,7 @@ def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
     sides = (node.left, *(target.comparator for target in node.comparisons))
-    if type(operator) in _IDENTITY or any(map(_describes, sides)):
+    if type(operator) in IDENTITY or any(map(_describes, sides)):
         return HOST_VALUE
     if type(operator) in _MEMBERSHIP:
         named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name

@@ -41,12 +41,12 @@ def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
         frame.conditions.pop(path, None)
 
 
-_IDENTITY = frozenset({cst.Is, cst.IsNot})
+IDENTITY = frozenset({cst.Is, cst.IsNot})
 
 
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
-    if type(test) is cst.Comparison and type(test.comparisons[0].operator) in _IDENTITY:
+    if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
         return None, None
     depth = len(frame.loops)
     if frame.loops and _counts_periods(frame.loops[-1].targets, test):
@@ -58,9 +58,8 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
     loop = _counted(frame, test)
-    flag = Guard(depth, is_flag(asked), counted=loop)
-    if loop >= 0 and _asks_for_one(test):
-        flag = Guard(depth, is_flag(asked), first=loop)
+    one = loop >= 0 and _asks_for_one(test)
+    flag = Guard(depth, is_flag(asked), first=loop) if one else Guard(depth, is_flag(asked), loop)
     return (flag if when_true else None), (flag if when_false else None)
 
 
@@ -204,7 +203,7 @@ _REMAINDER = re.compile(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
 def is_flag(test: cst.BaseExpression) -> bool:
     """Whether the condition is a flag for debugging, logging now, the first or the last step."""
     if type(test) is cst.Comparison:
-        if type(test.comparisons[0].operator) in _IDENTITY:
+        if type(test.comparisons[0].operator) in IDENTITY:
             return False
         if _PERIOD.search(dotted(test.left)):
             return False  # whether it is done at all: `log_interval > 0`

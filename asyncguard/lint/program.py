@@ -24,12 +24,6 @@ from asyncguard.model import Loop
 if TYPE_CHECKING:
     from asyncguard.lint.knowledge import Knowledge
 
-DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef})
-_SCOPES = frozenset({cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp})
-_LEAVES = frozenset(
-    {cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.Import, cst.ImportFrom}
-)
-
 
 # A script, or what tries something out: it is no training step, though it may run one.
 _ONCE = re.compile(
