@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from asyncguard.lint.program import ClassInfo, FunctionInfo
 from asyncguard.lint.screen import HARMLESS
 from asyncguard.lint.tree import dotted
 from asyncguard.lint.values import (
+    ACTION,
     ANSWER,
     ARRAYS,
     BATCH,
@@ -154,7 +156,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_model(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
-    return opaque(frame, node, arguments)
+    answer = opaque(frame, node, arguments)
+    return _computed(frame, dotted(node.func), arguments) or answer
 
 
 _WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
@@ -257,7 +260,12 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
-    return substitute(summary.result, bound)
+    result = substitute(summary.result, bound)
+    if result.kind == DEVICE and not result.params:
+        frame.operation(result.framework)
+    if result.confidence == NAMED and result.name == STRUCTURE and frame.trains:
+        return result._replace(confidence=MEDIUM)
+    return result
 
 
 _MAPS = re.compile(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
@@ -417,6 +425,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         if not _conditions_hold(frame, point, arguments) or _is_there(point, arguments):
             continue
         if (value := blocking_value(frame, point, arguments)) is not None:
+            if point.kind == SyncKind.ARRAY:
+                frame.operation(point.framework)  # what it fetches was computed there
             frame.site(point, node, value, subject=node)
             break
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
@@ -446,7 +456,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif result.kind == UNKNOWN and name not in HARMLESS:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
-        return _of_parameters(frame, name, arguments)  # nothing else is known of its answer
+        made = _of_parameters(frame, name, arguments)
+        imported = made.kind == UNKNOWN and "." in name
+        return (_computed(frame, name, arguments) if imported else None) or made
     return result
 
 
@@ -470,8 +482,43 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
-    sure = MEDIUM if frame.trains else NAMED
-    return Value(DEVICE, framework, sure, STRUCTURE) if framework else UNKNOWN_VALUE
+    if not framework:
+        return UNKNOWN_VALUE
+    frame.operation(framework)
+    return Value(DEVICE, framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
+
+
+# What says, shows or keeps something, or brings it to the host.
+_TELLS = re.compile(
+    r"(^|_)(print|log|summar\w*|save|load|write|plot|show|draw|render|visuali[sz]e|report|dump|send|put"
+    r"|push|add|make|create|build|from|envs?|sim|game|step|reset|image|images|video|grid|check|eval|evaluate|score|scores)"
+    r"(_|$)"
+)
+
+
+_ELSEWHERE = sys.stdlib_module_names | {
+    "PIL", "cv2", "datasets", "gym", "gymnasium", "h5py", "imageio", "matplotlib", "nltk", "pandas",
+    "scipy", "seaborn", "skimage", "sklearn", "tensorflow", "torch", "torchvision", "tqdm",
+    "transformers", "wandb",
+}  # fmt: skip
+
+
+def _computed(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    """Return what a function out of sight computes of device values, where functions are pure."""
+    given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
+    if given is None or given.confidence < MEDIUM or name.partition(".")[0] in _ELSEWHERE:
+        return None
+    *owners, last = name.split(".")
+    if (
+        not last
+        or any(part[:1].isupper() for part in (*owners, last))
+        or loops.TO_HOST.search(last)
+        or _TELLS.search(last.lower())
+    ):
+        return None
+    if not frame.analysis.knowledge.functional_of((given.framework,)):
+        return None
+    return Value(DEVICE, given.framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
 
 
 _ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
@@ -505,8 +552,18 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     given = [a for a in arguments[1:] if not a.keyword]
     leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
+    if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
+        result = Value(HOST_ARRAY, "numpy", MEDIUM)
     held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
     return container(result) if held else result
+
+
+def _brings_to_host(function: Value) -> bool:
+    """Whether a lambda calls a method named after what is in host memory: `x._numpy()`."""
+    node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
+    body = node.body if type(node) is cst.Lambda else None
+    called = body.func if type(body) is cst.Call else None
+    return type(called) is cst.Attribute and loops.TO_HOST.search(called.attr.value) is not None
 
 
 def leaf(tree: Value) -> Value:
@@ -707,7 +764,7 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         return None if there else device(point.framework)
     function = point.source is not None and bool(point.source.functions)
     for argument in _selected(wanted, arguments):
-        value = first_device(argument.value)
+        value = _held(first_device(argument.value))
         is_first = function and 0 in wanted and argument is arguments[0]
         if is_first and value.kind in (DEVICE, UNKNOWN):
             known = value.kind == DEVICE or value.params or frame.trains
@@ -716,6 +773,14 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         if _reads(value):
             return value
     return None
+
+
+def _held(value: Value) -> Value:
+    """Return what a tuple or list of values of which nothing is known holds: such a value."""
+    if value.kind != CONTAINER:
+        return value
+    held = [*(value.items or ()), *([value.element] if value.element is not None else [])]
+    return next((inner for inner in held if inner.kind == UNKNOWN), value)
 
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
@@ -796,10 +861,21 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
             value = weaken(first_device(value), LOW)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
+        if value.name == ACTION and trigger.protocol == "__array__":
+            value = _converted(frame, value)
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
             value = first_device(value)
         if _any_protocol(frame, trigger, node, value):
             return
+
+
+def _converted(frame: Frame, action: Value) -> Value:
+    """Return what a policy gave that is made a host array, which is one already where that waits.
+
+    Pure functions give device values: programs convert them before the environment does.
+    """
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
+    return device(framework, MEDIUM if frame.trains else NAMED) if framework else action
 
 
 # Where a framework has no entry of its own for a protocol, Python falls back to the next.
@@ -856,7 +932,7 @@ def call_method(
     if owner.kind == DEVICE or is_parameter:
         result = device_method(frame, node, owner, method, arguments)
         made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
-        return made if made.kind == DEVICE else result
+        return made if made.kind == DEVICE else _action(frame, method, arguments, result)
     if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
         return instance_method(frame, node, owner, method, arguments)
     method_sites(frame, node, owner, method, arguments)
@@ -1290,7 +1366,7 @@ def model_method(
     frame.call_by_name(method)
     if _ACTS.search(method):
         frame.evidence()
-        return UNKNOWN_VALUE  # for an environment, which wants arrays in host memory mostly
+        return Value(name=ACTION)  # an environment wants arrays in host memory mostly
     if _GIVES_TEXT.search(method):
         return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
@@ -1459,4 +1535,11 @@ def unknown_method(
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    return answer
+    return _action(frame, method, arguments, answer)
+
+
+def _action(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:
+    """Return the answer of a method out of sight, or what it gives if it acts."""
+    if answer.kind != UNKNOWN or not _ACTS.search(method):
+        return answer
+    return _computed(frame, method, arguments) or answer._replace(name=ACTION)

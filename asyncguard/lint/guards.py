@@ -99,7 +99,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
     path = dotted(test)
-    if is_flag(test) or _RARE_EVENT.search(path.rpartition(".")[2]):
+    if is_flag(test) or _RARE_EVENT.search(path.rpartition(".")[2]) or _asks_when(frame, test):
         return True, False
     if condition := frame.conditions.pop(path, None):  # which may name itself
         remembered = rare(frame, condition)
@@ -114,10 +114,23 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     return False, False
 
 
+_STEPS = re.compile(r"(^|_)(steps?|iter(ation)?s?|updates?|epochs?)$", re.IGNORECASE)
+
+
+def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a call is asked if it is time for something: `is_due(step, every)`."""
+    if type(test) is not cst.Call or len(test.args) < 2:
+        return False
+    path = dotted(test.args[0].value)
+    counted = any(path in loop.targets for loop in frame.loops)
+    return counted and _STEPS.search(path) is not None
+
+
 def _is_switch(test: cst.BaseExpression) -> bool:
     """Whether a condition is an option: every n-th time, or always if that is asked for."""
     if type(test) is cst.BooleanOperation:
-        return _is_switch(test.left) and _is_switch(test.right)
+        every = all if type(test.operator) is cst.Or else any
+        return every((_is_switch(test.left), _is_switch(test.right)))
     return bool(dotted(test))
 
 

@@ -243,6 +243,10 @@ class Knowledge:
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
 
+    def moves_on(self, state: str, called: str) -> bool:
+        """Whether what is called computes the next state of the one that it takes."""
+        return _STATE.search(state) is not None and _KEEPS.search(called) is None
+
     def functional_of(self, frameworks: Sequence[str]) -> str:
         """Return the one of these frameworks that hands its state on from call to call, or ""."""
         return next((f for f in frameworks if f in self.functional), "")

@@ -19,6 +19,7 @@ from asyncguard.lint.values import (
     DEVICE,
     LOW,
     MEDIUM,
+    NAMED,
     STRUCTURE,
     UNKNOWN,
     Value,
@@ -135,8 +136,8 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 
 def _is_step(name: str) -> bool:
-    """Whether a name counts or holds steps or batches; `batch_size` counts what is in one."""
-    return _STEP.search(name) is not None and "size" not in name
+    """Whether a name counts or holds steps or batches; a `batch_size` or checkpoints are none."""
+    return _STEP.search(name) is not None and "size" not in name and "checkpoint" not in name
 
 
 def _sources(node: cst.BaseExpression) -> set[str]:
@@ -164,20 +165,22 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     for target in node.targets:
         elements = target.target.elements if type(target.target) is cst.Tuple else ()
         given = [dotted(element.value) for element in elements]
-        back = [
-            path
-            for path in [dotted(target.target), *given]
-            if path in taken
-            and knowledge.updates(path.rpartition(".")[2], name, frame.analysis.frameworks)
-        ]
+        passed = [path for path in [dotted(target.target), *given] if path in taken]
+        back = any(
+            knowledge.updates(path.rpartition(".")[2], name, frame.analysis.frameworks)
+            for path in passed
+        )
         agents = [owner] if owner in given else []
         if agents and not knowledge.updates("state", name, frame.analysis.frameworks):
             agents = []
+        framework = knowledge.functional_of(frame.analysis.frameworks)
+        goes_on = framework and any(knowledge.moves_on(path, name) for path in passed)
         if back or agents:
             frame.evidence(strong=True)
-        if given and (back or agents):
-            framework = knowledge.functional_of(frame.analysis.frameworks)
-            made = Value(DEVICE, framework, MEDIUM, STRUCTURE)
+        elif goes_on:
+            frame.operation(framework)
+        if given and (back or agents or goes_on):
+            made = Value(DEVICE, framework, MEDIUM if back or agents else NAMED, STRUCTURE)
             plain = [path for path in agents if not path.endswith("state")]
             items = zip(given, unpacked(frame, value, len(given)), strict=True)
             return container(
@@ -187,7 +190,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
 
 
-_TO_HOST = re.compile(
+TO_HOST = re.compile(
     r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get|decode|fetch"
     r"|format|pull|load|read|dict|json)(_|$)"
 )
@@ -196,7 +199,7 @@ _TO_HOST = re.compile(
 def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
     """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
     path = dotted(node.targets[0].target)
-    if not path or path != dotted(call.args[0].value) or _TO_HOST.search(name):
+    if not path or path != dotted(call.args[0].value) or TO_HOST.search(name):
         return value
     before = frame.lookup(path)
     if before is None or before.kind != DEVICE or before.confidence < MEDIUM:

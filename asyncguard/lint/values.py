@@ -88,6 +88,7 @@ PAIRS = "pairs"  # and of one of values, each with its name
 STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
+ACTION = "action"  # the name of what an unknown policy gave, for an environment of any kind
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
 PART = "part"  # the name of an attribute or an element of an argument of unknown kind
 READ = "read"  # the name of what is a plain object on one path, and unknown on another
@@ -182,7 +183,9 @@ def _join_same_kind(left: Value, right: Value) -> Value:
 
 def _common_name(left: str, right: str) -> str:
     """Return what both are called; what may be a structure on one path may be one after them."""
-    return left if left == right else STRUCTURE if STRUCTURE in (left, right) else ""
+    if left == right:
+        return left
+    return next((name for name in (STRUCTURE, ACTION) if name in (left, right)), "")
 
 
 def join_fields(

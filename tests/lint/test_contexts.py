@@ -1955,3 +1955,50 @@ def test_a_loop_in_a_branch_that_ends_the_program_has_steps() -> None:
                 sys.exit(0)
         """
     assert found(source) == [(6, "ASG103"), (6, "ASG106")]
+
+
+def test_a_call_with_the_number_of_a_step_asks_if_it_is_time() -> None:
+    source = """
+        import torch
+        def train(model, optimizer, loader, log):
+            for step, x in enumerate(loader):
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                if {test}:
+                    print(loss.item())
+        """
+    due = "log.is_due(step, 100)"
+    for guard in (due, f"{due} or log.eager and log.rank == 0"):
+        assert found(source.format(test=guard)) == []
+    for other in ("log.takes(x, 100)", f"{due} or log.eager or log.rank == 0"):
+        assert found(source.format(test=other)) == [(8, "ASG102")]
+
+
+def test_a_loop_that_moves_a_state_on_computes() -> None:
+    source = """
+        import jax
+        from jax.experimental.multihost_utils import process_allgather
+        def evaluate(infer, data, state, num_steps):
+            for _ in range(num_steps):
+                state = {call}(data, state)
+                process_allgather(state.result)
+        """
+    assert found(source.format(call="infer")) == [(6, "ASG202")]
+    assert found(source.format(call="load")) == []
+
+
+def test_a_loop_over_steps_that_calls_what_computes_has_steps() -> None:
+    source = """
+        import jax.numpy as jnp
+        def solve(u, x):
+            return jnp.dot(u, x)
+        def factorize(u, x, num_steps):
+            for step in range(num_steps):
+                error = solve(u, x)
+                print(f"{error:.3f}")
+        def factorizes(u, x, paths):
+            for path in paths:
+                print(solve(u, path))
+        """
+    assert found(source) == [(7, "ASG101")]
