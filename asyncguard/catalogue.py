@@ -171,6 +171,7 @@ class Framework:
     companions: tuple[str, ...] = ()  # libraries on top of it, whose import means it is in use
     graph_functions: tuple[str, ...] = ()  # a file that calls one builds graphs: no values in it
     array_function: bool = False  # NumPy's functions of its values stay on the device
+    array_methods: tuple[str, ...] = ()  # of NumPy's functions, those that call such a method of it
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
     tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
@@ -264,7 +265,7 @@ _TOP_LEVEL = {
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
     "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
     "telling", "companions", "array_function", "parts", "graph_functions", "passes", "registers",
-    "tree_maps",
+    "tree_maps", "array_methods",
 }  # fmt: skip
 
 
@@ -298,6 +299,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         companions=tuple(data.get("companions", ())),
         graph_functions=tuple(data.get("graph_functions", ())),
         array_function=data.get("array_function", False),
+        array_methods=tuple(data.get("array_methods", ())),
         unbounded_queue=data.get("unbounded_queue", False),
         graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
         tree_maps=tuple(data.get("tree_maps", ())),

@@ -20,7 +20,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint import calls, expressions, statements  # the handlers register themselves
-from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
+from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate, is_test
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import Outline, Outlined, absolute, outer_functions
@@ -489,6 +489,8 @@ class FileAnalysis:
     def _set_hook(self, info: FunctionInfo) -> None:
         active = set(self.frameworks)
         if info.cls is None and info.name in ("forward", "setup"):
+            return
+        if is_test(info.name, self.path):
             return
         names = [info.name]
         if info.cls is not None and info.name in self.knowledge.kind_hooks:

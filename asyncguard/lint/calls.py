@@ -437,6 +437,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         frame.event("clock", node)
     if name in _ASKS and frame.loops:
         frame.loops[-1].once = True
+    if name == "next":
+        loops.note_draw(frame, node)
     if trigger := knowledge.trigger(name):
         trigger_sites(frame, node, trigger, _compared(frame, node, arguments))
     if len(arguments) > 1 and name == "map":
@@ -467,6 +469,12 @@ _PARAMETERS = re.compile(
     r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
     r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
 )
+# Names of a training state, and of the functions that are handed one to run a step.
+_STATE = re.compile(r"(^|[._])state$")
+_STEPS = re.compile(
+    r"^_*(p|jit|jitted|pmap|pmapped|parallel)?_?((train|eval|valid|val|test)\w*_)?step(_fn|_jit|_p)?$"
+    r"|(^|_)(train|eval|infer|predict|forward|loss)_(fn|jit|batch)$"
+)
 _NO_MODEL = re.compile(
     r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
 )
@@ -477,8 +485,10 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
 
     Where a framework's training state is passed around, that runs the model in a training step.
     """
-    given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
     last = name.rpartition(".")[2]
+    given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
+    if not given and _STEPS.search(last):
+        given = any(_STATE.search(dotted(argument.node)) for argument in arguments)
     if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
         return UNKNOWN_VALUE
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
@@ -593,8 +603,12 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     knowledge = frame.analysis.knowledge
     found = knowledge.returns.find(name) or knowledge.types.find(name)
     if found is not None and found == (HOST_ARRAY, "numpy"):
-        for value in (first_device(a.value) for a in arguments):
-            if value.kind == DEVICE and knowledge.dispatches(value.framework):
+        last = name.rpartition(".")[2]
+        for argument in arguments:
+            value = first_device(argument.value)
+            listed = argument.value.kind == CONTAINER or value.name == HINTED
+            own = "" if listed else last  # a list has no such methods
+            if value.kind == DEVICE and knowledge.dispatches(value.framework, own):
                 frame.operation(value.framework)
                 return device(value.framework, value.confidence, value.params)
     if found is None:
@@ -865,7 +879,8 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
             value = _converted(frame, value)
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
             value = first_device(value)
-        if _any_protocol(frame, trigger, node, value):
+        listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
+        if _any_protocol(frame, trigger, node, value, listed=listed):
             return
 
 
@@ -882,9 +897,15 @@ def _converted(frame: Frame, action: Value) -> Value:
 _FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": ("__str__",)}
 
 
-def _any_protocol(frame: Frame, trigger: Trigger, node: cst.Call, value: Value) -> bool:
+def _any_protocol(
+    frame: Frame, trigger: Trigger, node: cst.Call, value: Value, *, listed: bool = False
+) -> bool:
+    among = trigger.frameworks
+    known = frame.analysis.knowledge.frameworks.get(value.framework)
+    if listed and among and known is not None and known.array_methods:
+        among = (*among, value.framework)  # whose methods a list has not
     for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
-        if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=trigger.frameworks):
+        if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=among):
             return True
     return False
 
@@ -1535,7 +1556,20 @@ def unknown_method(
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
+    if answer.kind == UNKNOWN and _draws(arguments):
+        return _computed(frame, method, arguments) or answer
     return _action(frame, method, arguments, answer)
+
+
+_KEY = re.compile(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
+
+
+def _draws(arguments: Arguments) -> bool:
+    """Whether a method is handed a key to draw random numbers with, which is a device value."""
+    return any(
+        a.value.kind == DEVICE and _KEY.search(a.keyword or dotted(a.node).rpartition(".")[2])
+        for a in arguments
+    )
 
 
 def _action(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:

@@ -335,8 +335,7 @@ class Frame:
     @property
     def _is_aside(self) -> bool:
         name = self.function.name
-        tried = name.startswith("test_") and _TESTS.search(self.analysis.path) is not None
-        return tried or _ASIDE.search(name) is not None
+        return is_test(name, self.analysis.path) or _ASIDE.search(name) is not None
 
     @property
     def _measures(self) -> bool:
@@ -481,6 +480,11 @@ class Frame:
         self.silent = before
 
 
+def is_test(name: str, path: str) -> bool:
+    """Whether a function of this name, in this file, is a unit test."""
+    return name.startswith("test_") and _TESTS.search(path) is not None
+
+
 def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
     """Join two paths' variables."""
     if left is right:
@@ -531,5 +535,6 @@ __all__ = [
     "Site",
     "evaluate",
     "handles",
+    "is_test",
     "merge",
 ]

@@ -35,6 +35,8 @@ _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperatio
 
 def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
     """Keep the condition that a variable is assigned: `due = step % n == 0`."""
+    if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
+        value = value.test
     if path and type(value) in _CONDITIONS:
         frame.conditions[path] = value
     else:

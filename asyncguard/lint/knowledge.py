@@ -207,10 +207,10 @@ class Knowledge:
             )
         return self.trigger_memo[function]
 
-    def dispatches(self, framework: str) -> bool:
-        """Whether NumPy's functions of the framework's values run on the device."""
+    def dispatches(self, framework: str, function: str = "") -> bool:
+        """Whether NumPy's functions, or this one, of the framework's values run on the device."""
         known = self.frameworks.get(framework)
-        return known is not None and known.array_function
+        return known is not None and (known.array_function or function in known.array_methods)
 
     def framework_of(self, dotted: str) -> str:
         """Return the framework that owns the module of a dotted name, or ""."""
@@ -219,12 +219,16 @@ class Knowledge:
     def by_usage(self, method: str, frameworks: Sequence[str]) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells.
 
-        It does not where the values of another framework in use have a method of that name.
+        It does not where the values of another framework in use have a method of that name. Beside
+        a framework of pure functions, which trains, another one reads the data.
         """
         for framework in frameworks:
             if kind := self.usage[framework].get(method):
-                others = (f for f in frameworks if f != framework)
-                return None if any(method in self.methods[f] for f in others) else (kind, framework)
+                others = [f for f in frameworks if f != framework]
+                if any(method in self.methods[f] for f in others):
+                    return None
+                feeds = kind == "device" and self.functional_of(others)
+                return "host_array" if feeds else kind, framework
         return None
 
     def has(self, method: str, frameworks: Sequence[str]) -> bool:

@@ -45,6 +45,11 @@ _MEMBERS = re.compile(
     re.IGNORECASE,
 )
 
+# How often one step does something: an update for each observation.
+_WITHIN_STEP = re.compile(
+    r"_per_((env|environment|time)_?)?(step|obs|observation|iter|iteration|frame)$"
+)
+
 # What each of these does is a part of what the loop around them does as well.
 _MODEL = re.compile(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
 
@@ -62,6 +67,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         step_name=_in_parts(node.iter) or any(map(_is_step, names | _sources(node.iter))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.transparent |= any(map(_WITHIN_STEP.search, _iterated_names(node.iter)))
     record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
     record.transparent |= any(map(_MODEL.search, targets))
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
@@ -127,6 +133,16 @@ def _within_epoch(node: cst.BaseExpression) -> bool:
     return dotted(node.args[0].value).endswith("_per_epoch")
 
 
+_FEED = re.compile(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
+
+
+def note_draw(frame: Frame, node: cst.Call) -> None:
+    """Note that the innermost loop draws a batch: `next(dataset)`."""
+    source = dotted(node.args[0].value).rpartition(".")[2] if node.args else ""
+    if frame.loops and _FEED.search(source):
+        frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)
+
+
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
     if type(node) is not cst.Call:
         return set()
@@ -180,7 +196,8 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         elif goes_on:
             frame.operation(framework)
         if given and (back or agents or goes_on):
-            made = Value(DEVICE, framework, MEDIUM if back or agents else NAMED, STRUCTURE)
+            sure = MEDIUM if back or agents or frame.trains else NAMED
+            made = Value(DEVICE, framework, sure, STRUCTURE)
             plain = [path for path in agents if not path.endswith("state")]
             items = zip(given, unpacked(frame, value, len(given)), strict=True)
             return container(
