@@ -515,8 +515,9 @@ _ELSEWHERE = sys.stdlib_module_names | {
 
 def _computed(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     """Return what a function out of sight computes of device values, where functions are pure."""
-    given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
-    if given is None or given.confidence < MEDIUM or name.partition(".")[0] in _ELSEWHERE:
+    held = (first_device(a.value) for a in arguments)
+    given = next((v for v in held if v.kind == DEVICE and v.confidence >= MEDIUM), None)
+    if given is None or name.partition(".")[0] in _ELSEWHERE:
         return None
     *owners, last = name.split(".")
     if (
@@ -1358,7 +1359,7 @@ def instance_method(
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
     method_sites(frame, node, owner, method, arguments)
-    return _of_parameters(frame, method, arguments)
+    return _action(frame, method, arguments, _of_parameters(frame, method, arguments))
 
 
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
@@ -1556,11 +1557,10 @@ def unknown_method(
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
             return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
-    if answer.kind == UNKNOWN and _draws(arguments):
-        return _computed(frame, method, arguments) or answer
     return _action(frame, method, arguments, answer)
 
 
+_FUNCTION = re.compile(r"_(fn|func|function)$")  # which an object holds
 _KEY = re.compile(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
 
 
@@ -1573,7 +1573,9 @@ def _draws(arguments: Arguments) -> bool:
 
 
 def _action(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:
-    """Return the answer of a method out of sight, or what it gives if it acts."""
-    if answer.kind != UNKNOWN or not _ACTS.search(method):
+    """Return the answer of a method out of sight, or what one gives that acts or is a function."""
+    acts = _ACTS.search(method) is not None
+    if answer.kind != UNKNOWN or not (acts or _FUNCTION.search(method) or _draws(arguments)):
         return answer
-    return _computed(frame, method, arguments) or answer._replace(name=ACTION)
+    computed = _computed(frame, method, arguments)
+    return computed or (answer._replace(name=ACTION) if acts else answer)

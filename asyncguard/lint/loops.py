@@ -255,6 +255,13 @@ def runs_step(call: cst.Call) -> bool:
     return type(name) is cst.Name and _ONE_STEP.search(name.value) is not None and not loads
 
 
+def evaluates(node: cst.CSTNode) -> bool:
+    """Whether this is a call of a step that is no training, by its name."""
+    if type(node) is not cst.Call or not runs_step(node):
+        return False
+    return "train" not in dotted(node.func).rpartition(".")[2]
+
+
 def while_record(node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if type(n) is cst.Name}

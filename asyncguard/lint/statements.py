@@ -386,7 +386,9 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     frame.env = before
-    return evidence.strong or _names_training(node.body)
+    asks = evidence.strong and not evidence.updates
+    trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
+    return trains or _names_training(node.body)
 
 
 def _names_training(node: cst.CSTNode) -> bool:

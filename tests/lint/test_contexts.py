@@ -2002,3 +2002,67 @@ def test_a_loop_over_steps_that_calls_what_computes_has_steps() -> None:
                 print(solve(u, path))
         """
     assert found(source) == [(7, "ASG101")]
+
+
+def test_a_loop_that_draws_batches_goes_over_steps() -> None:
+    source = """
+        import jax
+        import numpy as np
+        def evaluate(net, params, dataset, n):
+            while True:
+                for _ in range(n):
+                    np.asarray(net.apply(params, {drawn}))
+                print(net.apply(params, 0))
+        """
+    assert found(source.format(drawn="next(dataset)")) == [(6, "ASG103")]
+    assert (7, "ASG101") in found(source.format(drawn="dataset"))
+
+
+def test_updates_for_each_step_are_part_of_it() -> None:
+    source = """
+        import jax
+        def run(agent, update, params, opt_state, num_steps, {times}):
+            for _ in range(num_steps):
+                float(agent.apply(params, 0))
+                for _ in range({times}):
+                    params, opt_state = update(params, opt_state)
+        """
+    assert found(source.format(times="updates_per_step")) == [(4, "ASG102")]
+    assert found(source.format(times="num_updates")) == []
+
+
+def test_a_unit_test_is_no_step(tmp_path: Path) -> None:
+    text = "import jax.numpy as jnp\ndef test_step():\n    assert jnp.ones(3).all()\n"
+    for name, reported in (("test_env.py", False), ("env.py", True)):
+        (tmp_path / name).write_text(text)
+        assert bool(check_paths([tmp_path / name], SETTINGS).findings) is reported
+
+
+def test_a_flag_that_holds_a_period_is_a_guard() -> None:
+    source = """
+        import torch
+        def train(model, optimizer, loader):
+            for step, x in enumerate(loader):
+                due = {flag}
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                if due:
+                    print(loss.item())
+        """
+    assert found(source.format(flag="True if step % 10 == 0 else False")) == []
+    assert found(source.format(flag="1 if step % 10 == 0 else 2")) == [(9, "ASG102")]
+
+
+def test_an_evaluation_now_and_then_is_no_training() -> None:
+    source = """
+        import torch
+        def train(model, loader, held):
+            for step, x in enumerate(loader):
+                model.train_step(x)
+                if step % 100 == 0:
+                    loss = model.{called}(held)
+                    print(model(held).item())
+        """
+    assert found(source.format(called="valid_step")) == []
+    assert found(source.format(called="train_step")) == [(7, "ASG102")]

@@ -1510,3 +1510,48 @@ def test_what_a_tree_map_brings_to_the_host_is_there() -> None:
         """
     assert found(source.format(of="")) == [(10, "ASG103")]
     assert found(source.format(of=": tf.data.Dataset")) == [(10, "ASG103")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "waits"),
+    [
+        ("float(np.mean(loss))", ["ASG102"]),  # NumPy calls the array's own method
+        ("np.mean(loss)", []),
+        ("np.mean([loss, loss])", ["ASG103"]),  # a list has none
+        ("float(np.mean([loss, loss]))", ["ASG103"]),
+        ("np.power(loss, 2)", ["ASG103"]),
+        ("float(np.mean(losses))", []),  # which may be numbers
+        ("float(jax_utils.unreplicate(loss))", ["ASG102"]),
+        ("float(config.score_fn(loss, y))", []),
+        ("float(config.distance_fn(loss, y))", ["ASG102"]),
+        ("np.asarray(chooser.pick(y, seed=key))", ["ASG103"]),
+        ("np.asarray(chooser.pick(y, seed=3))", []),
+        ("np.asarray(helpers.eval_step(state, y))", ["ASG103"]),
+        ("np.asarray(helpers.describe(state, y))", []),
+    ],
+)
+def test_what_is_computed_of_a_jax_array(statement: str, waits: list[str]) -> None:
+    source = f"""
+        import jax
+        import numpy as np
+        from flax import jax_utils
+        import helpers
+        def train(update, params, opt_state, state, loader, config, chooser):
+            for x, y in loader:
+                key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
+                params, opt_state, loss = update(params, opt_state, x)
+                {statement}
+        """
+    assert found(source) == [(9, code) for code in waits]
+
+
+def test_beside_a_framework_of_pure_functions_another_reads_the_data() -> None:
+    source = """
+        {imported}
+        import tensorflow as tf
+        def train(update, params, batches):
+            for batch in batches:
+                params = update(params, batch["x"].numpy())
+        """
+    assert found(source.format(imported="import jax")) == []
+    assert found(source.format(imported="import math")) == [(5, "ASG103")]
