@@ -114,6 +114,7 @@ NO_WAITS = [
     # a buffer and a parameter move with their model
     'self.register_buffer("scale", torch.ones(3))\nreturn x * self.scale.to(x)',
     "self.bias = nn.Parameter(torch.zeros(3))\nreturn self.bias.type_as(x)",
+    "self.bias = nn.Buffer(torch.zeros(3))\nreturn self.bias.type_as(x)",
     # a dict is asked by key, and gives its keys
     "kept = {k: x for k in unknown}\nreturn [kept[x]]",
     'kept = {"a": x}\nfor key in kept:\n    print(key)',
@@ -1547,11 +1548,14 @@ def test_what_is_computed_of_a_jax_array(statement: str, waits: list[str]) -> No
 
 def test_beside_a_framework_of_pure_functions_another_reads_the_data() -> None:
     source = """
-        {imported}
+        import {imported}
         import tensorflow as tf
-        def train(update, params, batches):
-            for batch in batches:
-                params = update(params, batch["x"].numpy())
+        from tqdm import tqdm
+        def train(update, params, examples):
+            for step, batch in enumerate(tqdm(examples)):
+                batch = {mapped}(lambda x: x.numpy(), batch)
+                params = update(params, batch)
         """
-    assert found(source.format(imported="import jax")) == []
-    assert found(source.format(imported="import math")) == [(5, "ASG103")]
+    assert found(source.format(imported="jax", mapped="jax.tree_util.tree_map")) == []
+    alone = source.format(imported="math", mapped="tf.nest.map_structure")
+    assert found(alone) == [(6, "ASG103")]
