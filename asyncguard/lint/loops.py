@@ -193,7 +193,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         if back or agents:
             frame.evidence(strong=True)
         elif goes_on:
-            frame.operation(framework)
+            frame.evidence()
         if given and (back or agents or goes_on):
             sure = MEDIUM if back or agents or frame.trains else NAMED
             made = Value(DEVICE, framework, sure, STRUCTURE)

@@ -2077,3 +2077,15 @@ def test_an_evaluation_now_and_then_is_no_training() -> None:
         """
     assert found(source.format(called="valid_step")) == []
     assert found(source.format(called="train_step")) == [(7, "ASG102")]
+
+
+def test_a_loop_that_moves_a_state_on_has_steps_whatever_it_counts() -> None:
+    source = """
+        import jax
+        def unroll(truncated, state, key):
+            for i in range(12):
+                {moved}, loss = truncated.unroll_step({moved}, key)
+                print(i, loss)
+        """
+    assert found(source.format(moved="state")) == [(5, "ASG101")]
+    assert found(source.format(moved="cursor")) == []
