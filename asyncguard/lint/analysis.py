@@ -82,6 +82,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     stepped: bool = False
+    updates: bool = False
     step_loops: bool = False
     rounds: bool = False
     acts: bool = False
@@ -848,6 +849,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained and not frame.prepares,
         frame.stepped and not frame.prepares,
+        frame.updates and not frame.prepares,
         frame.step_loops,
         frame.rounds,
         frame.acts,

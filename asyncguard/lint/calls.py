@@ -240,7 +240,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
-        frame.evidence(strong=True, update=summary.stepped, asked=not summary.stepped)
+        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
     frame.rounds |= summary.rounds

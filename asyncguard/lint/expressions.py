@@ -355,6 +355,8 @@ def name(frame: Frame, node: cst.Name) -> Value:
 
 def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
+    if known.kind in CALLABLE and known.confidence == NAMED and frame.trains:
+        return known._replace(confidence=MEDIUM)  # a name that was copied outside the loop
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
     if known.name == READ and not known.params:
@@ -714,11 +716,21 @@ def _is_text(node: cst.BaseExpression) -> bool:
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
-    if type(node) is cst.Tuple and value.items is not None:
-        for element, item in zip(node.elements, value.items, strict=False):
-            protocol_site(frame, "__format__", element.value, item)
-    else:
+    if type(node) is not cst.Tuple:
         protocol_site(frame, "__format__", node, value)
+        return
+    for element, item in zip(node.elements, value.items or _held(frame, node), strict=False):
+        protocol_site(frame, "__format__", element.value, item)
+
+
+def _held(frame: Frame, node: cst.Tuple) -> list[Value]:
+    """Return what a tuple holds: of `*values` one of them."""
+    with frame.quiet():
+        return [
+            element_of(frame, value) if type(element) is cst.StarredElement else value
+            for element in node.elements
+            for value in [evaluate(frame, element.value)]
+        ]
 
 
 def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
@@ -897,9 +909,9 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = _subscript_path(node)
     owner = evaluate(frame, node.value)
     indices = [_index(frame, element.slice) for element in node.slice]
+    chosen_by = list(zip(node.slice, indices, strict=True))
     chosen = any(
-        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX
-        for e, i in zip(node.slice, indices, strict=True)
+        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by
     )  # no list takes one, and no array in host memory
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
@@ -927,6 +939,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         index_sites(frame, node, chosen_from, indices)
         return chosen_from
     if owner.kind == UNKNOWN and owner.params:
+        if any(index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by):
+            operator_site(frame, "mask-read", node, Value(params=owner.params))
         return Value(params=owner.params)
     if path:
         return frame.hint(path)
@@ -1112,6 +1126,8 @@ def samples(frame: Frame, node: cst.BaseSlice) -> bool:
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:
     """Note a subscript that blocks."""
-    point = frame.analysis.knowledge.sync_operators.get((value.framework, operator))
-    if point is not None:
-        frame.site(point, node, value, subject=node)
+    for framework in (value.framework,) if value.framework else frame.analysis.frameworks:
+        point = frame.analysis.knowledge.sync_operators.get((framework, operator))
+        if point is not None:
+            frame.site(point, node, value, subject=node)
+            return

@@ -101,8 +101,8 @@ def _in_parts(node: cst.BaseExpression) -> bool:
     """Whether this goes over data in parts of a size: `range(0, n, size)`."""
     if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
         return False
-    step = node.args[2].value if len(node.args) == 3 else None
-    return isinstance(step, (cst.Name, cst.Attribute))
+    given = [argument.value for argument in node.args if argument.keyword is None]
+    return len(given) == 3 and isinstance(given[2], (cst.Name, cst.Attribute))
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

@@ -1955,3 +1955,48 @@ def test_a_loop_in_a_branch_that_ends_the_program_has_steps() -> None:
                 sys.exit(0)
         """
     assert found(source) == [(6, "ASG103"), (6, "ASG106")]
+
+
+def test_an_odd_batch_that_is_left_out_makes_the_others_no_rarer() -> None:
+    source = """
+        import torch
+        def evaluate(model, loader, args):
+            for x in loader:
+                if x.size(0) != args.batch_size:
+                    continue
+                states.append(model(x).cpu())
+        """
+    assert found(source) == [(6, "ASG103")]
+
+
+def test_a_loop_in_parts_of_a_size_may_show_its_progress() -> None:
+    source = """
+        import torch
+        from tqdm import trange
+        def sample(sampler, device, args):
+            for i in trange(0, args.num_images, args.batch_size, desc="sampling"):
+                noise = torch.randn(args.batch_size, 3)
+                images.append(sampler(noise.to(device)).cpu())
+        """
+    assert found(source) == [(6, "ASG103"), (6, "ASG106")]
+
+
+def test_a_step_whose_gradients_come_in_parts_is_no_round_of_training() -> None:
+    source = """
+        import torch
+        class Mixed:
+            def backward(self, loss):
+                loss.backward()
+            def optimize(self, optimizer: torch.optim.Optimizer):
+                optimizer.step()
+        def main(model, data, args):
+            mixed, optimizer = Mixed(), torch.optim.AdamW(model.parameters())
+            def gradients(data):
+                batch = next(data).to(args.device)
+                for part in split(args.size, batch):
+                    mixed.backward(model(part).mean())
+            for step in range(args.iterations):
+                gradients(data)
+                mixed.optimize(optimizer)
+        """
+    assert found(source) == [(10, "ASG106")]

@@ -1432,3 +1432,56 @@ def test_writing_into_a_text_reads_what_is_written(text: str) -> None:
                 line = {text} % (i, loss)
         """
     assert found(source) == [(5, "ASG101")]
+
+
+def test_each_value_that_a_text_is_written_from_is_read_beside_others_too() -> None:
+    source = """
+        import torch
+        def train(model, loader, optimizer, bar):
+            means = torch.zeros(3, device="cuda")
+            for i, x in enumerate(loader):
+                means = (means * i + model(x).mean()) / (i + 1)
+                bar.set_description("%s %s %s %s" % ("now", *means, x.shape[0]))
+        """
+    assert found(source) == [(6, "ASG101")]
+
+
+def test_a_mask_chooses_from_an_argument_wherever_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "metrics.py").write_text(
+        dedent("""
+            import numpy as np
+            import torch
+            def overlap(output, target):
+                output = output.view(-1)
+                return torch.histc(output[output == target.view(-1)], bins=9, min=0, max=8)
+            """).lstrip()
+    )
+    (tmp_path / "main.py").write_text(
+        dedent("""
+            import torch
+            from metrics import overlap
+            def validate(model, loader):
+                for x, y in loader:
+                    x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)
+                    totals.append(overlap(model(x).max(1)[1], y))
+            """).lstrip()
+    )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    found = {(Path(f.path).name, f.line, f.code) for f in findings}
+    assert found == {("metrics.py", 5, "ASG105"), ("main.py", 6, "ASG105")}
+
+
+def test_a_model_by_its_name_is_one_under_another_name_too() -> None:
+    source = """
+        import torch
+        class Runner:
+            def validate(self, net=None):
+                if net is None:
+                    net = self.net
+                for images, labels in self.loader:
+                    output = net(images.to(self.device, non_blocking=True))
+                    self.note(output, labels)
+            def note(self, output, labels):
+                self.total += output.mean().item()
+        """
+    assert found(source) == [(8, "ASG102"), (10, "ASG102")]
