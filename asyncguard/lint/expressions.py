@@ -93,6 +93,9 @@ def protocol_site(
         return False  # what is printed of an argument is its name or the like
     if text and read.name == STRUCTURE and _NUMBERS.search(dotted(node)):
         return False  # so is what numbers the parts of what a model gave
+    unsure = read.kind == UNKNOWN or read.confidence < HIGH
+    if text and unsure and _NAMES.search(dotted(node)):
+        return False  # a word, maybe one of a batch
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
@@ -114,6 +117,7 @@ def protocol_site(
     return False
 
 
+_NAMES = re.compile(r"(name|path|title|caption|url)s?$")
 _NUMBERS = re.compile(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
 
 

@@ -216,6 +216,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     key = indices[0].literal if len(indices) == 1 else None
     if owner.kind == CONTAINER:
         element = value if owner.element is None else join(owner.element, value)
+        if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
+            element = element._replace(name=WHEREVER)  # they are moved one by one
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value

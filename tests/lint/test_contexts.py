@@ -2000,3 +2000,32 @@ def test_a_step_whose_gradients_come_in_parts_is_no_round_of_training() -> None:
                 mixed.optimize(optimizer)
         """
     assert found(source) == [(10, "ASG106")]
+
+
+def test_imports_may_name_the_folder_that_a_package_lies_in(tmp_path: Path) -> None:
+    models = tmp_path / "project" / "models"
+    models.mkdir(parents=True)
+    (models / "__init__.py").touch()
+    (models / "base.py").write_text(
+        dedent("""
+            import torch
+            class Base:
+                def note(self, losses):
+                    for name, value in losses.items():
+                        self.log[name] = value.mean().item()
+            """).lstrip()
+    )
+    (models / "net.py").write_text(
+        dedent("""
+            import torch
+            from project.models.base import Base
+            class Model(Base):
+                def optimize(self, x):
+                    loss = self.net(x).mean()
+                    loss.backward()
+                    self.optimizer.step()
+                    self.note({"loss": loss})
+            """).lstrip()
+    )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert {(Path(f.path).name, f.line) for f in findings} == {("base.py", 5), ("net.py", 8)}

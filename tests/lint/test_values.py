@@ -1485,3 +1485,54 @@ def test_a_model_by_its_name_is_one_under_another_name_too() -> None:
                 self.total += output.mean().item()
         """
     assert found(source) == [(8, "ASG102"), (10, "ASG102")]
+
+
+def test_what_is_drawn_from_a_list_is_a_list() -> None:
+    source = """
+        import random
+        import torch
+        def train(model, loader):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                order = random.sample(range(8), 8)
+                model(x[order]).sum().backward()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_the_parts_of_a_list_are_moved_one_by_one() -> None:
+    source = """
+        import torch
+        def collate(rows, n):
+            parts = []
+            for i in range(n):
+                parts.append(torch.zeros(len(rows), 9))
+            for i in range(n):
+                parts[i] = parts[i].cuda()
+            return parts
+        def train(model, loader, optimizer):
+            for rows in loader:
+                loss = model(collate(rows, 3)).mean()
+                loss.backward()
+                optimizer.step()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_the_name_of_what_is_written_may_say_that_it_is_a_word() -> None:
+    source = """
+        import torch
+        def test(model, loader):
+            for batch in loader:
+                parts = batch.to("cuda", non_blocking=True)
+                for i, row in enumerate(model(parts)):
+                    basename = parts[i]
+                    plot(row, "{}.png".format({what}))
+        """
+    assert found(source.replace("{what}", "basename")) == []
+    assert found(source.replace("{what}", "row.mean()")) == [(7, "ASG101")]
+
+
+def test_private_functions_say_nothing_of_values() -> None:
+    body = "reduction = F._Reduction.get_enum(k)\nif reduction == 0:\n    return x"
+    assert codes(body) == set()
