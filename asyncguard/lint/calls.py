@@ -596,8 +596,9 @@ _GIVE_ONE = {
 
 def _gives_one(name: str, arguments: Arguments) -> bool:
     """Whether a call of one of these gives a number: it asks for no size and no axis."""
-    most = _GIVE_ONE[name]
-    return len(arguments) <= most and not any(a.keyword in ("size", "axis") for a in arguments)
+    plain = sum(1 for argument in arguments if not argument.keyword)
+    sized = any(a.keyword in ("size", "axis") for a in arguments)
+    return plain <= _GIVE_ONE[name] and not sized
 
 
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
@@ -667,7 +668,8 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     held = first_device(value)
     if held.kind == CONTAINER:
         return held.element is not None or held.items is not None
-    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and held.confidence < MEDIUM)
+    doubtful = held.confidence < MEDIUM or held.name == WHEREVER
+    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
@@ -687,7 +689,8 @@ def _is_there(point: SyncPoint, arguments: Arguments) -> bool:
     """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
-    return moves and given.kind == DEVICE and given.confidence >= MEDIUM
+    sure = given.confidence >= MEDIUM and given.name != WHEREVER
+    return moves and given.kind == DEVICE and sure
 
 
 def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:

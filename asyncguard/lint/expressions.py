@@ -1108,11 +1108,12 @@ def _sequence_cost(index: Value) -> str:
     parts = [*(index.items or ()), *([index.element] if index.element is not None else [])]
     if any(part.name == "slice" for part in parts):
         return FREE_INDEX
-    if any(part.kind == DEVICE for part in parts):
-        return DEVICE_INDEX
+    on_device = any(part.kind == DEVICE for part in parts)
     if index.name != TUPLE:
+        return DEVICE_INDEX if on_device else UPLOADED_INDEX
+    if any(part.kind in _UPLOADED for part in parts):
         return UPLOADED_INDEX
-    return UPLOADED_INDEX if any(part.kind in _UPLOADED for part in parts) else FREE_INDEX
+    return DEVICE_INDEX if on_device else FREE_INDEX
 
 
 _UPLOADED = frozenset({CONTAINER, HOST_ARRAY})

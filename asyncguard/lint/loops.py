@@ -40,7 +40,7 @@ _BATCH = re.compile(
 # What one step trains side by side.
 _MEMBERS = re.compile(
     r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
-    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks)$",
+    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks|phases)$",
     re.IGNORECASE,
 )
 

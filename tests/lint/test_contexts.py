@@ -2029,3 +2029,39 @@ def test_imports_may_name_the_folder_that_a_package_lies_in(tmp_path: Path) -> N
     )
     findings = check_paths([tmp_path], SETTINGS).findings
     assert {(Path(f.path).name, f.line) for f in findings} == {("base.py", 5), ("net.py", 8)}
+
+
+@pytest.mark.parametrize("rest", ["self.fit(batch)", "self.rng = batch"])
+def test_what_trains_every_nth_time_is_the_step(rest: str) -> None:
+    source = f"""
+        import torch
+        class Agent:
+            def fit(self, batch):
+                loss = self.net(batch).mean()
+                loss.backward()
+                self.optimizer.step()
+            def update(self, batch, step):
+                if step % self.every != 0:
+                    return
+                {rest}
+                self.reward = self.net(batch).mean().item()
+            def learn(self, env):
+                for step in range(9):
+                    env.step(step)
+                    self.update(env.batch, step)
+        """
+    assert found(source) == ([(11, "ASG102")] if "fit" in rest else [])
+
+
+def test_the_phases_of_a_step_are_parts_of_it() -> None:
+    source = """
+        import torch
+        def train(loss, iterator, phases, device):
+            while True:
+                images = next(iterator).to(device)
+                for phase in phases:
+                    for part in images.split(4):
+                        loss(phase, part).backward()
+                    phase.optimizer.step()
+        """
+    assert found(source) == [(4, "ASG106")]

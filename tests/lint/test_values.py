@@ -1536,3 +1536,43 @@ def test_the_name_of_what_is_written_may_say_that_it_is_a_word() -> None:
 def test_private_functions_say_nothing_of_values() -> None:
     body = "reduction = F._Reduction.get_enum(k)\nif reduction == 0:\n    return x"
     assert codes(body) == set()
+
+
+def test_a_tensor_in_host_memory_within_an_index_is_uploaded() -> None:
+    source = """
+        import torch
+        def train(model, loader):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                first = torch.arange(x.shape[0]), x.argmax(1)
+                model(x[first]).sum().backward()
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_one_drawn_with_probabilities_is_a_number() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def train(model, loader, p):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                model(x[:, np.random.choice(8, p=p)]).sum().backward()
+                model(x[:, np.random.choice(8, 3, p=p)]).sum().backward()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_what_is_done_with_a_value_later_does_not_place_it() -> None:
+    source = """
+        import torch
+        class Agent:
+            def act(self, obs):
+                obs = torch.as_tensor(obs, device=self.device)
+                return self.actor(obs.unsqueeze(0))
+            def update(self, x):
+                loss = self.actor(x).mean()
+                loss.backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(4, "ASG106")]
