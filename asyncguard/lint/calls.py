@@ -675,7 +675,7 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
 
 def _is_given(point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
     """Whether a method is given what it waits for: device values to read, or lists to upload."""
-    given = [argument.value for argument in _selected(wanted, arguments)]
+    given = [a.value for a in _selected(wanted, arguments) if not a.stars]
     if point.kind == SyncKind.UPLOAD:
         return any(value.kind == CONTAINER for value in given)
     return any(_reads(first_device(value)) for value in given)
@@ -706,6 +706,8 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         # A sure entry uploads what it is given; the others what is given a type as well.
         typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
         given = _selected(wanted, arguments)
+        if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
+            given = [argument for argument in given if not _is_size(argument)]
         there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
         return None if there else device(point.framework)
     function = point.source is not None and bool(point.source.functions)
@@ -719,6 +721,15 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         if _reads(value):
             return value
     return None
+
+
+_SIZE = re.compile(r"(^|_)(n|size|len(gth)?|num|dim|count|shape)(_|$)")
+
+
+def _is_size(argument: Argument) -> bool:
+    """Whether an argument is a number, or one by its name."""
+    last = dotted(argument.node).rpartition(".")[2]
+    return argument.value.kind == HOST or _SIZE.search(last) is not None
 
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
@@ -1070,6 +1081,11 @@ def _with_keys(element: Value, method: str) -> Value:
     return container(item) if method == "items" else item
 
 
+def _copied(framework: str, method: str) -> Value:
+    """Return the array in host memory that a method gives: NumPy's own, if it says so."""
+    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
+
+
 _ASKS_WHETHER = re.compile(r"^(has|should|can|supports|match|matches)(_|$)")
 
 
@@ -1083,7 +1099,7 @@ def device_method_result(
         if kind == HOST or (kind is None and told):
             return HOST_VALUE
         if kind == HOST_ARRAY:
-            return Value(HOST_ARRAY, framework)
+            return _copied(framework, method)
         if kind is not None and kind != DEVICE:
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
@@ -1159,7 +1175,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if kind == HOST:
         return HOST_VALUE
     if kind == HOST_ARRAY:
-        return Value(HOST_ARRAY, owner.framework)
+        return _copied(owner.framework, method)
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))

@@ -1576,3 +1576,39 @@ def test_what_is_done_with_a_value_later_does_not_place_it() -> None:
                 self.optimizer.step()
         """
     assert found(source) == [(4, "ASG106")]
+
+
+@pytest.mark.parametrize(
+    ("made", "uploads"),
+    [
+        ("torch.cuda.FloatTensor(x.size(0))", False),
+        ("torch.cuda.ByteTensor(max_size)", False),
+        ("torch.cuda.LongTensor(labels)", True),
+        ("torch.cuda.FloatTensor([0.1, 0.9])", True),
+        ("y.new(*sizes(x))", False),
+        ("y.new(*(3, 4) + x.size()[1:])", False),
+        ("y.new([0.1, 0.9])", True),
+    ],
+)
+def test_making_a_tensor_of_a_size_uploads_nothing(made: str, uploads: bool) -> None:
+    source = f"""
+        import torch
+        def train(model, loader, labels, max_size):
+            for x in loader:
+                y = model(x.cuda(non_blocking=True))
+                (y * {made}).sum().backward()
+        """
+    assert found(source) == ([(5, "ASG106")] if uploads else [])
+
+
+def test_no_numpy_array_is_written_into_a_tensor() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def features(model, loader, on_device):
+            kept = torch.empty(9, device="cuda") if on_device else np.empty(9)
+            for i, x in enumerate(loader):
+                y = model(x.cuda(non_blocking=True))
+                kept[i] = y.cpu().numpy()
+        """
+    assert found(source) == [(7, "ASG103")]
