@@ -150,7 +150,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     tested = node.value if type(node) is cst.NamedExpr else node
     if value.kind == DEVICE and dotted(tested) in frame.function.called:
         return value  # it asks whether there is such a function
-    if value.kind == DEVICE and _is_only_named(frame, node):
+    if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
         value = weaken(value, LOW)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
@@ -163,6 +163,17 @@ def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN
+
+
+_OF_VALUES = frozenset({"data", "grad", "T", "H", "mT", "mH", "real", "imag", "values"})
+
+
+def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether this is an attribute that arrays have not, of what is a batch of them then."""
+    if type(node) is not cst.Attribute or node.attr.value in _OF_VALUES:
+        return False
+    with frame.quiet():
+        return evaluate(frame, node.value).kind == DEVICE
 
 
 def with_narrowed(

@@ -2065,3 +2065,14 @@ def test_the_phases_of_a_step_are_parts_of_it() -> None:
                     phase.optimizer.step()
         """
     assert found(source) == [(4, "ASG106")]
+
+
+def test_a_loss_of_any_class_is_computed_in_every_step() -> None:
+    source = """
+        import torch
+        class PairLoss:
+            def calc(self, scores, positives):
+                wanted = torch.tensor(positives).to(scores.device)
+                return torch.nn.functional.nll_loss(scores, wanted)
+        """
+    assert found(source) == [(4, "ASG106")]

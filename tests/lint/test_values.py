@@ -1612,3 +1612,20 @@ def test_no_numpy_array_is_written_into_a_tensor() -> None:
                 kept[i] = y.cpu().numpy()
         """
     assert found(source) == [(7, "ASG103")]
+
+
+def test_what_has_other_attributes_than_arrays_is_a_batch_of_them() -> None:
+    source = """
+        import torch
+        def update(policy, replay, optimizer, device):
+            batch = replay.sample(32)
+            batch = batch.to(device, non_blocking=True)
+            if batch.vectorized:
+                batch = batch.flatten()
+            loss = policy(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if loss.data:
+                return
+        """
+    assert found(source) == [(10, "ASG104")]
