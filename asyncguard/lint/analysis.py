@@ -502,6 +502,7 @@ class FileAnalysis:
                 kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        hooked |= [parameter.name for parameter in info.parameters] == _OF_ENGINES
         outlined = info.outlined
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
@@ -770,6 +771,7 @@ def _does_something(statement: cst.CSTNode) -> bool:
     return not isinstance(statement, (cst.Pass, cst.Raise))
 
 
+_OF_ENGINES = ["engine", "batch"]  # what Ignite's functions are given, once a step
 _CLASS_NAMES = {
     "metric": ("Metric", "Metrics", "Meter"),
     "criterion": ("Loss", "Criterion"),

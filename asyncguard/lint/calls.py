@@ -52,6 +52,7 @@ from asyncguard.lint.values import (
     MASK,
     MEDIUM,
     MODEL,
+    MOVED,
     NAMED,
     PAIRS,
     PLACE,
@@ -395,7 +396,8 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 
     A framework does not mix the two; a batch may have been moved out of sight.
     """
-    if any(value.params or first_device(value).kind == DEVICE for value in passed):
+    moved = result.name == MOVED
+    if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
     return any(value.confidence == HIGH and value.name != BATCH for value in there)
@@ -1129,7 +1131,8 @@ def as_mask(
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
         return result._replace(name=MASK)
-    if name in knowledge.makes_indices.get(result.framework, NOTHING):
+    anywhere = result.name == WHEREVER and name in _KEEPS_ALL  # it is still not known where
+    if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
         return result._replace(name=INDICES)
     return result._replace(name=WHEREVER if result.name == WHEREVER else "")
 
@@ -1357,7 +1360,7 @@ def unknown_upload(
         moved = device(point.framework, MEDIUM)
         if type(owner) is cst.Call or dotted(owner).startswith("self."):
             return moved._replace(name=HINTED)  # it may as well be a part of a model
-        return moved
+        return moved._replace(name=MOVED)
     return None
 
 

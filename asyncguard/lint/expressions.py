@@ -173,7 +173,9 @@ def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
     if type(node) is not cst.Attribute or node.attr.value in _OF_VALUES:
         return False
     with frame.quiet():
-        return evaluate(frame, node.value).kind == DEVICE
+        owner = evaluate(frame, node.value)
+    known = frame.analysis.knowledge.frameworks.get(owner.framework)
+    return owner.kind == DEVICE and known is not None and not known.asynchronous_cpu
 
 
 def with_narrowed(

@@ -2076,3 +2076,19 @@ def test_a_loss_of_any_class_is_computed_in_every_step() -> None:
                 return torch.nn.functional.nll_loss(scores, wanted)
         """
     assert found(source) == [(4, "ASG106")]
+
+
+def test_what_an_engine_is_given_runs_once_a_batch() -> None:
+    source = """
+        import torch
+        from ignite.engine import Engine
+        def make_evaluator(model, metrics, device):
+            def inference(engine, batch):
+                data, labels = batch
+                return model(data.to(device)), labels
+            engine = Engine(inference)
+            for name, metric in metrics.items():
+                metric.attach(engine, name)
+            return engine
+        """
+    assert found(source) == [(6, "ASG106")]

@@ -1629,3 +1629,49 @@ def test_what_has_other_attributes_than_arrays_is_a_batch_of_them() -> None:
                 return
         """
     assert found(source) == [(10, "ASG104")]
+
+
+def test_what_a_helper_may_have_moved_is_there() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        def maybe_cuda(what, use_cuda=True):
+            if use_cuda and torch.cuda.is_available():
+                what = what.cuda()
+            return what
+        def train(model, dataset, cuda):
+            for batch in DataLoader(dataset):
+                x, y = batch
+                y = maybe_cuda(y, cuda)
+                model(x).sum().backward()
+                keep(y[0].item())
+        """
+    assert found(source) == [(5, "ASG106"), (12, "ASG102")]
+
+
+def test_another_type_leaves_an_array_where_it_was() -> None:
+    source = """
+        import torch
+        def train(model, loader, criterion, device):
+            batches = loader.__iter__()
+            for step in range(9):
+                x, target = batches.next()
+                target = target.long().to(device)
+                criterion(model(x), target.long()).backward()
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_the_flags_of_a_jax_state_are_on_the_device() -> None:
+    source = """
+        import jax
+        def rollout(env, policy, key):
+            @jax.jit
+            def advance(state, key):
+                new, _ = jax.random.split(key)
+                return env.step(state, policy(state.obs, key)), new
+            state = env.reset(key)
+            while not state.done:
+                state, key = advance(state, key)
+        """
+    assert found(source) == [(8, "ASG104")]
