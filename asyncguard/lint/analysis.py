@@ -23,7 +23,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate, is_test
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, outer_functions
+from asyncguard.lint.screen import OF_ENGINE, Outline, Outlined, absolute, outer_functions
 from asyncguard.lint.source import check_syntax
 from asyncguard.lint.suspicion import note_hint
 from asyncguard.lint.tree import NO_TREE, Unit, dotted, function_unit, module_unit, parse_type
@@ -82,6 +82,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     stepped: bool = False
+    updates: bool = False
     step_loops: bool = False
     rounds: bool = False
     acts: bool = False
@@ -504,6 +505,10 @@ class FileAnalysis:
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
+        if outlined is not None:
+            hooked |= outlined.of_engine
+        else:
+            hooked |= [parameter.name for parameter in info.parameters] == OF_ENGINE
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
@@ -850,6 +855,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained and not frame.prepares,
         frame.stepped and not frame.prepares,
+        frame.updates and not frame.prepares,
         frame.step_loops,
         frame.rounds,
         frame.acts,
