@@ -215,9 +215,11 @@ def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
 
 
 class Network:
-    """Who calls whom, and how often each function is entered."""
+    """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
-    def __init__(self, files: Collection[FileFacts]) -> None:
+    def __init__(self, facts: Mapping[str, FileFacts]) -> None:
+        self.facts = facts
+        files = facts.values()
         self.meant = definitions(files)
         self.named = {call for facts in files for call in facts.named}  # told by several files
         known = {call for facts in files for call in facts.calls}
@@ -285,15 +287,14 @@ class Network:
         return found
 
 
-def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
+def to_wake(network: Network) -> dict[str, frozenset[str]]:
     """Return the functions left alone, by path, that concern a sync point in a step after all.
 
     Dormant ones that are called by name in every step somewhere, or by an innocent one; and
     innocent ones that call by name what has come to lead to a sync point: in which loop is to be
     seen.
     """
-    network = Network(files.values())
-    meant, entered = network.meant, network.entered
+    files, meant, entered = network.facts, network.meant, network.entered
     called = {
         call.name.rpartition(".")[2]
         for call in network.named
@@ -371,9 +372,9 @@ def _level(call: Call | NamedCall, caller: int) -> int:
     return max(caller, _OWN[call.loop])
 
 
-def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
+def link(network: Network) -> dict[str, list[Finding]]:
     """Give every candidate of every file its final context."""
-    network = Network(files.values())
+    files = network.facts
     candidates = {c for facts in files.values() for c in facts.candidates}
     told = {
         place
