@@ -70,6 +70,11 @@ class Patterns:
         return found
 
 
+def _called(methods: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return what finds a call of one of these methods in a text; None if there are none."""
+    return re.compile(rf"\.({'|'.join(map(re.escape, methods))})\(") if methods else None
+
+
 class Knowledge:
     """What the catalogue says, by the questions that the interpreter asks."""
 
@@ -77,10 +82,10 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.graph_calls = {
-            f.name: re.compile(rf"\.({'|'.join(map(re.escape, f.graph_functions))})\(")
-            for f in frameworks
-            if f.graph_functions
+        self.graph_calls = {f.name: _called(f.graph_functions) for f in frameworks}
+        self.session_calls = {f.name: _called(f.session_functions) for f in frameworks}
+        self.eager_contexts = {
+            f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
         self.partners = {
             f.name: frozenset(

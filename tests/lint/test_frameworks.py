@@ -14,6 +14,32 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "a file that records gradients runs at once, though it opens a session to save memory": """
+        import tensorflow as tf
+        tf.compat.v1.InteractiveSession(config=CONFIG)
+        def train(model, optimizer, dataset):
+            loss_avg = tf.keras.metrics.Mean()
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                loss_avg(loss)
+                print(f"{loss_avg.result():.4f}")  # waits
+        """,
+    "what `fit` tells of itself are numbers": """
+        import tensorflow as tf
+        def train(model, value_model, optimizer, dataset):
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                history = value_model.fit(x, y)
+                value_loss = history.history["loss"][-1]
+                print(f"{value_loss} {loss}")  # waits
+                print(f"{value_loss}")
+        """,
     "what a list of numbers holds is one, and stays one when it is scaled": """
         import tensorflow as tf
         def train(model, data, count):
