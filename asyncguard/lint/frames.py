@@ -53,10 +53,13 @@ _OPTIONS = re.compile(
 _ASIDE = re.compile(
     r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
     r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
+    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
 )
 _TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
-_BENCH = re.compile(r"(^|_)bench(mark)?(s|ing)?(_|$)")
+_BENCH = re.compile(
+    r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"
+)
 _BENCHES = re.compile(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = re.compile(

@@ -38,6 +38,11 @@ class Candidate(NamedTuple):
     named: bool = False
     by: tuple[str, str, int, int] | None = None
 
+    @property
+    def function(self) -> Key:
+        """Return the function that decides how often it happens."""
+        return self.by[:2] if self.by is not None else (self.finding.path, self.finding.function)
+
 
 class Call(NamedTuple):
     """A call of a function of checked code, with the context within its caller."""
@@ -256,6 +261,16 @@ class Network:
                     pending.append(callee)
         return entered
 
+    def entered_nearby(self, functions: set[Key]) -> dict[Key, int]:
+        """Return how often these functions are entered, by calls in their own files alone."""
+        found = {key: self.hooks.get(key, COLD) for key in functions}
+        for call in self.calls:
+            key = call.callee_path, call.callee
+            if key in functions and call.caller_path == call.callee_path:
+                caller = self.hooks.get((call.caller_path, call.caller), COLD)
+                found[key] = max(found[key], _level(call, caller))
+        return found
+
     def spared(self) -> dict[Key, frozenset[int]]:
         """Return the parameters of functions that all calls hand what is in host memory."""
         found: dict[Key, frozenset[int]] = {}
@@ -355,13 +370,16 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         if place[0] == c.finding.path
     }
     spared = network.spared()
+    nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
-        by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
-        function = by[:2]
+        function = candidate.function
         levels = network.entered
+        if function in nearby and _is_wrapped_barrier(candidate):
+            levels = nearby
         if params := candidate.params:
+            by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
             at_calls = (by[0], *by[2:]) in told
             if at_calls or params <= spared.get(function, frozenset()):
                 levels = network.hooks
@@ -386,6 +404,16 @@ def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
 def _heat(finding: Finding) -> tuple[int, bool, int, str]:
     sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
     return _OWN[finding.loop], not finding.guarded, sure, finding.message
+
+
+def _is_wrapped_barrier(candidate: Candidate) -> bool:
+    """Whether it is a barrier in a function whose name says that it is one: whoever calls it, waits."""
+    finding = candidate.finding
+    name = finding.function.rpartition(".")[2]
+    return finding.code == "ASG202" and _BARRIER.search(name) is not None
+
+
+_BARRIER = re.compile(r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)", re.IGNORECASE)
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

@@ -3,8 +3,8 @@
 Calling a model, or any operation on a device, returns once the work is enqueued. A clock read
 right after it measures the enqueueing, often a hundredth of the true time. Wait for the work first.
 No finding where something between the work and the clock waits, or may, where times are added up
-(over many steps the queue fills, and its waits count), nor for whole epochs, whose
-last step makes no difference.
+or the steps of a training are timed (over many steps the queue fills, and its waits count), nor for
+whole epochs, whose last step makes no difference.
 
 Before:
 
@@ -24,6 +24,7 @@ Reference: https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-exe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,6 +50,26 @@ MESSAGE = (
     "measures the enqueueing: wait for the result first{barrier}"
 )
 VALID = [
+    """\
+import time
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        start = time.time()
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        writer.add_scalar("time", time.time() - start)
+""",
+    """\
+import time
+import jax
+def restore(path):
+    start = time.time()
+    state = jax.tree_util.tree_map(lambda x: x or path, read(path))
+    print(time.time() - start)
+    return state
+""",
     """\
 import time
 import jax
@@ -158,6 +179,12 @@ def measure():
 ]
 
 
+_MAKES = re.compile(
+    r"^(as_?)?(array|tensor|constant|convert_to_tensor|arange|linspace|eye|PRNGKey|key|split|fold_in"
+    r"|device_put|manual_seed)$|^(zeros|ones|full|empty|rand|randn|randint|uniform|normal)(_like)?$"
+)
+
+
 class Stretch(NamedTuple):
     """Two clock reads of one measurement, and the list of statements that both stand in."""
 
@@ -171,6 +198,8 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each clock that is stopped while work is queued."""
     for info in analysis.reported:
         if info.summary is None or info.compiled:
+            continue
+        if info.hook == Loop.STEP:
             continue
         for stretch in _stretches(info):
             work = _last_work(analysis.knowledge, info, stretch)
@@ -207,7 +236,7 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
     differences = _differences(info)
     for clock in clocks:
         place = suite(clock.blocks)
-        if place is None:
+        if place is None or any(r.strong or r.acts for r in clock.loops):
             continue
         body, stop = place
         if _adds_up(body[stop]):
@@ -293,8 +322,19 @@ def _names_a_wait(knowledge: Knowledge, statement: cst.CSTNode) -> bool:
 
 
 def _is_work(knowledge: Knowledge, event: Event) -> bool:
-    """Whether an event enqueues work worth measuring: a lone addition is none, but on an engine."""
+    """Whether an event enqueues work worth measuring.
+
+    A lone addition is none, but on an engine, nor is making an array; a function mapped over a tree
+    may do anything.
+    """
+    if event.what != "work":
+        return False
+    framework = knowledge.frameworks[event.framework]
     if type(event.node) is cst.BinaryOperation:
         product = type(event.node.operator) is cst.MatrixMultiply
-        return product or knowledge.frameworks[event.framework].unbounded_queue
-    return event.what == "work"
+        return product or framework.unbounded_queue
+    if type(event.node) is not cst.Call:
+        return True
+    called = dotted(event.node.func).rpartition(".")[2]
+    maps = {name.rpartition(".")[2] for name in framework.tree_maps}
+    return called not in maps and not _MAKES.search(called)
