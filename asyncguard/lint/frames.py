@@ -408,7 +408,7 @@ class Frame:
             return
         loop, guarded = self.context()
         barrier = point.kind == SyncKind.BARRIER and not self._is_aside
-        if loop == Loop.NONE and barrier and any(r.ops for r in self.loops):
+        if loop == Loop.NONE and barrier and any(r.ops and not r.inner for r in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         guarded |= point.kind == SyncKind.TEXT and self.findings > 0
         guarded |= barrier and self._measures

@@ -407,13 +407,16 @@ def _heat(finding: Finding) -> tuple[int, bool, int, str]:
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:
-    """Whether it is a barrier in a function whose name says that it is one: whoever calls it, waits."""
+    """Whether it is a barrier in a function that is one, by its name: whoever calls it, waits."""
     finding = candidate.finding
     name = finding.function.rpartition(".")[2]
-    return finding.code == "ASG202" and _BARRIER.search(name) is not None
+    return finding.code in ("ASG201", "ASG202") and _BARRIER.search(name) is not None
 
 
-_BARRIER = re.compile(r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)", re.IGNORECASE)
+_BARRIER = re.compile(
+    r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)|(zero|main|master|process|rank)_first$",
+    re.IGNORECASE,
+)
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

@@ -39,7 +39,7 @@ from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import Event
+    from asyncguard.lint.frames import Event, LoopRecord
     from asyncguard.lint.knowledge import Knowledge
     from asyncguard.lint.program import FunctionInfo
 
@@ -50,6 +50,38 @@ MESSAGE = (
     "measures the enqueueing: wait for the result first{barrier}"
 )
 VALID = [
+    """\
+import time
+import jax
+def main(runs, step, state):
+    total = 0
+    for run in runs:
+        start = time.time()
+        state = jax.jit(step)(state)
+        end = time.time()
+        total += end - start
+""",
+    """\
+import time
+import tensorflow as tf
+@tf.function
+def test(model, iterator):
+    def step(x):
+        start = time.time()
+        y = model(x)
+        print(time.time() - start)
+    step(next(iterator))
+""",
+    """\
+import time
+import torch
+def train_one_iter(model, x, optimizer):
+    start = time.time()
+    loss = model(x)
+    loss.backward()
+    optimizer.step()
+    log(time.time() - start)
+""",
     """\
 import time
 import torch
@@ -197,14 +229,19 @@ class Stretch(NamedTuple):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each clock that is stopped while work is queued."""
     for info in analysis.reported:
-        if info.summary is None or info.compiled:
-            continue
-        if info.hook == Loop.STEP:
+        if info.summary is None or info.entered == Loop.STEP or _is_traced(info):
             continue
         for stretch in _stretches(info):
             work = _last_work(analysis.knowledge, info, stretch)
             if work is not None:
                 yield _report(analysis.knowledge, info, stretch.clock, work)
+
+
+def _is_traced(info: FunctionInfo) -> bool:
+    """Whether a function is compiled, or part of one that is: its clocks run as it is traced."""
+    while not info.compiled and info.closure is not None:
+        info = info.closure.function
+    return info.compiled
 
 
 def _report(knowledge: Knowledge, info: FunctionInfo, clock: Event, work: Event) -> Report:
@@ -236,7 +273,7 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
     differences = _differences(info)
     for clock in clocks:
         place = suite(clock.blocks)
-        if place is None or any(r.strong or r.acts for r in clock.loops):
+        if place is None or any(_is_training(record) for record in clock.loops):
             continue
         body, stop = place
         if _adds_up(body[stop]):
@@ -252,6 +289,11 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
             yield Stretch(max(starts), stop, clock, body)
 
 
+def _is_training(loop: LoopRecord) -> bool:
+    """Whether a loop trains, or runs epochs."""
+    return loop.strong or loop.acts or loop.epoch_name or loop.kind == Loop.EPOCH
+
+
 def _adds_up(statement: cst.CSTNode) -> bool:
     """Whether a statement adds to a sum: over many steps the queue fills, and waits count too."""
     lines = statement.body if type(statement) is cst.SimpleStatementLine else ()
@@ -259,10 +301,14 @@ def _adds_up(statement: cst.CSTNode) -> bool:
 
 
 def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
+    """Return the subtractions of a function, but for those that are added to a sum."""
+    own = list(walk_own(info.node))
+    sums = {id(node.value) for node in own if type(node) is cst.AugAssign}
     return [
         node
-        for node in walk_own(info.node)
+        for node in own
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Subtract
+        if id(node) not in sums
     ]
 
 
