@@ -285,7 +285,8 @@ class FileAnalysis:
         with outer.quiet():
             declared = expressions.type_value(outer, annotation.annotation)
         if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
-            return declared
+            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.name
+            return result if computed else declared  # by arithmetic or a framework's function
         if declared.kind == DEVICE and result.kind == UNKNOWN:
             return weaken(declared, MEDIUM)._replace(params=result.params)
         if declared.kind == CONTAINER and result.kind == UNKNOWN and not result.params:

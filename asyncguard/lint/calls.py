@@ -853,6 +853,9 @@ def call_method(
         owner = Value(MODEL, owner.framework, MEDIUM)
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
         owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
+    elif owner.kind == UNKNOWN and proof is not None and proof[0] == MODEL:
+        owner = Value(*proof, MEDIUM)  # one of several: `models[name].train_on_batch(x, y)`
+        is_parameter = False
     if owner.kind == DEVICE or is_parameter:
         result = device_method(frame, node, owner, method, arguments)
         made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result

@@ -327,9 +327,11 @@ class Frame:
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
         aside = self._is_aside
+        rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
         for index in range(len(self.loops) - 1, -1, -1):
             loop = self.loops[index]
-            if loop.kind == Loop.STEP and (loop.over_steps or not aside):
+            steps = loop.over_steps or not (aside or (rare and not loop.weak and not loop.acts))
+            if loop.kind == Loop.STEP and steps:
                 return Loop.STEP, self._guarded(index + 1)
         if any(loop.kind == Loop.EPOCH for loop in self.loops):
             return Loop.EPOCH, self._guarded(0)

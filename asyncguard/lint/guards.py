@@ -30,6 +30,8 @@ _COUNTER = re.compile(
 )
 
 
+# A counter, which is no key.
+_LISTED = re.compile(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 
 
@@ -230,6 +232,9 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
         return True, False
     if type(operator) is cst.NotEqual:
         return False, True
+    if isinstance(operator, (cst.In, cst.NotIn)):  # one of some: `step in self.save_steps`
+        listed = _LISTED.search(dotted(test.left).rpartition(".")[2]) is not None
+        return (listed, False) if type(operator) is cst.In else (False, listed)
     if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
         bound = sides[1]
         return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False

@@ -333,7 +333,7 @@ _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 _CHECKPOINT = re.compile(
     r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)"
-    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)",
+    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
     re.IGNORECASE,
 )
 

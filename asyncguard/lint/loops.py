@@ -63,6 +63,9 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
     record.transparent |= any(map(_MODEL.search, targets))
+    record.transparent |= (
+        bool(frame.loops) and not record.epoch_name and _goes_round_twice(node.iter)
+    )
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):
@@ -111,6 +114,17 @@ def _takes_one(node: cst.BaseExpression) -> bool:
         return False
     count = node.args[0].value if len(node.args) == 1 else None
     return type(count) is cst.Integer and count.value == "1"
+
+
+FEW = 5
+
+
+def _goes_round_twice(node: cst.BaseExpression) -> bool:
+    """Whether this repeats something a few times: `range(2)`, as a step trains its generator."""
+    if type(node) is not cst.Call or dotted(node.func) != "range" or len(node.args) != 1:
+        return False
+    count = node.args[0].value
+    return type(count) is cst.Integer and count.evaluated_value <= FEW
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:

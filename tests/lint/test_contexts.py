@@ -1740,6 +1740,29 @@ def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
     assert [f.line for f in check_source(source, "train.py", SETTINGS)] == [4]
 
 
+@pytest.mark.parametrize(
+    ("condition", "guards"),
+    [
+        ("step in self.save_steps", True),
+        ("step not in self.save_steps", False),
+        ("u.itstime(step, 100)", True),
+        ("key in self.keys", False),
+    ],
+)
+def test_a_step_among_some_is_rare(condition: str, guards: bool) -> None:
+    source = f"""
+        import torch
+        class Trainer:
+            def fit(self, loader, key):
+                for step, batch in enumerate(loader):
+                    loss = self.model(batch).sum()
+                    loss.backward()
+                    if {condition}:
+                        print(loss.item())
+        """
+    assert found(source) == ([] if guards else [(8, "ASG102")])
+
+
 def test_a_barrier_by_its_name_is_reported_where_its_own_file_calls_it(tmp_path: Path) -> None:
     comm = """
         import torch.distributed as dist

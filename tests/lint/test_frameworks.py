@@ -14,6 +14,66 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "a metric is told by its name, and one of several models by a method that only they have": """
+        import tensorflow as tf
+        def train(models, optimizer, dataset, loss_metric):
+            for step, (x, y) in enumerate(dataset):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(models["a"](x) - y)
+                optimizer.apply_gradients(tape.gradient(loss, variables))
+                print(float(loss_metric.result()))  # waits
+                scores["b"] = models["b" + str(step)].train_on_batch(x, y)  # waits
+        """,
+    "a loss that its function calls a float is on the device, where it plainly is": """
+        import tensorflow as tf
+        class Gan:
+            def _train(self, x) -> float:
+                with tf.GradientTape() as tape:
+                    loss = tf.sqrt(self.model(x))
+                self.optimizer.apply_gradients(tape.gradient(loss, self.variables))
+                return loss
+            def _score(self, x) -> float:
+                return self.model(x).loss
+            def fit(self, batches, epochs):
+                for epoch in range(epochs):
+                    for _ in range(2):
+                        loss = self._train(next(batches))
+                    self.losses.append(float(loss))  # waits
+                    self.scores.append(self._score(batches))
+                    if epoch in self.milestones:
+                        print(loss)
+        """,
+    "what a callback draws at an epoch's end goes over samples, not steps": """
+        import tensorflow as tf
+        class Monitor(tf.keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                images = tf.random.normal((self.samples, 28))
+                for i in range(self.num_samples):
+                    draw(tf.squeeze(images[i]).numpy())
+                for batch in self.batches:
+                    self.scores.append(self.model(batch).numpy())  # waits
+        """,
+    "an agent is saved now and then": """
+        import tensorflow as tf
+        class Agent(tf.Module):
+            def save(self, path):
+                write(path, [variable.numpy() for variable in self.variables])
+            def act(self, state):
+                return self.policy(state).numpy()  # waits
+        def train(env, steps):
+            agent, state = Agent(), env.reset()
+            for step in range(steps):
+                state, reward, done, _ = env.step(agent.act(state))
+                agent.save("agent.npz")
+        """,
+    "a table of a model is text": """
+        import jax
+        def train(model, params, batches):
+            for batch in batches:
+                loss, grads = jax.value_and_grad(model.apply)(params, batch)
+                print(model.tabulate(params, batch))
+                print(loss)  # waits
+        """,
     "a file that records gradients runs at once, though it opens a session to save memory": """
         import tensorflow as tf
         tf.compat.v1.InteractiveSession(config=CONFIG)
