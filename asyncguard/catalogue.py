@@ -121,6 +121,7 @@ class Steps:
     functions: tuple[str, ...] = ()  # in source, calls of: "jax.grad"
     hot_functions: tuple[str, ...] = ()  # names of functions that run once a step: "forward"
     cold_functions: tuple[str, ...] = ()  # names of hooks that run once an epoch
+    trainings: tuple[str, ...] = ()  # methods of a model that train for `epochs`: "fit"
     states: tuple[str, ...] = ()  # variables that a training step gives back: "opt_state"
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"

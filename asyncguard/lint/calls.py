@@ -1287,6 +1287,8 @@ def model_method(
         frame.evidence()
         return device(owner.framework, owner.confidence)
     if kind is not None:
+        if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
+            note_training(frame, arguments)
         if kind == HOST_ARRAY and arguments:
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
@@ -1302,6 +1304,14 @@ def model_method(
         frame.evidence()
         return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
     return UNKNOWN_VALUE
+
+
+def note_training(frame: Frame, arguments: Arguments) -> None:
+    """A loop that trains a model for epochs goes over trainings, unless it is named after steps."""
+    epochs = next((a.value for a in arguments if a.keyword == "epochs"), None)
+    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
+    if epochs is not None and epochs.literal != 1 and loop is not None and not loop.step_name:
+        loop.inner = loop.trainings = True
 
 
 _ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")

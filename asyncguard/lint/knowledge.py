@@ -187,6 +187,7 @@ class Knowledge:
         self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
         self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
+        self.trainings = _owners((f.name, f.steps.trainings) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
         self.trigger_functions: dict[str, Trigger] = {}

@@ -58,7 +58,8 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         epoch_name=any(_EPOCH.search(name) for name in names)
         and not _batchy(names)
         and not _within_epoch(node.iter),
-        step_name=_in_parts(node.iter) or any(map(_is_step, names | _sources(node.iter))),
+        step_name=_in_parts(node.iter)
+        or any(map(_is_step, names | _sources(node.iter, views=False))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
@@ -153,12 +154,18 @@ def _is_step(name: str) -> bool:
     return _STEP.search(name) is not None and "size" not in name
 
 
-def _sources(node: cst.BaseExpression) -> set[str]:
-    """Return the last names of what is iterated over, through calls such as `enumerate`."""
+def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
+    """Return the last names of what is iterated over, through calls such as `enumerate`.
+
+    `views`: those of dicts, too; the items of a batch are its parts.
+    """
     if type(node) is cst.Call:
         owner, _, name = dotted(node.func).rpartition(".")
-        inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
-        return inner | {owner.rpartition(".")[2] if name in ("items", "values") else name}
+        first = node.args[:1]
+        inner = set[str]().union(*(_sources(argument.value, views=views) for argument in first))
+        if name in ("items", "values"):
+            return inner | ({owner.rpartition(".")[2]} if views else set())
+        return inner | {name}
     return {dotted(node).rpartition(".")[2]}
 
 

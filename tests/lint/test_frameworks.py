@@ -66,6 +66,26 @@ SOURCES = {
                 state, reward, done, _ = env.step(agent.act(state))
                 agent.save("agent.npz")
         """,
+    "a loop that trains a model for epochs goes over trainings": """
+        from tensorflow import keras
+        def compare(sizes, minibatch, x, y):
+            model = keras.Sequential([keras.layers.Dense(1)])
+            for size in sizes:
+                model.fit(x[:size], y[:size], epochs=100)
+                scores.append(model.predict(x))
+            for state, target in minibatch:
+                model.fit(state, target, epochs=1)
+                scores.append(model.predict(state))  # waits
+        """,
+    "the items of a batch are its parts": """
+        import jax.numpy as jnp
+        def log(steps, batch, due):
+            if due:
+                for key, value in batch.items():
+                    print(jnp.mean(value))
+            for step in range(steps):
+                print(jnp.mean(batch["x"]))  # waits
+        """,
     "a table of a model is text": """
         import jax
         def train(model, params, batches):
