@@ -190,17 +190,8 @@ class FileAnalysis:
     @cached_property
     def symbolic(self) -> frozenset[str]:
         """The frameworks with which the file builds graphs, to be run by a session."""
-        return frozenset(filter(self._builds_graphs, self.frameworks))
-
-    def _builds_graphs(self, framework: str) -> bool:
-        """Whether it does; a session alone may merely say how much memory eager code may take."""
-        graphs = self.knowledge.graph_calls[framework]
-        sessions = self.knowledge.session_calls[framework]
-        if graphs is not None and graphs.search(self.text):
-            return True
-        if sessions is None or not sessions.search(self.text):
-            return False
-        return not any(name in self.text for name in self.knowledge.eager_contexts[framework])
+        builds = self.knowledge.builds_graphs
+        return frozenset(f for f in self.frameworks if builds(f, self.text))
 
     # ---- running
 

@@ -253,6 +253,15 @@ class Knowledge:
         """Return the one of these frameworks that hands its state on from call to call, or ""."""
         return next((f for f in frameworks if f in self.functional), "")
 
+    def builds_graphs(self, framework: str, text: str) -> bool:
+        """Whether a file builds graphs; a session alone may merely limit what eager code takes."""
+        graphs, sessions = self.graph_calls[framework], self.session_calls[framework]
+        if graphs is not None and graphs.search(text):
+            return True
+        if sessions is None or not sessions.search(text):
+            return False
+        return not any(name in text for name in self.eager_contexts[framework])
+
     def part(self, framework: str, owner: str, name: str) -> str:
         """Return the kind of an attribute or of a method's result, by the kind of its owner."""
         return self.parts.get(framework, {}).get(f"{owner}.{name}", "")

@@ -7,7 +7,9 @@ from textwrap import dedent
 
 import pytest
 
+from asyncguard.lint import knowledge
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.project import Project, index
 from asyncguard.lint.settings import Settings
 
 SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402", "ASG403"))
@@ -746,3 +748,23 @@ def test_a_compiled_step_in_another_file_makes_its_caller_a_step(tmp_path: Path)
     )
     found = check_paths([tmp_path], SETTINGS).findings
     assert [(f.path, f.line) for f in found] == [(str(agent), 6)]
+
+
+@pytest.mark.parametrize(
+    ("made", "frameworks"),
+    [
+        ("model = tf.keras.Sequential()", ("tensorflow",)),
+        ("x = tf.placeholder(tf.float32)", ()),
+        ("sess = tf.Session(config=CONFIG)", ()),
+        ("sess = tf.Session()\nwith tf.GradientTape() as tape: pass", ("tensorflow",)),
+    ],
+)
+def test_what_is_beside_the_code_of_graphs_gets_arrays_in_host_memory(
+    made: str, frameworks: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "runner.py").write_text("import numpy as np\n")
+    (tmp_path / "train.py").write_text(f"import tensorflow as tf\nimport runner\n{made}\n")
+    paths = [str(tmp_path / name) for name in ("runner.py", "train.py")]
+    module = Project(index(paths), knowledge.load()).module("runner", paths[1])
+    assert module is not None
+    assert module.frameworks == frameworks
