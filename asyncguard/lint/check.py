@@ -28,7 +28,8 @@ Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
 Workers = pool.Pool[Sequence[worker.Task], worker.Checked]
 ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
-CHUNK = 8  # files a task: few enough for an even load, many enough to spare messages
+CHUNKS = 16  # tasks at least, for an even load
+CHUNK = 160_000  # bytes of a task at most: many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
 
 
@@ -60,8 +61,9 @@ def check_paths(
 ) -> LintResult:
     """Check files and directories; raises AsyncguardError for a path that does not exist."""
     files = [str(file) for file in source_files([Path(path) for path in paths], settings)]
-    facts = _check_files(files, settings, progress or (lambda done, total: None))
-    findings = select(facts, settings)
+    with pool.collecting_seldom():
+        facts = _check_files(files, settings, progress or (lambda done, total: None))
+        findings = select(facts, settings)
     errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
     return LintResult(tuple(findings), len(files), errors)
 
@@ -179,5 +181,23 @@ def _checked(
 
 def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:
     """Keep the files of a folder together: what one imports, the next one likely does as well."""
-    ordered = sorted(tasks)
-    return [ordered[i : i + CHUNK] for i in range(0, len(ordered), CHUNK)]
+    sizes = {task: _size(task[0]) for task in sorted(tasks)}
+    most = min(CHUNK, sum(sizes.values()) // CHUNKS)
+    chunks: list[Sequence[worker.Task]] = []
+    chunk: list[worker.Task] = []
+    filled = most
+    for task, size in sizes.items():
+        if filled >= most:
+            chunk, filled = [], 0
+            chunks.append(chunk)
+        chunk.append(task)
+        filled += size
+    return chunks
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file; one that is gone by now takes no time."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -80,7 +80,6 @@ def _of_notebook(
 def _of_text(
     text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
 ) -> FileFacts:
-    knowledge = project.knowledge
     analysis = project.file(path)
     parsed = project.syntax(path, text) if analysis is None else None
     comments = suppressions(text)
@@ -98,8 +97,7 @@ def _of_text(
     if woken:
         roots = outline.called(woken)
     elif not everything:
-        roots, dormant = outline.roots(knowledge.hot_names), outline.dormant(knowledge.hot_names)
-        innocent = outline.innocent(knowledge.hot_names)
+        roots, dormant, innocent = outline.roots, outline.dormant, outline.innocent
     classes = {
         name: Class(bases, asleep)
         for name, bases in outline.bases.items()

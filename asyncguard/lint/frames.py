@@ -35,6 +35,7 @@ from asyncguard.lint.values import (
     join,
     without_params,
 )
+from asyncguard.lint.words import naming
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
@@ -44,25 +45,23 @@ if TYPE_CHECKING:
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
-_OPTIONS = re.compile(
-    r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE
-)
+_OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE)
 
 # What draws something for someone to look at, a few samples at most, sets things up, or moves them
 # to and from files: its loops are no steps, unless they train or go over a loader.
-_ASIDE = re.compile(
+_ASIDE = naming(
     r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
     r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
     r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
 )
-_TESTS = re.compile(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
+_TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
-_BENCH = re.compile(
+_BENCH = naming(
     r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"
 )
-_BENCHES = re.compile(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
+_BENCHES = naming(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
 # What does something with a model: `build_model`, `save_net`.
-_DOES = re.compile(
+_DOES = naming(
     r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
     r"|write|export|convert|wrap|prepare|configure|setup|register|freeze|unfreeze|reset|update|sync"
     r"|copy|clone|fit|finetune|run|check|print|log|plot|is|has|use|num|find|select|add|remove)_",
@@ -282,11 +281,11 @@ class Frame:
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
-        if _OPTIONS.search(owner):
+        if _OPTIONS(owner):
             return UNKNOWN_VALUE
         knowledge = self.analysis.knowledge
         if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
-            if found[0] == MODEL and _DOES.search(last):
+            if found[0] == MODEL and _DOES(last):
                 return UNKNOWN_VALUE
             told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
             return told._replace(name=HINTED) if told.kind == DEVICE else told
@@ -340,13 +339,12 @@ class Frame:
     @property
     def _is_aside(self) -> bool:
         name = self.function.name
-        tried = name.startswith("test_") and _TESTS.search(self.analysis.path) is not None
-        return tried or _ASIDE.search(name) is not None
+        tried = name.startswith("test_") and _TESTS(self.analysis.path)
+        return tried or _ASIDE(name)
 
     @property
     def _measures(self) -> bool:
-        in_file = _BENCHES.search(self.analysis.path) is not None
-        return in_file or _BENCH.search(self.function.name) is not None
+        return _BENCHES(self.analysis.path) or _BENCH(self.function.name)
 
     def _guarded(self, depth: int) -> bool:
         return any(

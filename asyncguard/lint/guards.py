@@ -13,8 +13,9 @@ import libcst as cst
 
 from asyncguard.lint.frames import Frame, Guard, LoopRecord
 from asyncguard.lint.tree import dotted, walk
+from asyncguard.lint.words import naming
 
-_FLAG = re.compile(
+_FLAG = naming(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
     r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
@@ -22,8 +23,8 @@ _FLAG = re.compile(
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
-_PERIOD = re.compile(r"(freq|frequency|interval|every|period)$", re.IGNORECASE)
-_COUNTER = re.compile(
+_PERIOD = naming(r"(freq|frequency|interval|every|period)$", re.IGNORECASE)
+_COUNTER = naming(
     r"(^|_)(step|steps|iter|iters|iteration|iterations|it|i|j|k|t|n|idx|index|batch|batch_idx|batch_i|ni"
     r"|epoch|count|counter|num|n_iter|niter|global_step|updates|n_updates|timestep|timesteps|frame)(_|$)",
     re.IGNORECASE,
@@ -31,7 +32,7 @@ _COUNTER = re.compile(
 
 
 # A counter, which is no key.
-_LISTED = re.compile(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
+_LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 
 
@@ -101,7 +102,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
     path = dotted(test)
-    if is_flag(test) or _RARE_EVENT.search(path.rpartition(".")[2]):
+    if is_flag(test) or _RARE_EVENT(path.rpartition(".")[2]):
         return True, False
     if condition := frame.conditions.pop(path, None):  # which may name itself
         remembered = rare(frame, condition)
@@ -125,7 +126,7 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
 # An episode is over, or an epoch.
-_RARE_EVENT = re.compile(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
+_RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
 
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
@@ -135,14 +136,14 @@ def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
     return any(dotted(func).rpartition(".")[2] in clocks for func in calls)
 
 
-_ABNORMAL = re.compile(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)
+_ABNORMAL = naming(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)
 # What a program is told to do about them: `skip_nan`, `check_overflow`.
-_SWITCH = re.compile(
+_SWITCH = naming(
     r"^_?(skip|check|detect|ignore|allow|use|enable|handle|terminate|stop|halt|raise|filter|remove|drop"
     r"|replace|clip|warn|log)_",
     re.IGNORECASE,
 )
-_NORMAL = re.compile(r"is_?finite$|all_?finite$", re.IGNORECASE)
+_NORMAL = naming(r"is_?finite$|all_?finite$", re.IGNORECASE)
 
 
 _NAMING = frozenset({cst.Call, cst.Name, cst.Attribute})
@@ -153,10 +154,10 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
     if type(test) not in _NAMING:
         return None
     names = [n.value for n in walk(test) if type(n) is cst.Name]
-    names = [name for name in names if not _SWITCH.search(name)]
-    if any(map(_NORMAL.search, names)):
+    names = [name for name in names if not _SWITCH(name)]
+    if any(map(_NORMAL, names)):
         return False
-    return True if any(map(_ABNORMAL.search, names)) else None
+    return True if any(map(_ABNORMAL, names)) else None
 
 
 def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:
@@ -193,13 +194,11 @@ def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
             if not isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
                 yield node.right
-        elif (
-            type(node) is cst.Call and len(node.args) == 2 and _REMAINDER.search(dotted(node.func))
-        ):
+        elif type(node) is cst.Call and len(node.args) == 2 and _REMAINDER(dotted(node.func)):
             yield node.args[1].value
 
 
-_REMAINDER = re.compile(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
+_REMAINDER = naming(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
 
 
 def is_flag(test: cst.BaseExpression) -> bool:
@@ -207,15 +206,15 @@ def is_flag(test: cst.BaseExpression) -> bool:
     if type(test) is cst.Comparison:
         if type(test.comparisons[0].operator) in IDENTITY:
             return False
-        if _PERIOD.search(dotted(test.left)):
+        if _PERIOD(dotted(test.left)):
             return False  # whether it is done at all: `log_interval > 0`
         return is_flag(test.left) and not any(
-            _COUNTER.search(dotted(t.comparator)) for t in test.comparisons
+            _COUNTER(dotted(t.comparator)) for t in test.comparisons
         )
     if type(test) is cst.Call:
-        return bool(_FLAG.search(dotted(test.func).rpartition(".")[2]))
+        return bool(_FLAG(dotted(test.func).rpartition(".")[2]))
     path = dotted(test)
-    return bool(path and _FLAG.search(path.rpartition(".")[2]))
+    return bool(path and _FLAG(path.rpartition(".")[2]))
 
 
 def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]:
@@ -233,7 +232,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     if type(operator) is cst.NotEqual:
         return False, True
     if isinstance(operator, (cst.In, cst.NotIn)):  # one of some: `step in self.save_steps`
-        listed = _LISTED.search(dotted(test.left).rpartition(".")[2]) is not None
+        listed = _LISTED(dotted(test.left).rpartition(".")[2])
         return (listed, False) if type(operator) is cst.In else (False, listed)
     if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
         bound = sides[1]
@@ -246,7 +245,7 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
         path = dotted(node).rpartition(".")[2]
-        named = path and _COUNTER.search(path) and "num_" not in path and path[:2] != "n_"
+        named = path and _COUNTER(path) and "num_" not in path and path[:2] != "n_"
         counts = bool(named) or any(path in loop.targets for loop in frame.loops)
     return counts and not any(
         "rank" in n.value or "process" in n.value for n in walk(node) if type(n) is cst.Name
@@ -309,13 +308,13 @@ def _unsets(loop: LoopRecord, path: str) -> bool:
     )
 
 
-_BEST = re.compile(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^best", re.IGNORECASE)
+_BEST = naming(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^best", re.IGNORECASE)
 
 
 def improves(node: cst.If) -> bool:
     """Whether a branch runs for a new record alone: `if loss < best: best = loss`."""
     assigned = (path for path, _ in _assignments(node.body))
-    records = {path for path in assigned if _BEST.search(path.rpartition(".")[2])}
+    records = {path for path in assigned if _BEST(path.rpartition(".")[2])}
     tests = (test for test in walk(node.test) if type(test) is cst.Comparison) if records else ()
     return any(
         dotted(side) in records

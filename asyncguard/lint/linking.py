@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
 from asyncguard.lint.suppress import Suppression
+from asyncguard.lint.words import naming
 from asyncguard.model import Confidence, Finding, Loop
 
 Key = tuple[str, str]  # path, qualified name of a function
@@ -237,6 +238,9 @@ class Network:
         self.hooks = {
             (hook.path, hook.function): _OWN[hook.loop] for facts in files for hook in facts.hooks
         }
+        self.reading = {
+            (c.finding.path, c.finding.function) for facts in files for c in facts.candidates
+        }
         self.entered = self._entries()
 
     def _entries(self) -> dict[Key, int]:
@@ -271,6 +275,21 @@ class Network:
                 found[key] = max(found[key], _level(call, caller))
         return found
 
+    def leading(self) -> set[Key]:
+        """Return the functions that read something on the device, themselves or what they call."""
+        callers: dict[Key, list[Key]] = {}
+        for call in (*self.calls, *self.guesses):
+            caller = call.caller_path, call.caller
+            callers.setdefault((call.callee_path, call.callee), []).append(caller)
+        found = set(self.reading)
+        pending = list(found)
+        while pending:
+            for caller in callers.get(pending.pop(), ()):
+                if caller not in found:
+                    found.add(caller)
+                    pending.append(caller)
+        return found
+
     def spared(self) -> dict[Key, frozenset[int]]:
         """Return the parameters of functions that all calls hand what is in host memory."""
         found: dict[Key, frozenset[int]] = {}
@@ -285,28 +304,38 @@ class Network:
 def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
     """Return the functions left alone, by path, that concern a sync point in a step after all.
 
-    Dormant ones that are called by name in every step somewhere; and innocent ones that call a
-    dormant one by name, in which loop is to be seen.
+    Dormant ones that are called by name in every step somewhere, or by an innocent one; and
+    innocent ones that call by name what has come to lead to a sync point: in which loop is to be
+    seen.
     """
     network = Network(files.values())
     meant, entered = network.meant, network.entered
-    hot = {
+    called = {
         call.name.rpartition(".")[2]
         for call in network.named
         if _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
         and meant.of(call)
     }
-    asleep = frozenset[str]().union(*(facts.dormant for facts in files.values()))
-    asleep &= meant.telling.keys()
+    innocent = (calls for facts in files.values() for calls in facts.innocent.values())
+    called |= meant.telling.keys() & frozenset[str]().union(*innocent)
+    leading = network.leading()
+    waiting = {name for name, keys in meant.telling.items() if not leading.isdisjoint(keys)}
+    waiting_here: dict[str, set[str]] = {}
+    for (path, name), keys in meant.own.items():
+        if not leading.isdisjoint(keys):
+            waiting_here.setdefault(path, set()).add(name)
     found = {}
     for path, facts in files.items():
-        own = {name for name in facts.dormant if (path, name) in meant.own}
+        near = called
+        if own := {name for name in facts.dormant if (path, name) in meant.own}:
+            near = called.union(*(calls & own for calls in facts.innocent.values()))
+        here = waiting_here.get(path, set())
         asking = {
             name
             for name, calls in facts.innocent.items()
-            if not asleep.isdisjoint(calls) or not own.isdisjoint(calls)
+            if not waiting.isdisjoint(calls) or not here.isdisjoint(calls)
         }
-        if names := (facts.dormant & hot) - facts.awake | asking:
+        if names := (facts.dormant & near) - facts.awake | asking:
             found[path] = frozenset(names)
     return found
 
@@ -409,11 +438,11 @@ def _heat(finding: Finding) -> tuple[int, bool, int, str]:
 def _is_wrapped_barrier(candidate: Candidate) -> bool:
     """Whether it is a barrier in a function that is one, by its name: whoever calls it, waits."""
     finding = candidate.finding
-    name = finding.function.rpartition(".")[2]
-    return finding.code in ("ASG201", "ASG202") and _BARRIER.search(name) is not None
+    barrier = finding.code in ("ASG201", "ASG202")
+    return barrier and _BARRIER(finding.function.rpartition(".")[2])
 
 
-_BARRIER = re.compile(
+_BARRIER = naming(
     r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)|(zero|main|master|process|rank)_first$",
     re.IGNORECASE,
 )

@@ -25,9 +25,10 @@ from asyncguard.lint.values import (
     container,
     weaken,
 )
+from asyncguard.lint.words import naming
 
-_EPOCH = re.compile(r"epoch", re.IGNORECASE)
-_STEP = re.compile(
+_EPOCH = naming(r"epoch", re.IGNORECASE)
+_STEP = naming(
     r"(^|_)(mini|micro)?(batch|batches|step|steps|iter|iters|iteration|iterations|itr|iterator"
     r"|sample|samples|timestep|timesteps)(_|$)",
     re.IGNORECASE,
@@ -55,7 +56,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     record = LoopRecord(
         node,
         targets,
-        epoch_name=any(_EPOCH.search(name) for name in names)
+        epoch_name=any(_EPOCH(name) for name in names)
         and not _batchy(names)
         and not _within_epoch(node.iter),
         step_name=_in_parts(node.iter)
@@ -129,9 +130,7 @@ def _goes_round_twice(node: cst.BaseExpression) -> bool:
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:
-    return any(
-        re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH.search(n)
-    )
+    return any(re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH(n))
 
 
 def _within_epoch(node: cst.BaseExpression) -> bool:
@@ -151,7 +150,7 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 def _is_step(name: str) -> bool:
     """Whether a name counts or holds steps or batches; `batch_size` counts what is in one."""
-    return _STEP.search(name) is not None and "size" not in name
+    return _STEP(name) and "size" not in name
 
 
 def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
@@ -229,10 +228,10 @@ def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value:
 def names_epochs(call: cst.Call) -> bool:
     """Whether a call runs an epoch, by the name of what is called."""
     name = call.func.attr if type(call.func) is cst.Attribute else call.func
-    return type(name) is cst.Name and _EPOCH.search(name.value) is not None
+    return type(name) is cst.Name and _EPOCH(name.value)
 
 
-_TRAINING = re.compile(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
+_TRAINING = naming(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
 
 
 def names_training(node: cst.CSTNode) -> bool:
@@ -240,10 +239,10 @@ def names_training(node: cst.CSTNode) -> bool:
     if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
         return False
     switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
-    return not switch and _TRAINING.search(node.func.attr.value) is not None
+    return not switch and _TRAINING(node.func.attr.value)
 
 
-_ONE_STEP = re.compile(
+_ONE_STEP = naming(
     r"^_*(train(ing)?|eval|val(id(at(e|ion))?)?|test|predict(ion)?|inference)"
     r"_(one_|on_)?(step|batch|minibatch)$"
 )
@@ -253,7 +252,7 @@ def runs_step(call: cst.Call) -> bool:
     """Whether a call runs one step or batch, by the name of what is called and what it is given."""
     name = call.func.attr if type(call.func) is cst.Attribute else call.func
     loads = any("loader" in dotted(argument.value).lower() for argument in call.args)
-    return type(name) is cst.Name and _ONE_STEP.search(name.value) is not None and not loads
+    return type(name) is cst.Name and _ONE_STEP(name.value) and not loads
 
 
 def while_record(node: cst.While) -> LoopRecord:
@@ -261,6 +260,6 @@ def while_record(node: cst.While) -> LoopRecord:
     names = {n.value for n in walk(node.test) if type(n) is cst.Name}
     return LoopRecord(
         node,
-        epoch_name=bool(names) and all(map(_EPOCH.search, names)),
+        epoch_name=bool(names) and all(map(_EPOCH, names)),
         step_name=any(map(_is_step, names)),
     )

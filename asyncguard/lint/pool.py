@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -141,12 +142,15 @@ class Pool(Generic[Item, Result]):
         return answer
 
 
-def tune_collector() -> None:
-    """Look for garbage cycles seldom: trees hold none, and searching them takes long.
-
-    For processes that do nothing else; a caller's own keeps its ways.
-    """
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Look for garbage cycles seldom meanwhile: trees hold none, and searching them takes long."""
+    before = gc.get_threshold()
     gc.set_threshold(5_000_000, 20, 1_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
@@ -165,8 +169,12 @@ def _serve(
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tune_collector()
-    _begin(initializer, initargs)
+    with collecting_seldom():
+        _begin(initializer, initargs)
+        _answer(connection, function)
+
+
+def _answer(connection: Connection, function: Callable[[Any], object]) -> None:
     while True:
         try:
             item = connection.recv()

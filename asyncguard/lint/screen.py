@@ -24,6 +24,7 @@ from asyncguard.lint.suspicion import (
     last_name,
     parameters,
 )
+from asyncguard.lint.words import naming
 
 
 @dataclass(eq=False, slots=True)
@@ -47,6 +48,11 @@ class Outlined:
     takes: bool = False  # has parameters
     takes_many: bool = False  # one of them is what many batches come from, or a model
 
+    @property
+    def qualname(self) -> str:
+        """Its name within its class."""
+        return f"{self.class_name}.{self.name}" if self.class_name else self.name
+
     def may_be_hot(self, reaching: set[str], *, hook: bool) -> bool:
         """Whether a sync point in it may be hot, by its loops or because its framework enters it.
 
@@ -58,12 +64,10 @@ class Outlined:
         return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
 
 
-_LOSS = re.compile(r"loss(es)?$")
-_LOSS_OF = re.compile(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
-_MANY = re.compile(
-    r"model|net|loader|data|iter|generator$|env|agent|trainer|step|epoch", re.IGNORECASE
-)
-_ABOUT_LOSSES = re.compile(
+_LOSS = naming(r"loss(es)?$")
+_LOSS_OF = naming(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
+_MANY = naming(r"model|net|loader|data|iter|generator$|env|agent|trainer|step|epoch", re.IGNORECASE)
+_ABOUT_LOSSES = naming(
     r"^_*(add|avg|best|check|display|estimate|eval(uate)?|get_(avg|best|mean)|judge|load|log|mean|monitor"
     r"|plot|print|record|reduce|report|reset|save|set(?!_forward)|show|stop|sum|sync(hronize)?|test|total"
     r"|track|train|update|val(idate)?|write)_"
@@ -79,7 +83,8 @@ class Outline:
 
     `imports` gives the full names of what is imported from checked modules, by local name; `stars`
     are the modules of which all is imported. `binds` are the names that others may import from
-    here, and more. `modules` are those that are checked.
+    here, and more. `modules` are those that are checked. `hot_names` are those of functions that
+    frameworks enter in every step.
     """
 
     path: str
@@ -91,39 +96,51 @@ class Outline:
     modules: Container[str]
     abroad: Abroad
     bases: Mapping[str, frozenset[str]]  # of the classes, by name: the last words of their bases'
+    hot_names: frozenset[str]
 
     @property
     def module_suspicious(self) -> bool:
         """Whether what stands outside functions may lead to a hot sync point."""
         return self.module.may_be_hot(self._reaching, hook=False)
 
-    def roots(self, hot_names: frozenset[str]) -> set[int]:
-        """Return the functions from which a sync point in a hot context may be reached."""
+    @cached_property
+    def roots(self) -> set[int]:
+        """The functions from which a sync point in a hot context may be reached."""
         return {
             index
             for index, f in enumerate(self.functions)
-            if f.may_be_hot(self._reaching, hook=f.name in hot_names or self._hooks(f))
+            if f.may_be_hot(self._reaching, hook=f.name in self.hot_names or self._hooks(f))
         }
 
-    def dormant(self, hot_names: frozenset[str]) -> frozenset[str]:
-        """Return the names of functions with sync points that only a hot caller elsewhere heats."""
-        awake = self.roots(hot_names)
+    @property
+    def dormant(self) -> frozenset[str]:
+        """The names of functions with sync points that only a hot caller elsewhere heats."""
         return frozenset(
-            f.name for i, f in enumerate(self.functions) if i not in awake and self._leads(f)
+            f.name for i, f in enumerate(self.functions) if i not in self.roots and self._leads(f)
         )
 
-    def innocent(self, hot_names: frozenset[str]) -> dict[str, frozenset[str]]:
-        """Return what functions call that may be hot, but lead to nothing in sight, by name."""
-        awake = self.roots(hot_names)
-        return {
-            f.name: frozenset(f.calls)
-            for i, f in enumerate(self.functions)
-            if i not in awake and f.calls and (f.loops or f.steps or f.name in hot_names)
-        }
+    @property
+    def innocent(self) -> dict[str, frozenset[str]]:
+        """What functions call that may be hot, but lead to nothing in sight.
+
+        By their names within their classes.
+        """
+        found: dict[str, frozenset[str]] = {}
+        for i, f in enumerate(self.functions):
+            if i not in self.roots and f.calls and self._may_be_entered(f):
+                found[f.qualname] = found.get(f.qualname, frozenset()) | f.calls
+        return found
 
     def called(self, names: frozenset[str]) -> set[int]:
-        """Return the functions of these names."""
-        return {i for i, f in enumerate(self.functions) if f.name in names}
+        """Return the dormant functions of these names, and the innocent ones."""
+        return {
+            i
+            for i, f in enumerate(self.functions)
+            if f.qualname in names or (f.name in names and self._leads(f))
+        }
+
+    def _may_be_entered(self, function: Outlined) -> bool:
+        return function.loops or function.steps or function.name in self.hot_names
 
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)
@@ -147,12 +164,12 @@ class Outline:
         A module's own method may loop over what it compares, levels or images; so may a function
         that is handed that alone, and no model or data.
         """
-        if _ABOUT_LOSSES.search(function.name):
+        if _ABOUT_LOSSES(function.name):
             return False
         if function.class_name and "forward" in self.methods[function.class_name]:
-            return _LOSS_OF.search(function.name) is not None
+            return _LOSS_OF(function.name)
         many = function.loops and (function.takes_many or bool(function.class_name))
-        return not many and _LOSS.search(function.name) is not None
+        return not many and _LOSS(function.name)
 
     def trains(self, function: Outlined) -> bool:
         """Whether a function calls one that runs a training step, and so may be one itself."""
@@ -230,7 +247,8 @@ def outline(
     functions = tuple(found for _, _, found in bodies)
     binds = frozenset({*_bound(tree), *module.binds})
     bases = dict(_bases(tree))
-    return Outline(path, functions, module, imports, stars, binds, modules, abroad, bases)
+    hot = words.knowledge.hot_names
+    return Outline(path, functions, module, imports, stars, binds, modules, abroad, bases, hot)
 
 
 def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
@@ -287,7 +305,7 @@ def _outlined(node: ast.FunctionDef, class_name: str) -> Outlined:
     first = min([d.lineno for d in node.decorator_list], default=node.lineno)
     taken = [parameter.arg for parameter in parameters(node.args)]
     end = node.end_lineno or node.lineno
-    many = any(map(_MANY.search, taken))
+    many = any(map(_MANY, taken))
     place = first, node.lineno, end, node.col_offset
     return Outlined(node.name, *place, class_name, takes=bool(taken), takes_many=many)
 

@@ -11,8 +11,9 @@ import io
 import re
 import tokenize
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,22 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
     Any part of a dotted name counts: `d2l.torch` re-exports torch.
     """
     found: dict[str, None] = {}
-    lines = [line for line in text.split("\n") if "import" in line]  # most have none
-    for match in (match for line in lines for match in _IMPORT.finditer(line)):
+    for match in chain.from_iterable(map(_IMPORT.finditer, _lines_with("import", text))):
         for name in _NAME.findall(match.group(1).replace(" import ", ".")):
             for part in (*name.split("."), ".".join(name.split(".")[:2])):
                 if framework := modules.get(part):
                     found[framework] = None
     return tuple(name for name in found if name != "numpy")
+
+
+def _lines_with(word: str, text: str) -> Iterator[str]:
+    """Yield the lines that hold a word, without looking at others."""
+    at = text.find(word)
+    while at >= 0:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind("\n", 0, at) + 1 : end]
+        at = text.find(word, end)
 
 
 def names_in(text: str, names: Mapping[str, str]) -> tuple[str, ...]:

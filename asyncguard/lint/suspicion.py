@@ -223,6 +223,10 @@ class Words:
         found = self.knowledge.by_name(last_name(func.value), self.frameworks)
         return found is not None and found[0] == "environment"
 
+    def registers(self, call: ast.Call) -> bool:
+        """Whether a call makes a parameter or a buffer of a model."""
+        return (self.names.of(call.func) or "") in self.tables.registers
+
     def updates(self, state: str, call: ast.Call) -> bool:
         """Whether a call that takes and gives back such a variable runs a training step."""
         return self.knowledge.updates(state, last_name(call.func), self.frameworks)
@@ -315,6 +319,7 @@ class Flow:
         self.known: dict[tuple[int, str], bool] = {}
         self.open: list[tuple[int, str]] = []  # asked, not answered yet
         self.doubtful: list[tuple[int, str]] = []  # denied while something they need was open
+        self.registered: set[str] = set()  # attributes that move with their model
 
     def ask(self, key: tuple[int, str], given: Sequence[Stored]) -> bool:
         """Whether any of what a variable is given may be a device value."""
@@ -437,7 +442,9 @@ class _Look:
         found.clocks += name in self.words.tables.clocks
         self.expressions.append(node)
         if name in self.words.tables.registers and node.args:
-            self.given.add(str(getattr(node.args[0], "value", "")))
+            registered = str(getattr(node.args[0], "value", ""))
+            self.given.add(registered)
+            self.flow.registered.add(registered)
         self._hand_on(node.args)
         if isinstance(node.func, ast.Attribute):
             self.calls.update(self.words.names.checked(node.func))
@@ -473,6 +480,7 @@ class _Look:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
         computed = isinstance(node.value, _COMPUTES)
+        registers = isinstance(node.value, ast.Call) and self.words.registers(node.value)
         if isinstance(node.value, ast.Call) and node.value.args:
             self._update(node, node.value)
         for target in getattr(node, "targets", None) or [node.target]:
@@ -480,6 +488,8 @@ class _Look:
                 if isinstance(part, ast.Attribute):
                     if last_name(part.value) == "self":
                         self.given.add(part.attr)
+                        if registers:
+                            self.flow.registered.add(part.attr)
                     if isinstance(part.ctx, ast.Store):
                         self.attributes.setdefault(part.attr, []).append(stored)
                 elif isinstance(part, ast.Subscript) and self.words.tables.copied:
@@ -523,6 +533,8 @@ class _Look:
     def _blocks(self, call: ast.Call) -> bool:
         """Whether a call may be a sync point."""
         points = self.words.points(call)
+        if points and last_name(call.func) in _MOVING and self._is_registered(call.func):
+            return False  # it is on the device
         if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
             return any(map(self._interesting, _given(call)))
         if points is None:
@@ -532,6 +544,11 @@ class _Look:
         if last_name(call.func) in self.words.tables.reading_methods or self.words.reads(call):
             return any(map(self._interesting, _given(call)))
         return False
+
+    def _is_registered(self, method: ast.expr) -> bool:
+        """Whether a method is one of the parameters and buffers that a model has."""
+        owner = _chain(method)[:-1]
+        return len(owner) == 2 and owner[0] == "self" and owner[1] in self.flow.registered
 
     def _is_at(self, point: SyncPoint, call: ast.Call) -> bool:
         """Whether a call of what a sync point names may wait, as far as its arguments say."""

@@ -576,6 +576,17 @@ def test_a_method_called_by_name_in_a_step_elsewhere_is_hot(tmp_path: Path) -> N
     assert calling_by_name(tmp_path, EVALUATION) == [("evaluator0.py", "ASG103")]
 
 
+def test_of_several_hooks_of_one_name_each_may_call_it(tmp_path: Path) -> None:
+    calls = "self.evaluator.process_scores(x)"
+    bodies = {"First": calls, "Second": "return self.layer(x)", "Third": "return x"}
+    modules = "".join(
+        f"class {name}(torch.nn.Module):\n    def forward(self, x):\n        {body}\n"
+        for name, body in bodies.items()
+    )
+    wanted = [("evaluator0.py", "ASG103")]
+    assert calling_by_name(tmp_path, f"import torch\n{modules}") == wanted
+
+
 def test_a_method_called_by_name_once_is_not(tmp_path: Path) -> None:
     once = EVALUATION.replace("for batch in loader:", "if model(batch := loader[0]) is not None:")
     assert calling_by_name(tmp_path, once) == []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
 from asyncguard.lint import pool
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.settings import Settings
 
 ITEMS = list(range(40))
 
@@ -74,3 +78,12 @@ def test_processes_end_with_the_pool() -> None:
 
 def test_one_item_is_done_in_this_process() -> None:
     assert run(pid, 2, [1]) == [(1, os.getpid())]
+
+
+def test_a_check_collects_seldom_and_leaves_its_caller_s_ways(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n")
+    before, meanwhile = gc.get_threshold(), []
+    settings = Settings(cache=False, jobs=1)
+    check_paths([tmp_path], settings, lambda done, total: meanwhile.append(gc.get_threshold()))
+    assert min(threshold[0] for threshold in meanwhile) > 100 * before[0]
+    assert gc.get_threshold() == before

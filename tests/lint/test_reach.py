@@ -21,7 +21,7 @@ def roots(tmp_path: Path, **files: str) -> set[str]:
     project = Project(index(map(str, tmp_path.glob("*.py"))), knowledge.load())
     outline = project._outlined("main", "")
     assert outline is not None
-    return {outline.functions[i].name for i in outline.roots(frozenset({"forward"}))}
+    return {outline.functions[i].name for i in outline.roots}
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,7 @@ def outlined(code: str) -> Outline:
 def roots(code: str) -> list[str]:
     """Return the names of the functions that are worth a look."""
     found = outlined(code)
-    wanted = found.roots(knowledge.load().hot_names)
-    return [found.functions[index].name for index in sorted(wanted)]
+    return [found.functions[index].name for index in sorted(found.roots)]
 
 
 def function(body: str, name: str = "f") -> str:
@@ -49,6 +48,7 @@ def function(body: str, name: str = "f") -> str:
         "for i in range(depth):\n    i = x[i]\n    print(i)",
         "for y in items:\n    n = y.sum()\n    m = n * 2\n    if m > 1:\n        pass",
         "for y in items:\n    torch.arange(y.max())",
+        "self.size = x\nfor y in items:\n    self.size.to(y.device)",
         "a = 1\nfor y in items:\n    b = a + 1\n    a = b * y.sum()\n    if b > 1:\n        pass",
     ],
 )
@@ -75,6 +75,8 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
         "self.width = 4\nfor y in items:\n    math.sqrt(self.width)",
         "batch, width = x.shape\nfor i in range(batch * width):\n    pass",
         "for y in items:\n    if torch.is_grad_enabled():\n        pass",
+        "self.register_buffer('size', x)\nfor y in items:\n    self.size.to(y.device)",
+        "self.size = torch.nn.Buffer(x)\nfor y in items:\n    self.size.to(y.device)",
     ],
 )
 def test_what_can_be_no_device_value_is_not(body: str) -> None:

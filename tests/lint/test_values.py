@@ -114,6 +114,7 @@ NO_WAITS = [
     # a buffer and a parameter move with their model
     'self.register_buffer("scale", torch.ones(3))\nreturn x * self.scale.to(x)',
     "self.bias = nn.Parameter(torch.zeros(3))\nreturn self.bias.type_as(x)",
+    "self.bias = nn.Buffer(torch.zeros(3))\nreturn self.bias.type_as(x)",
     # a dict is asked by key, and gives its keys
     "kept = {k: x for k in unknown}\nreturn [kept[x]]",
     'kept = {"a": x}\nfor key in kept:\n    print(key)',

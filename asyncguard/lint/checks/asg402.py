@@ -24,7 +24,6 @@ Reference: https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-exe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +34,7 @@ from asyncguard.lint.sequences import index_in, suite, walk_own
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import MEDIUM
 from asyncguard.lint.waits import waits_at
+from asyncguard.lint.words import naming
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def measure():
 ]
 
 
-_MAKES = re.compile(
+_MAKES = naming(
     r"^(as_?)?(array|tensor|constant|convert_to_tensor|arange|linspace|eye|PRNGKey|key|split|fold_in"
     r"|device_put|manual_seed)$|^(zeros|ones|full|empty|rand|randn|randint|uniform|normal)(_like)?$"
 )
@@ -383,4 +383,4 @@ def _is_work(knowledge: Knowledge, event: Event) -> bool:
         return True
     called = dotted(event.node.func).rpartition(".")[2]
     maps = {name.rpartition(".")[2] for name in framework.tree_maps}
-    return called not in maps and not _MAKES.search(called)
+    return called not in maps and not _MAKES(called)
