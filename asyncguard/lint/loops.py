@@ -33,6 +33,7 @@ _STEP = naming(
     r"|sample|samples|timestep|timesteps)(_|$)",
     re.IGNORECASE,
 )
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
 _BATCH = re.compile(
     r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
 )
@@ -150,6 +151,7 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 def _is_step(name: str) -> bool:
     """Whether a name counts or holds steps or batches; `batch_size` counts what is in one."""
+    name = _HUMP.sub("_", name)
     return _STEP(name) and "size" not in name
 
 
