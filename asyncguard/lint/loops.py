@@ -151,7 +151,7 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 def _is_step(name: str) -> bool:
     """Whether a name counts or holds steps or batches; `batch_size` counts what is in one."""
-    name = _HUMP.sub("_", name)
+    name = name if name.islower() else _HUMP.sub("_", name)
     return _STEP(name) and "size" not in name
 
 
