@@ -90,6 +90,7 @@ class Summary:
     works: bool = False
     trained: bool = False
     stepped: bool = False
+    updates: bool = False
     step_loops: bool = False
     rounds: bool = False
     acts: bool = False
@@ -513,6 +514,7 @@ class FileAnalysis:
                 kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        hooked |= [parameter.name for parameter in info.parameters] == _OF_ENGINES
         outlined = info.outlined
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
@@ -798,6 +800,7 @@ def _does_something(statement: cst.CSTNode) -> bool:
     return not isinstance(statement, (cst.Pass, cst.Raise))
 
 
+_OF_ENGINES = ["engine", "batch"]  # what Ignite's functions are given, once a step
 _CLASS_NAMES = {
     "metric": ("Metric", "Metrics", "Meter"),
     "criterion": ("Loss", "Criterion"),
@@ -877,6 +880,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.works,
         frame.trained and not frame.prepares,
         frame.stepped and not frame.prepares,
+        frame.updates and not frame.prepares,
         frame.step_loops,
         frame.rounds,
         frame.acts,

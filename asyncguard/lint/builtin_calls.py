@@ -54,6 +54,8 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
             return first
         return container(element_of(frame, first))
+    if name in ("random.sample", "random.choices") and first.kind == CONTAINER:
+        return container(element_of(frame, first))
     if name == "enumerate":
         return wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
     if name == "zip":

@@ -52,6 +52,7 @@ from asyncguard.lint.values import (
     MASK,
     MEDIUM,
     MODEL,
+    MOVED,
     NAMED,
     PAIRS,
     PLACE,
@@ -240,7 +241,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
-        frame.evidence(strong=True, update=summary.stepped, asked=not summary.stepped)
+        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
     if summary.step_loops and frame.loops:
         frame.loops[-1].inner = True
     frame.rounds |= summary.rounds
@@ -395,7 +396,8 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 
     A framework does not mix the two; a batch may have been moved out of sight.
     """
-    if any(value.params or first_device(value).kind == DEVICE for value in passed):
+    moved = result.name == MOVED
+    if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
     return any(value.confidence == HIGH and value.name != BATCH for value in there)
@@ -596,8 +598,9 @@ _GIVE_ONE = {
 
 def _gives_one(name: str, arguments: Arguments) -> bool:
     """Whether a call of one of these gives a number: it asks for no size and no axis."""
-    most = _GIVE_ONE[name]
-    return len(arguments) <= most and not any(a.keyword in ("size", "axis") for a in arguments)
+    plain = sum(1 for argument in arguments if not argument.keyword)
+    sized = any(a.keyword in ("size", "axis") for a in arguments)
+    return plain <= _GIVE_ONE[name] and not sized
 
 
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
@@ -667,13 +670,14 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     held = first_device(value)
     if held.kind == CONTAINER:
         return held.element is not None or held.items is not None
-    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and held.confidence < MEDIUM)
+    doubtful = held.confidence < MEDIUM or held.name == WHEREVER
+    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
 def _is_given(point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments) -> bool:
     """Whether a method is given what it waits for: device values to read, or lists to upload."""
-    given = [argument.value for argument in _selected(wanted, arguments)]
+    given = [a.value for a in _selected(wanted, arguments) if not a.stars]
     if point.kind == SyncKind.UPLOAD:
         return any(value.kind == CONTAINER for value in given)
     return any(_reads(first_device(value)) for value in given)
@@ -687,7 +691,8 @@ def _is_there(point: SyncPoint, arguments: Arguments) -> bool:
     """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
-    return moves and given.kind == DEVICE and given.confidence >= MEDIUM
+    sure = given.confidence >= MEDIUM and given.name != WHEREVER
+    return moves and given.kind == DEVICE and sure
 
 
 def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:
@@ -703,6 +708,8 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         # A sure entry uploads what it is given; the others what is given a type as well.
         typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
         given = _selected(wanted, arguments)
+        if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
+            given = [argument for argument in given if not _is_size(argument)]
         there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
         return None if there else device(point.framework)
     function = point.source is not None and bool(point.source.functions)
@@ -716,6 +723,15 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         if _reads(value):
             return value
     return None
+
+
+_SIZE = re.compile(r"(^|_)(n|size|len(gth)?|num|dim|count|shape)(_|$)")
+
+
+def _is_size(argument: Argument) -> bool:
+    """Whether an argument is a number, or one by its name."""
+    last = dotted(argument.node).rpartition(".")[2]
+    return argument.value.kind == HOST or _SIZE.search(last) is not None
 
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
@@ -1070,6 +1086,11 @@ def _with_keys(element: Value, method: str) -> Value:
     return container(item) if method == "items" else item
 
 
+def _copied(framework: str, method: str) -> Value:
+    """Return the array in host memory that a method gives: NumPy's own, if it says so."""
+    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
+
+
 _ASKS_WHETHER = re.compile(r"^(has|should|can|supports|match|matches)(_|$)")
 
 
@@ -1083,7 +1104,7 @@ def device_method_result(
         if kind == HOST or (kind is None and told):
             return HOST_VALUE
         if kind == HOST_ARRAY:
-            return Value(HOST_ARRAY, framework)
+            return _copied(framework, method)
         if kind is not None and kind != DEVICE:
             return Value(kind, framework, owner.confidence)
         moved = moved_to(frame, arguments)
@@ -1113,7 +1134,8 @@ def as_mask(
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
         return result._replace(name=MASK)
-    if name in knowledge.makes_indices.get(result.framework, NOTHING):
+    anywhere = result.name == WHEREVER and name in _KEEPS_ALL  # it is still not known where
+    if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
         return result._replace(name=INDICES)
     return result._replace(name=WHEREVER if result.name == WHEREVER else "")
 
@@ -1159,7 +1181,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if kind == HOST:
         return HOST_VALUE
     if kind == HOST_ARRAY:
-        return Value(HOST_ARRAY, owner.framework)
+        return _copied(owner.framework, method)
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
@@ -1351,7 +1373,7 @@ def unknown_upload(
         moved = device(point.framework, MEDIUM)
         if type(owner) is cst.Call or dotted(owner).startswith("self."):
             return moved._replace(name=HINTED)  # it may as well be a part of a model
-        return moved
+        return moved._replace(name=MOVED)
     return None
 
 

@@ -93,6 +93,9 @@ def protocol_site(
         return False  # what is printed of an argument is its name or the like
     if text and read.name == STRUCTURE and _NUMBERS.search(dotted(node)):
         return False  # so is what numbers the parts of what a model gave
+    unsure = read.kind == UNKNOWN or read.confidence < HIGH
+    if text and unsure and _NAMES.search(dotted(node)):
+        return False  # a word, maybe one of a batch
     if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
@@ -114,6 +117,7 @@ def protocol_site(
     return False
 
 
+_NAMES = re.compile(r"(name|path|title|caption|url)s?$")
 _NUMBERS = re.compile(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
 
 
@@ -146,7 +150,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     tested = node.value if type(node) is cst.NamedExpr else node
     if value.kind == DEVICE and dotted(tested) in frame.function.called:
         return value  # it asks whether there is such a function
-    if value.kind == DEVICE and _is_only_named(frame, node):
+    if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
         value = weaken(value, LOW)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
@@ -159,6 +163,19 @@ def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN
+
+
+_OF_VALUES = frozenset({"data", "grad", "T", "H", "mT", "mH", "real", "imag", "values"})
+
+
+def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether this is an attribute that arrays have not, of what is a batch of them then."""
+    if type(node) is not cst.Attribute or node.attr.value in _OF_VALUES:
+        return False
+    with frame.quiet():
+        owner = evaluate(frame, node.value)
+    known = frame.analysis.knowledge.frameworks.get(owner.framework)
+    return owner.kind == DEVICE and known is not None and not known.asynchronous_cpu
 
 
 def with_narrowed(
@@ -355,6 +372,8 @@ def name(frame: Frame, node: cst.Name) -> Value:
 
 def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
+    if known.kind in CALLABLE and known.confidence == NAMED and frame.trains:
+        return known._replace(confidence=MEDIUM)  # a name that was copied outside the loop
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
     if known.name == READ and not known.params:
@@ -714,11 +733,21 @@ def _is_text(node: cst.BaseExpression) -> bool:
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
-    if type(node) is cst.Tuple and value.items is not None:
-        for element, item in zip(node.elements, value.items, strict=False):
-            protocol_site(frame, "__format__", element.value, item)
-    else:
+    if type(node) is not cst.Tuple:
         protocol_site(frame, "__format__", node, value)
+        return
+    for element, item in zip(node.elements, value.items or _held(frame, node), strict=False):
+        protocol_site(frame, "__format__", element.value, item)
+
+
+def _held(frame: Frame, node: cst.Tuple) -> list[Value]:
+    """Return what a tuple holds: of `*values` one of them."""
+    with frame.quiet():
+        return [
+            element_of(frame, value) if type(element) is cst.StarredElement else value
+            for element in node.elements
+            for value in [evaluate(frame, element.value)]
+        ]
 
 
 def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
@@ -897,9 +926,9 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = _subscript_path(node)
     owner = evaluate(frame, node.value)
     indices = [_index(frame, element.slice) for element in node.slice]
+    chosen_by = list(zip(node.slice, indices, strict=True))
     chosen = any(
-        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX
-        for e, i in zip(node.slice, indices, strict=True)
+        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by
     )  # no list takes one, and no array in host memory
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
@@ -927,6 +956,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         index_sites(frame, node, chosen_from, indices)
         return chosen_from
     if owner.kind == UNKNOWN and owner.params:
+        if any(index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by):
+            operator_site(frame, "mask-read", node, Value(params=owner.params))
         return Value(params=owner.params)
     if path:
         return frame.hint(path)
@@ -1090,11 +1121,12 @@ def _sequence_cost(index: Value) -> str:
     parts = [*(index.items or ()), *([index.element] if index.element is not None else [])]
     if any(part.name == "slice" for part in parts):
         return FREE_INDEX
-    if any(part.kind == DEVICE for part in parts):
-        return DEVICE_INDEX
+    on_device = any(part.kind == DEVICE for part in parts)
     if index.name != TUPLE:
+        return DEVICE_INDEX if on_device else UPLOADED_INDEX
+    if any(part.kind in _UPLOADED for part in parts):
         return UPLOADED_INDEX
-    return UPLOADED_INDEX if any(part.kind in _UPLOADED for part in parts) else FREE_INDEX
+    return DEVICE_INDEX if on_device else FREE_INDEX
 
 
 _UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
@@ -1112,6 +1144,8 @@ def samples(frame: Frame, node: cst.BaseSlice) -> bool:
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:
     """Note a subscript that blocks."""
-    point = frame.analysis.knowledge.sync_operators.get((value.framework, operator))
-    if point is not None:
-        frame.site(point, node, value, subject=node)
+    for framework in (value.framework,) if value.framework else frame.analysis.frameworks:
+        point = frame.analysis.knowledge.sync_operators.get((framework, operator))
+        if point is not None:
+            frame.site(point, node, value, subject=node)
+            return

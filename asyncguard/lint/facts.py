@@ -244,8 +244,9 @@ def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
         candidate = _candidate(report, analysis, place, found, source, inside)
         if report.via is None or last[id(report.node), report.code] is report:
             yield candidate  # one for all that a call reads
-        if report.via is not None and _is_within(report.via.read, analysis):
-            yield _where_read(report, candidate, inside[id(report.via.read)], source)
+        read = report.via.read if report.via is not None else None
+        if read is not None and id(read) in inside and type(read.function.node) is not cst.Lambda:
+            yield _where_read(report, candidate, inside[id(read)])
 
 
 def _places(
@@ -322,20 +323,15 @@ def _candidate(
     return Candidate(finding, report.params, via, report.confidence == NAMED)
 
 
-def _is_within(read: Site, analysis: FileAnalysis) -> bool:
-    """Whether a helper that reads a value is a function of this file, and no lambda."""
-    function = read.function
-    return function.module is analysis and type(function.node) is not cst.Lambda
-
-
-def _where_read(
-    report: Report, candidate: Candidate, place: tree.Place, source: Source
-) -> Candidate:
+def _where_read(report: Report, candidate: Candidate, place: tree.Place) -> Candidate:
     """Return what a call of a helper causes, reported where the helper reads the value."""
     assert report.via is not None
     call = candidate.finding
+    helper: FileAnalysis = report.via.read.function.module
+    source = Source(helper.lines)
     finding = replace(
         call,
+        path=helper.path,
         message=report.message.replace("{site}", _short(source.text(place))),
         line=place[0],
         column=place[1] + 1,

@@ -215,6 +215,7 @@ class Frame:
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
     stepped: bool = False  # and does not merely ask for gradients
+    updates: bool = False  # and changes the model, as far as is seen
     prepares: bool = False  # makes an optimizer, which no step does
     step_loops: bool = False  # contains a step loop
     rounds: bool = False  # contains a loop of training steps
@@ -363,6 +364,7 @@ class Frame:
             self.works = True
             self.trained |= strong
             self.stepped |= strong and not asked
+            self.updates |= strong and update and not asked
         elif strong:
             loop.strong = True
             loop.updates |= update

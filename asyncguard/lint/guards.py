@@ -245,7 +245,8 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
         path = dotted(node).rpartition(".")[2]
-        named = path and _COUNTER(path) and "num_" not in path and path[:2] != "n_"
+        named = path and _COUNTER(path) and path[:2] != "n_"
+        named = named and "num_" not in path and "size" not in path
         counts = bool(named) or any(path in loop.targets for loop in frame.loops)
     return counts and not any(
         "rank" in n.value or "process" in n.value for n in walk(node) if type(n) is cst.Name

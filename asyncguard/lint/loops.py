@@ -42,7 +42,7 @@ _BATCH = re.compile(
 # What one step trains side by side.
 _MEMBERS = re.compile(
     r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
-    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks)$",
+    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks|phases)$",
     re.IGNORECASE,
 )
 
@@ -107,8 +107,8 @@ def _in_parts(node: cst.BaseExpression) -> bool:
     """Whether this goes over data in parts of a size: `range(0, n, size)`."""
     if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
         return False
-    step = node.args[2].value if len(node.args) == 3 else None
-    return isinstance(step, (cst.Name, cst.Attribute))
+    given = [argument.value for argument in node.args if argument.keyword is None]
+    return len(given) == 3 and isinstance(given[2], (cst.Name, cst.Attribute))
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

@@ -73,13 +73,24 @@ def index(paths: Iterable[str]) -> dict[str, str]:
             folder, name = os.path.split(os.path.abspath(path))
             folders.setdefault(folder, []).append((name, path))
     root = Path(os.path.commonpath(folders)) if folders else None
-    found = {}
+    found: dict[str, str] = {}
+    above: dict[str, str] = {}
     for folder, files in folders.items():
         package = module_name(Path(folder, INIT), packages, root)
+        outer = _outer(folder, package)
         for name, path in files:
             stem = "" if name == INIT else name.removesuffix(".py")
-            found[".".join(filter(None, (package, stem)))] = path
-    return found
+            full = ".".join(filter(None, (package, stem)))
+            found[full] = path
+            above.update((f"{prefix}.{full}", path) for prefix in outer)
+    return found | {name: path for name, path in above.items() if name not in found}
+
+
+def _outer(folder: str, package: str) -> list[str]:
+    """Return what imports may write before a package's name: the folders that it lies in."""
+    parts = Path(folder).parts
+    names = parts[: len(parts) - len(package.split("."))] if package else ()
+    return [".".join(names[-count:]) for count in range(1, MAX_GAP + 1) if len(names) > count]
 
 
 class Project:
@@ -95,7 +106,7 @@ class Project:
         self.device = device
         self.modules = modules
         self.lasts = {name.rpartition(".")[2] for name in modules}
-        self.names = {path: name for name, path in modules.items()}
+        self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
         self.standing: dict[FileAnalysis, None] = {}  # those that have trees
@@ -113,6 +124,7 @@ class Project:
         if path is None:
             return None
         self.asked.add((asker, path))
+        name = self.names[path]
         analysis = self.loaded[name] if name in self.loaded else self._load(path)
         self._keep(name, analysis)
         try:
@@ -211,7 +223,7 @@ class Project:
     def _folders(self) -> dict[Path, list[str]]:
         """The checked files of each folder."""
         found: dict[Path, list[str]] = {}
-        for path in sorted(self.modules.values()):
+        for path in sorted(self.names):
             found.setdefault(Path(path).parent, []).append(path)
         return found
 

@@ -216,6 +216,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     key = indices[0].literal if len(indices) == 1 else None
     if owner.kind == CONTAINER:
         element = value if owner.element is None else join(owner.element, value)
+        if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
+            element = element._replace(name=WHEREVER)  # they are moved one by one
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value
@@ -374,9 +376,24 @@ def if_(frame: Frame, node: cst.If) -> bool:
     elif then_falls:
         frame.env = after_then
     leaves = not then_falls and node.orelse is None and not guards.raises(node.body)
-    if leaves and guard_false is not None:
+    if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
         frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
+
+
+def _is_step_after(frame: Frame, guard: Guard) -> bool:
+    """Whether what follows a statement is a training step: every n-th round is the step.
+
+    Not asked within such a question.
+    """
+    if guard.lasting or frame.silent:
+        return False
+    body, index = frame.blocks[-1]
+    before = dict(frame.env)
+    with frame.quiet(), frame.fresh_evidence() as evidence:
+        run(frame, body[index + 1 :])
+    frame.env = before
+    return evidence.strong or any(map(_names_training, body[index + 1 :]))
 
 
 def _trains(frame: Frame, node: cst.If) -> bool:

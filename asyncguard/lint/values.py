@@ -89,6 +89,7 @@ STRUCTURE = "structure"  # the name of a model's output, or of a part of one
 HINTED = "hinted"  # the name of what only a variable's name says to be on the device
 ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
 WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
+MOVED = "moved"  # the name of an argument that was moved to the device, from wherever it was
 PART = "part"  # the name of an attribute or an element of an argument of unknown kind
 READ = "read"  # the name of what is a plain object on one path, and unknown on another
 PLACE = "place"  # the name of the device that an argument is on

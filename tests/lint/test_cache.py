@@ -33,13 +33,13 @@ def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "main.py").write_text(MAIN)
     first = run(tmp_path)
     monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
-    assert run(tmp_path) == first == [("main.py", 8)]
+    assert run(tmp_path) == first == [("helper.py", 3), ("main.py", 8)]
 
 
 def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(HELPER.format(body="print(x)"))
     (tmp_path / "main.py").write_text(MAIN)
-    assert run(tmp_path) == [("main.py", 8)]
+    assert run(tmp_path) == [("helper.py", 3), ("main.py", 8)]
     (tmp_path / "helper.py").write_text(HELPER.format(body="history.append(x)"))
     assert run(tmp_path) == []
 
@@ -52,7 +52,7 @@ def test_a_change_far_away_makes_every_caller_stale(tmp_path: Path) -> None:
     )
     (tmp_path / "main.py").write_text(MAIN)
     (tmp_path / "other.py").write_text(MAIN)
-    assert run(tmp_path) == [("main.py", 8), ("other.py", 8)]
+    assert run(tmp_path) == [("deep.py", 3), ("main.py", 8), ("other.py", 8)]
     (tmp_path / "deep.py").write_text(HELPER.format(body="keep.append(x)").replace("log", "show"))
     assert run(tmp_path) == []
 

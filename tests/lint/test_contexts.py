@@ -2031,3 +2031,140 @@ def test_a_loop_in_a_branch_that_ends_the_program_has_steps() -> None:
                 sys.exit(0)
         """
     assert found(source) == [(6, "ASG103"), (6, "ASG106")]
+
+
+def test_an_odd_batch_that_is_left_out_makes_the_others_no_rarer() -> None:
+    source = """
+        import torch
+        def evaluate(model, loader, args):
+            for x in loader:
+                if x.size(0) != args.batch_size:
+                    continue
+                states.append(model(x).cpu())
+        """
+    assert found(source) == [(6, "ASG103")]
+
+
+def test_a_loop_in_parts_of_a_size_may_show_its_progress() -> None:
+    source = """
+        import torch
+        from tqdm import trange
+        def sample(sampler, device, args):
+            for i in trange(0, args.num_images, args.batch_size, desc="sampling"):
+                noise = torch.randn(args.batch_size, 3)
+                images.append(sampler(noise.to(device)).cpu())
+        """
+    assert found(source) == [(6, "ASG103"), (6, "ASG106")]
+
+
+def test_a_step_whose_gradients_come_in_parts_is_no_round_of_training() -> None:
+    source = """
+        import torch
+        class Mixed:
+            def backward(self, loss):
+                loss.backward()
+            def optimize(self, optimizer: torch.optim.Optimizer):
+                optimizer.step()
+        def main(model, data, args):
+            mixed, optimizer = Mixed(), torch.optim.AdamW(model.parameters())
+            def gradients(data):
+                batch = next(data).to(args.device)
+                for part in split(args.size, batch):
+                    mixed.backward(model(part).mean())
+            for step in range(args.iterations):
+                gradients(data)
+                mixed.optimize(optimizer)
+        """
+    assert found(source) == [(10, "ASG106")]
+
+
+def test_imports_may_name_the_folder_that_a_package_lies_in(tmp_path: Path) -> None:
+    models = tmp_path / "project" / "models"
+    models.mkdir(parents=True)
+    (models / "__init__.py").touch()
+    (models / "base.py").write_text(
+        dedent("""
+            import torch
+            class Base:
+                def note(self, losses):
+                    for name, value in losses.items():
+                        self.log[name] = value.mean().item()
+            """).lstrip()
+    )
+    (models / "net.py").write_text(
+        dedent("""
+            import torch
+            from project.models.base import Base
+            class Model(Base):
+                def optimize(self, x):
+                    loss = self.net(x).mean()
+                    loss.backward()
+                    self.optimizer.step()
+                    self.note({"loss": loss})
+            """).lstrip()
+    )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert {(Path(f.path).name, f.line) for f in findings} == {("base.py", 5), ("net.py", 8)}
+
+
+@pytest.mark.parametrize("rest", ["self.fit(batch)", "self.rng = batch"])
+def test_what_trains_every_nth_time_is_the_step(rest: str) -> None:
+    source = f"""
+        import torch
+        class Agent:
+            def fit(self, batch):
+                loss = self.net(batch).mean()
+                loss.backward()
+                self.optimizer.step()
+            def update(self, batch, step):
+                if step % self.every != 0:
+                    return
+                {rest}
+                self.reward = self.net(batch).mean().item()
+            def learn(self, env):
+                for step in range(9):
+                    env.step(step)
+                    self.update(env.batch, step)
+        """
+    assert found(source) == ([(11, "ASG102")] if "fit" in rest else [])
+
+
+def test_the_phases_of_a_step_are_parts_of_it() -> None:
+    source = """
+        import torch
+        def train(loss, iterator, phases, device):
+            while True:
+                images = next(iterator).to(device)
+                for phase in phases:
+                    for part in images.split(4):
+                        loss(phase, part).backward()
+                    phase.optimizer.step()
+        """
+    assert found(source) == [(4, "ASG106")]
+
+
+def test_a_loss_of_any_class_is_computed_in_every_step() -> None:
+    source = """
+        import torch
+        class PairLoss:
+            def calc(self, scores, positives):
+                wanted = torch.tensor(positives).to(scores.device)
+                return torch.nn.functional.nll_loss(scores, wanted)
+        """
+    assert found(source) == [(4, "ASG106")]
+
+
+def test_what_an_engine_is_given_runs_once_a_batch() -> None:
+    source = """
+        import torch
+        from ignite.engine import Engine
+        def make_evaluator(model, metrics, device):
+            def inference(engine, batch):
+                data, labels = batch
+                return model(data.to(device)), labels
+            engine = Engine(inference)
+            for name, metric in metrics.items():
+                metric.attach(engine, name)
+            return engine
+        """
+    assert found(source) == [(6, "ASG106")]

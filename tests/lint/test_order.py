@@ -58,7 +58,7 @@ FILES = {
                 log(loss)
     """,
 }
-EXPECTED = {("train.py", 10), ("models.py", 11)}
+EXPECTED = {("train.py", 10), ("models.py", 11), ("deep.py", 3)}
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_any_number_of_processes_finds_the_same(files: list[str], tmp_path: Path
         copy.write_text((tmp_path / "train.py").read_text())
     one, two = (check_paths([tmp_path], Settings(cache=False, jobs=jobs)) for jobs in (1, 2))
     assert one.findings == two.findings
-    assert len({f.path for f in one.findings}) == 22
+    assert len({f.path for f in one.findings}) == 23
 
 
 def test_findings_that_start_at_one_place_have_an_order() -> None:

@@ -1433,3 +1433,246 @@ def test_writing_into_a_text_reads_what_is_written(text: str) -> None:
                 line = {text} % (i, loss)
         """
     assert found(source) == [(5, "ASG101")]
+
+
+def test_each_value_that_a_text_is_written_from_is_read_beside_others_too() -> None:
+    source = """
+        import torch
+        def train(model, loader, optimizer, bar):
+            means = torch.zeros(3, device="cuda")
+            for i, x in enumerate(loader):
+                means = (means * i + model(x).mean()) / (i + 1)
+                bar.set_description("%s %s %s %s" % ("now", *means, x.shape[0]))
+        """
+    assert found(source) == [(6, "ASG101")]
+
+
+def test_a_mask_chooses_from_an_argument_wherever_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "metrics.py").write_text(
+        dedent("""
+            import numpy as np
+            import torch
+            def overlap(output, target):
+                output = output.view(-1)
+                return torch.histc(output[output == target.view(-1)], bins=9, min=0, max=8)
+            """).lstrip()
+    )
+    (tmp_path / "main.py").write_text(
+        dedent("""
+            import torch
+            from metrics import overlap
+            def validate(model, loader):
+                for x, y in loader:
+                    x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)
+                    totals.append(overlap(model(x).max(1)[1], y))
+            """).lstrip()
+    )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    found = {(Path(f.path).name, f.line, f.code) for f in findings}
+    assert found == {("metrics.py", 5, "ASG105"), ("main.py", 6, "ASG105")}
+
+
+def test_a_model_by_its_name_is_one_under_another_name_too() -> None:
+    source = """
+        import torch
+        class Runner:
+            def validate(self, net=None):
+                if net is None:
+                    net = self.net
+                for images, labels in self.loader:
+                    output = net(images.to(self.device, non_blocking=True))
+                    self.note(output, labels)
+            def note(self, output, labels):
+                self.total += output.mean().item()
+        """
+    assert found(source) == [(8, "ASG102"), (10, "ASG102")]
+
+
+def test_what_is_drawn_from_a_list_is_a_list() -> None:
+    source = """
+        import random
+        import torch
+        def train(model, loader):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                order = random.sample(range(8), 8)
+                model(x[order]).sum().backward()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_the_parts_of_a_list_are_moved_one_by_one() -> None:
+    source = """
+        import torch
+        def collate(rows, n):
+            parts = []
+            for i in range(n):
+                parts.append(torch.zeros(len(rows), 9))
+            for i in range(n):
+                parts[i] = parts[i].cuda()
+            return parts
+        def train(model, loader, optimizer):
+            for rows in loader:
+                loss = model(collate(rows, 3)).mean()
+                loss.backward()
+                optimizer.step()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_the_name_of_what_is_written_may_say_that_it_is_a_word() -> None:
+    source = """
+        import torch
+        def test(model, loader):
+            for batch in loader:
+                parts = batch.to("cuda", non_blocking=True)
+                for i, row in enumerate(model(parts)):
+                    basename = parts[i]
+                    plot(row, "{}.png".format({what}))
+        """
+    assert found(source.replace("{what}", "basename")) == []
+    assert found(source.replace("{what}", "row.mean()")) == [(7, "ASG101")]
+
+
+def test_private_functions_say_nothing_of_values() -> None:
+    body = "reduction = F._Reduction.get_enum(k)\nif reduction == 0:\n    return x"
+    assert codes(body) == set()
+
+
+def test_a_tensor_in_host_memory_within_an_index_is_uploaded() -> None:
+    source = """
+        import torch
+        def train(model, loader):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                first = torch.arange(x.shape[0]), x.argmax(1)
+                model(x[first]).sum().backward()
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_one_drawn_with_probabilities_is_a_number() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def train(model, loader, p):
+            for x in loader:
+                x = x.cuda(non_blocking=True)
+                model(x[:, np.random.choice(8, p=p)]).sum().backward()
+                model(x[:, np.random.choice(8, 3, p=p)]).sum().backward()
+        """
+    assert found(source) == [(7, "ASG106")]
+
+
+def test_what_is_done_with_a_value_later_does_not_place_it() -> None:
+    source = """
+        import torch
+        class Agent:
+            def act(self, obs):
+                obs = torch.as_tensor(obs, device=self.device)
+                return self.actor(obs.unsqueeze(0))
+            def update(self, x):
+                loss = self.actor(x).mean()
+                loss.backward()
+                self.optimizer.step()
+        """
+    assert found(source) == [(4, "ASG106")]
+
+
+@pytest.mark.parametrize(
+    ("made", "uploads"),
+    [
+        ("torch.cuda.FloatTensor(x.size(0))", False),
+        ("torch.cuda.ByteTensor(max_size)", False),
+        ("torch.cuda.LongTensor(labels)", True),
+        ("torch.cuda.FloatTensor([0.1, 0.9])", True),
+        ("y.new(*sizes(x))", False),
+        ("y.new(*(3, 4) + x.size()[1:])", False),
+        ("y.new([0.1, 0.9])", True),
+    ],
+)
+def test_making_a_tensor_of_a_size_uploads_nothing(made: str, uploads: bool) -> None:
+    source = f"""
+        import torch
+        def train(model, loader, labels, max_size):
+            for x in loader:
+                y = model(x.cuda(non_blocking=True))
+                (y * {made}).sum().backward()
+        """
+    assert found(source) == ([(5, "ASG106")] if uploads else [])
+
+
+def test_no_numpy_array_is_written_into_a_tensor() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def features(model, loader, on_device):
+            kept = torch.empty(9, device="cuda") if on_device else np.empty(9)
+            for i, x in enumerate(loader):
+                y = model(x.cuda(non_blocking=True))
+                kept[i] = y.cpu().numpy()
+        """
+    assert found(source) == [(7, "ASG103")]
+
+
+def test_what_has_other_attributes_than_arrays_is_a_batch_of_them() -> None:
+    source = """
+        import torch
+        def update(policy, replay, optimizer, device):
+            batch = replay.sample(32)
+            batch = batch.to(device, non_blocking=True)
+            if batch.vectorized:
+                batch = batch.flatten()
+            loss = policy(batch).mean()
+            loss.backward()
+            optimizer.step()
+            if loss.data:
+                return
+        """
+    assert found(source) == [(10, "ASG104")]
+
+
+def test_what_a_helper_may_have_moved_is_there() -> None:
+    source = """
+        import torch
+        from torch.utils.data import DataLoader
+        def maybe_cuda(what, use_cuda=True):
+            if use_cuda and torch.cuda.is_available():
+                what = what.cuda()
+            return what
+        def train(model, dataset, cuda):
+            for batch in DataLoader(dataset):
+                x, y = batch
+                y = maybe_cuda(y, cuda)
+                model(x).sum().backward()
+                keep(y[0].item())
+        """
+    assert found(source) == [(5, "ASG106"), (12, "ASG102")]
+
+
+def test_another_type_leaves_an_array_where_it_was() -> None:
+    source = """
+        import torch
+        def train(model, loader, criterion, device):
+            batches = loader.__iter__()
+            for step in range(9):
+                x, target = batches.next()
+                target = target.long().to(device)
+                criterion(model(x), target.long()).backward()
+        """
+    assert found(source) == [(6, "ASG106")]
+
+
+def test_the_flags_of_a_jax_state_are_on_the_device() -> None:
+    source = """
+        import jax
+        def rollout(env, policy, key):
+            @jax.jit
+            def advance(state, key):
+                new, _ = jax.random.split(key)
+                return env.step(state, policy(state.obs, key)), new
+            state = env.reset(key)
+            while not state.done:
+                state, key = advance(state, key)
+        """
+    assert found(source) == [(8, "ASG104")]
