@@ -23,7 +23,7 @@ from asyncguard.lint import calls, expressions, statements  # the handlers regis
 from asyncguard.lint.frames import Edge, Event, Frame, Site, drop_trees, evaluate
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
-from asyncguard.lint.screen import Outline, Outlined, absolute, outer_functions
+from asyncguard.lint.screen import OF_ENGINE, Outline, Outlined, absolute, outer_functions
 from asyncguard.lint.source import check_syntax
 from asyncguard.lint.suspicion import note_hint
 from asyncguard.lint.tree import (
@@ -514,8 +514,11 @@ class FileAnalysis:
                 kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
-        hooked |= [parameter.name for parameter in info.parameters] == _OF_ENGINES
         outlined = info.outlined
+        if outlined is not None:
+            hooked |= outlined.of_engine
+        else:
+            hooked |= [parameter.name for parameter in info.parameters] == OF_ENGINE
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
@@ -800,7 +803,6 @@ def _does_something(statement: cst.CSTNode) -> bool:
     return not isinstance(statement, (cst.Pass, cst.Raise))
 
 
-_OF_ENGINES = ["engine", "batch"]  # what Ignite's functions are given, once a step
 _CLASS_NAMES = {
     "metric": ("Metric", "Metrics", "Meter"),
     "criterion": ("Loss", "Criterion"),

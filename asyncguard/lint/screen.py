@@ -47,6 +47,7 @@ class Outlined:
     binds: frozenset[str] = frozenset()  # variables
     takes: bool = False  # has parameters
     takes_many: bool = False  # one of them is what many batches come from, or a model
+    of_engine: bool = False  # they are what Ignite hands its functions, once a step
 
     @property
     def qualname(self) -> str:
@@ -74,6 +75,7 @@ _ABOUT_LOSSES = naming(
 )
 
 
+OF_ENGINE = ["engine", "batch"]
 Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
 
 
@@ -305,9 +307,10 @@ def _outlined(node: ast.FunctionDef, class_name: str) -> Outlined:
     first = min([d.lineno for d in node.decorator_list], default=node.lineno)
     taken = [parameter.arg for parameter in parameters(node.args)]
     end = node.end_lineno or node.lineno
-    many = any(map(_MANY, taken))
-    place = first, node.lineno, end, node.col_offset
-    return Outlined(node.name, *place, class_name, takes=bool(taken), takes_many=many)
+    found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name)
+    found.takes, found.takes_many = bool(taken), any(map(_MANY, taken))
+    found.of_engine = taken == OF_ENGINE
+    return found
 
 
 def _imported(
