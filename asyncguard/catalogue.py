@@ -121,6 +121,7 @@ class Steps:
     functions: tuple[str, ...] = ()  # in source, calls of: "jax.grad"
     hot_functions: tuple[str, ...] = ()  # names of functions that run once a step: "forward"
     cold_functions: tuple[str, ...] = ()  # names of hooks that run once an epoch
+    trainings: tuple[str, ...] = ()  # methods of a model that train for `epochs`: "fit"
     states: tuple[str, ...] = ()  # variables that a training step gives back: "opt_state"
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
@@ -170,6 +171,7 @@ class Framework:
     aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
     companions: tuple[str, ...] = ()  # libraries on top of it, whose import means it is in use
     graph_functions: tuple[str, ...] = ()  # a file that calls one builds graphs: no values in it
+    session_functions: tuple[str, ...] = ()  # or one of these, and has no context that runs at once
     array_function: bool = False  # NumPy's functions of its values stay on the device
     array_methods: tuple[str, ...] = ()  # of NumPy's functions, those that call such a method of it
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
@@ -264,8 +266,8 @@ _TOP_LEVEL = {
     "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
     "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
-    "telling", "companions", "array_function", "parts", "graph_functions", "passes", "registers",
-    "tree_maps", "array_methods",
+    "telling", "companions", "array_function", "parts", "graph_functions", "session_functions",
+    "passes", "registers", "tree_maps", "array_methods",
 }  # fmt: skip
 
 
@@ -298,6 +300,7 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         aliases=data.get("aliases", {}),
         companions=tuple(data.get("companions", ())),
         graph_functions=tuple(data.get("graph_functions", ())),
+        session_functions=tuple(data.get("session_functions", ())),
         array_function=data.get("array_function", False),
         array_methods=tuple(data.get("array_methods", ())),
         unbounded_queue=data.get("unbounded_queue", False),

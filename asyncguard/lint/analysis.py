@@ -26,7 +26,15 @@ from asyncguard.lint.program import ClassInfo, FunctionInfo, Parameter, scan
 from asyncguard.lint.screen import OF_ENGINE, Outline, Outlined, absolute, outer_functions
 from asyncguard.lint.source import check_syntax
 from asyncguard.lint.suspicion import note_hint
-from asyncguard.lint.tree import NO_TREE, Unit, dotted, function_unit, module_unit, parse_type
+from asyncguard.lint.tree import (
+    NO_TREE,
+    Unit,
+    dotted,
+    function_unit,
+    module_unit,
+    parse_type,
+    walk,
+)
 from asyncguard.lint.values import (
     CLASS,
     CONTAINER,
@@ -126,6 +134,7 @@ class FileAnalysis:
         self.functions: list[FunctionInfo] = []
         self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined
         self.star_modules: list[str] = []
+        self.traced: set[str] = set()  # what compiled functions hand on, by its name
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
@@ -191,8 +200,8 @@ class FileAnalysis:
     @cached_property
     def symbolic(self) -> frozenset[str]:
         """The frameworks with which the file builds graphs, to be run by a session."""
-        calls = self.knowledge.graph_calls
-        return frozenset(f for f in self.frameworks if f in calls and calls[f].search(self.text))
+        builds = self.knowledge.builds_graphs
+        return frozenset(f for f in self.frameworks if builds(f, self.text))
 
     # ---- running
 
@@ -215,6 +224,8 @@ class FileAnalysis:
             if wanted is None or info.outlined is None or id(info.outlined) in wanted:
                 self.summary(info)
             done += 1
+        for info in self.functions:
+            info.compiled |= info.name in self.traced
 
     def report(self, functions: list[FunctionInfo]) -> None:
         """Turn the rules to these functions."""
@@ -277,7 +288,8 @@ class FileAnalysis:
         with outer.quiet():
             declared = expressions.type_value(outer, annotation.annotation)
         if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
-            return declared
+            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.name
+            return result if computed else declared  # by arithmetic or a framework's function
         if declared.kind == DEVICE and result.kind == UNKNOWN:
             return weaken(declared, MEDIUM)._replace(params=result.params)
         if declared.kind == CONTAINER and result.kind == UNKNOWN and not result.params:
@@ -514,6 +526,21 @@ class FileAnalysis:
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
             info.hook = Loop.EPOCH
 
+    def _handed_on(self, info: FunctionInfo) -> Iterator[str]:
+        """Yield the names of what a function hands to others first: `strategy.run(self.step)`."""
+        outlined = info.outlined
+        if outlined is None:
+            for call in walk(info.node):
+                if type(call) is cst.Call and type(call.func) is cst.Attribute and call.args:
+                    yield dotted(call.args[0].value).rpartition(".")[2]
+            return
+        tree = self._syntax.get((outlined.line, outlined.indent))
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Name | ast.Attribute):
+                    yield first.id if isinstance(first, ast.Name) else first.attr
+
     @cached_property
     def _is_eager(self) -> bool:
         """Whether the frameworks that it uses trace no functions."""
@@ -535,6 +562,7 @@ class FileAnalysis:
             return value
         if found := self.knowledge.compiled.find(name):
             info.compiled = True
+            self.traced.update(self._handed_on(info))
             return Value(MODEL, found[1], ref=info)
         if self.knowledge.hot_decorators.find(name):
             info.hook = Loop.STEP
@@ -671,16 +699,17 @@ class FileAnalysis:
             return None
         return self.project.module(name, self.path)
 
-    def from_star_imports(self, name: str) -> Value | None:
-        """Return what a star import brings under `name`."""
+    def from_star_imports(self, name: str, asked: frozenset[str] = frozenset()) -> Value | None:
+        """Return what a star import brings under `name`; `asked`: the modules that ask for it."""
         if name in _BUILTINS:
             return None
+        asked |= {self.module_name}
         for module in self.star_modules:
             if self.project is not None and self.project.binds(module, name, self.path):
                 analysis = self._module(module)
                 value = analysis.frame.env.get(name) if analysis not in (None, self) else None
-                if value is None and analysis is not None and analysis is not self:
-                    value = analysis.from_star_imports(name)
+                if value is None and analysis is not None and analysis.module_name not in asked:
+                    value = analysis.from_star_imports(name, asked)
                 if value is not None:
                     return value
             elif self.knowledge.framework_of(module):

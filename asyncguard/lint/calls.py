@@ -967,6 +967,9 @@ def call_method(
         owner = Value(MODEL, owner.framework, MEDIUM)
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
         owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
+    elif owner.kind == UNKNOWN and proof is not None and proof[0] == MODEL:
+        owner = Value(*proof, MEDIUM)  # one of several: `models[name].train_on_batch(x, y)`
+        is_parameter = False
     if owner.kind == DEVICE or is_parameter:
         result = device_method(frame, node, owner, method, arguments)
         made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
@@ -1404,6 +1407,8 @@ def model_method(
         frame.evidence()
         return device(owner.framework, owner.confidence)
     if kind is not None:
+        if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
+            note_training(frame, arguments)
         if kind == HOST_ARRAY and arguments:
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
@@ -1419,6 +1424,14 @@ def model_method(
         frame.evidence()
         return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
     return UNKNOWN_VALUE
+
+
+def note_training(frame: Frame, arguments: Arguments) -> None:
+    """A loop that trains a model for epochs goes over trainings, unless it is named after steps."""
+    epochs = next((a.value for a in arguments if a.keyword == "epochs"), None)
+    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
+    if epochs is not None and epochs.literal != 1 and loop is not None and not loop.step_name:
+        loop.inner = loop.trainings = True
 
 
 _ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")

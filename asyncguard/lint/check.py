@@ -7,7 +7,7 @@ want. A file that cannot be read, or that kills its worker, is a finding of its 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -46,14 +46,12 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, _options(settings))
-    facts: dict[str, FileFacts] = {}
 
-    def work() -> None:
-        facts[path] = checker.check(path, data)
-        _wake(facts, lambda tasks: ([checker.check(path, data, names)] for path, names in tasks))
+    def again(tasks: Sequence[worker.Task]) -> Iterator[Sequence[FileFacts]]:
+        yield from ([checker.check(path, data, names)] for path, names in tasks)
 
-    worker.with_deep_stack(work)
-    return select(facts, settings)
+    network = worker.with_deep_stack(lambda: _wake({path: checker.check(path, data)}, again))
+    return select(network, settings)
 
 
 def check_paths(
@@ -62,8 +60,8 @@ def check_paths(
     """Check files and directories; raises AsyncguardError for a path that does not exist."""
     files = [str(file) for file in source_files([Path(path) for path in paths], settings)]
     with pool.collecting_seldom():
-        facts = _check_files(files, settings, progress or (lambda done, total: None))
-        findings = select(facts, settings)
+        network = _check_files(files, settings, progress or (lambda done, total: None))
+        findings = select(network, settings)
     errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
     return LintResult(tuple(findings), len(files), errors)
 
@@ -73,13 +71,13 @@ def _options(settings: Settings) -> worker.Options:
     return worker.Options(not hot, settings.assume_device)
 
 
-def select(facts: Mapping[str, FileFacts], settings: Settings) -> list[Finding]:
+def select(network: linking.Network, settings: Settings) -> list[Finding]:
     """Link the facts and keep what the settings want, sorted by place."""
     known = labels()
     enabled = chosen_rules(settings, (r.code for r in known), (r.code for r in known if r.default))
     findings: list[Finding] = []
-    for path, linked in linking.link(facts).items():
-        findings += _in_file(facts[path], linked, enabled, settings)
+    for path, linked in linking.link(network).items():
+        findings += _in_file(network.facts[path], linked, enabled, settings)
     return sorted(set(findings), key=_order)
 
 
@@ -121,17 +119,15 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
     )
 
 
-def _check_files(
-    files: Sequence[str], settings: Settings, progress: Progress
-) -> dict[str, FileFacts]:
-    """Return the facts of each file, from the cache where nothing has changed."""
+def _check_files(files: Sequence[str], settings: Settings, progress: Progress) -> linking.Network:
+    """Return what the files told, from the cache where nothing has changed."""
     options = _options(settings)
     cache = Cache(settings, options, files)
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    if fresh:  # what the cache holds was woken before
+    if fresh:
         jobs = settings.jobs if len(fresh) > FEW else 1
         start = worker.start, (worker.index(files), options)
         with pool.Pool(worker.check_many, jobs, *start) as workers:
@@ -140,26 +136,31 @@ def _check_files(
                 known.update({result.path: result for result in results})
                 done += len(results)
                 progress(done, len(files))
-            _wake(known, check)
+            network = _wake(known, check)
+    else:  # what the cache holds was woken before
+        network = linking.Network(known)
     cache.store(known)
-    return {path: known[path] for path in files}
+    return network
 
 
 def _wake(
     known: dict[str, FileFacts],
     check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
-) -> None:
+) -> linking.Network:
     """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
 
-    Changes the facts of their files.
+    Changes the facts of their files, and returns who calls whom in the end.
     """
+    network = linking.Network(known)
     for _ in range(ROUNDS):
-        tasks = linking.to_wake(known)
+        tasks = linking.to_wake(network)
         if not tasks:
             break
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
+        network = linking.Network(known)
+    return network
 
 
 def _checked(

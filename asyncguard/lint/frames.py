@@ -52,10 +52,13 @@ _OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history
 _ASIDE = naming(
     r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
     r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
+    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
 )
 _TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
-_BENCH = naming(r"(^|_)bench(mark)?(s|ing)?(_|$)")
+_BENCH = naming(
+    r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"
+)
 _BENCHES = naming(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = naming(
@@ -324,9 +327,11 @@ class Frame:
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
         aside = self._is_aside
+        rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
         for index in range(len(self.loops) - 1, -1, -1):
             loop = self.loops[index]
-            if loop.kind == Loop.STEP and (loop.over_steps or not aside):
+            steps = loop.over_steps or not (aside or (rare and not loop.weak and not loop.acts))
+            if loop.kind == Loop.STEP and steps:
                 return Loop.STEP, self._guarded(index + 1)
         if any(loop.kind == Loop.EPOCH for loop in self.loops):
             return Loop.EPOCH, self._guarded(0)
@@ -404,7 +409,7 @@ class Frame:
             return
         loop, guarded = self.context()
         barrier = point.kind == SyncKind.BARRIER and not self._is_aside
-        if loop == Loop.NONE and barrier and any(r.ops for r in self.loops):
+        if loop == Loop.NONE and barrier and any(r.ops and not r.inner for r in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         guarded |= point.kind == SyncKind.TEXT and self.findings > 0
         guarded |= barrier and self._measures

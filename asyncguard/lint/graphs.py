@@ -42,6 +42,7 @@ class GraphLoop:
         self.assignments = list(_assignments(loop))
         self.tied = self._tied()
         self.needed = self._needed()
+        self.renewed = self._renewed_each_step()
 
     def kept(self) -> Iterator[Kept]:
         """Yield what the loop keeps, that no statement of it lets go again."""
@@ -93,6 +94,18 @@ class GraphLoop:
             grown = len(needed) > before
         return needed
 
+    def _renewed_each_step(self) -> set[str]:
+        """Return what a step makes anew around this loop, which runs a part of it."""
+        made: set[str] = set()
+        for outer in walk_own(self.function):
+            updates = isinstance(outer, LOOPS) and next(_calls(outer, _updates, direct=True), None)
+            if updates and outer is not self.loop and self._is_in(outer):
+                made |= {target for target, _ in _assignments(outer)}
+        return made
+
+    def _is_in(self, outer: cst.CSTNode) -> bool:
+        return any(node is self.loop for node in walk_own(outer))
+
     def _tied_names(self, node: cst.BaseExpression) -> Iterator[cst.Name]:
         """Yield the tied names that a value hangs on by arithmetic and the like."""
         if type(node) is cst.Name and node.value in self.tied:
@@ -113,10 +126,16 @@ class GraphLoop:
                 return True
             if type(node) is cst.Call and dotted(node.func) in emptying:
                 return True
-        return any(
+        return path in self.renewed or any(
             target == path and type(value) is cst.Call
             for target, value in _assignments(self.function)
         )
+
+
+def _updates(call: cst.Call) -> bool:
+    """Whether a call makes a loop one over optimizer steps: `optimizer.step()`, `.zero_grad()`."""
+    owner, _, method = dotted(call.func).rpartition(".")
+    return method == "zero_grad" or (method == "step" and "opt" in owner.lower())
 
 
 def _owner(call: cst.Call, methods: set[str]) -> cst.BaseExpression | None:

@@ -19,7 +19,7 @@ _FLAG = naming(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
     r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
+    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
@@ -31,6 +31,8 @@ _COUNTER = naming(
 )
 
 
+# A counter, which is no key.
+_LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 
 
@@ -244,6 +246,9 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
         return True, False
     if type(operator) is cst.NotEqual:
         return False, True
+    if isinstance(operator, (cst.In, cst.NotIn)):  # one of some: `step in self.save_steps`
+        listed = _LISTED(dotted(test.left).rpartition(".")[2])
+        return (listed, False) if type(operator) is cst.In else (False, listed)
     if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
         bound = sides[1]
         return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False

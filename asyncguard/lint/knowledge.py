@@ -70,6 +70,11 @@ class Patterns:
         return found
 
 
+def _called(methods: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Return what finds a call of one of these methods in a text; None if there are none."""
+    return re.compile(rf"\.({'|'.join(map(re.escape, methods))})\(") if methods else None
+
+
 class Knowledge:
     """What the catalogue says, by the questions that the interpreter asks."""
 
@@ -77,10 +82,10 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.graph_calls = {
-            f.name: re.compile(rf"\.({'|'.join(map(re.escape, f.graph_functions))})\(")
-            for f in frameworks
-            if f.graph_functions
+        self.graph_calls = {f.name: _called(f.graph_functions) for f in frameworks}
+        self.session_calls = {f.name: _called(f.session_functions) for f in frameworks}
+        self.eager_contexts = {
+            f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
         self.partners = {
             f.name: frozenset(
@@ -182,6 +187,7 @@ class Knowledge:
         self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
         self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
+        self.trainings = _owners((f.name, f.steps.trainings) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
         self.trigger_functions: dict[str, Trigger] = {}
@@ -254,6 +260,15 @@ class Knowledge:
     def functional_of(self, frameworks: Sequence[str]) -> str:
         """Return the one of these frameworks that hands its state on from call to call, or ""."""
         return next((f for f in frameworks if f in self.functional), "")
+
+    def builds_graphs(self, framework: str, text: str) -> bool:
+        """Whether a file builds graphs; a session alone may merely limit what eager code takes."""
+        graphs, sessions = self.graph_calls[framework], self.session_calls[framework]
+        if graphs is not None and graphs.search(text):
+            return True
+        if sessions is None or not sessions.search(text):
+            return False
+        return not any(name in text for name in self.eager_contexts[framework])
 
     def part(self, framework: str, owner: str, name: str) -> str:
         """Return the kind of an attribute or of a method's result, by the kind of its owner."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
 from asyncguard.lint.suppress import Suppression
+from asyncguard.lint.words import naming
 from asyncguard.model import Confidence, Finding, Loop
 
 Key = tuple[str, str]  # path, qualified name of a function
@@ -37,6 +38,11 @@ class Candidate(NamedTuple):
     via: tuple[tuple[str, int, int], ...] = ()
     named: bool = False
     by: tuple[str, str, int, int] | None = None
+
+    @property
+    def function(self) -> Key:
+        """Return the function that decides how often it happens."""
+        return self.by[:2] if self.by is not None else (self.finding.path, self.finding.function)
 
 
 class Call(NamedTuple):
@@ -215,9 +221,11 @@ def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
 
 
 class Network:
-    """Who calls whom, and how often each function is entered."""
+    """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
-    def __init__(self, files: Collection[FileFacts]) -> None:
+    def __init__(self, facts: Mapping[str, FileFacts]) -> None:
+        self.facts = facts
+        files = facts.values()
         self.meant = definitions(files)
         self.named = {call for facts in files for call in facts.named}  # told by several files
         known = {call for facts in files for call in facts.calls}
@@ -259,6 +267,16 @@ class Network:
                     pending.append(callee)
         return entered
 
+    def entered_nearby(self, functions: set[Key]) -> dict[Key, int]:
+        """Return how often these functions are entered, by calls in their own files alone."""
+        found = {key: self.hooks.get(key, COLD) for key in functions}
+        for call in self.calls:
+            key = call.callee_path, call.callee
+            if key in functions and call.caller_path == call.callee_path:
+                caller = self.hooks.get((call.caller_path, call.caller), COLD)
+                found[key] = max(found[key], _level(call, caller))
+        return found
+
     def leading(self) -> set[Key]:
         """Return the functions that read something on the device, themselves or what they call."""
         callers: dict[Key, list[Key]] = {}
@@ -285,15 +303,14 @@ class Network:
         return found
 
 
-def to_wake(files: Mapping[str, FileFacts]) -> dict[str, frozenset[str]]:
+def to_wake(network: Network) -> dict[str, frozenset[str]]:
     """Return the functions left alone, by path, that concern a sync point in a step after all.
 
     Dormant ones that are called by name in every step somewhere, or by an innocent one; and
     innocent ones that call by name what has come to lead to a sync point: in which loop is to be
     seen.
     """
-    network = Network(files.values())
-    meant, entered = network.meant, network.entered
+    files, meant, entered = network.facts, network.meant, network.entered
     called = {
         call.name.rpartition(".")[2]
         for call in network.named
@@ -346,7 +363,7 @@ _TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 _CHECKPOINT = re.compile(
     r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)"
-    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)",
+    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
     re.IGNORECASE,
 )
 
@@ -371,9 +388,9 @@ def _level(call: Call | NamedCall, caller: int) -> int:
     return max(caller, _OWN[call.loop])
 
 
-def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
+def link(network: Network) -> dict[str, list[Finding]]:
     """Give every candidate of every file its final context."""
-    network = Network(files.values())
+    files = network.facts
     candidates = {c for facts in files.values() for c in facts.candidates}
     told = {
         place
@@ -383,13 +400,16 @@ def link(files: Mapping[str, FileFacts]) -> dict[str, list[Finding]]:
         if place[0] == c.finding.path
     }
     spared = network.spared()
+    nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
     found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
-        by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
-        function = by[:2]
+        function = candidate.function
         levels = network.entered
+        if function in nearby and _is_wrapped_barrier(candidate):
+            levels = nearby
         if params := candidate.params:
+            by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
             at_calls = (by[0], *by[2:]) in told
             if at_calls or params <= spared.get(function, frozenset()):
                 levels = network.hooks
@@ -414,6 +434,19 @@ def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
 def _heat(finding: Finding) -> tuple[int, bool, int, str]:
     sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
     return _OWN[finding.loop], not finding.guarded, sure, finding.message
+
+
+def _is_wrapped_barrier(candidate: Candidate) -> bool:
+    """Whether it is a barrier in a function that is one, by its name: whoever calls it, waits."""
+    finding = candidate.finding
+    barrier = finding.code in ("ASG201", "ASG202")
+    return barrier and _BARRIER(finding.function.rpartition(".")[2])
+
+
+_BARRIER = naming(
+    r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)|(zero|main|master|process|rank)_first$",
+    re.IGNORECASE,
+)
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

@@ -34,6 +34,7 @@ _STEP = naming(
     r"|sample|samples|timestep|timesteps)(_|$)",
     re.IGNORECASE,
 )
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
 _BATCH = re.compile(
     r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
 )
@@ -65,12 +66,16 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         epoch_name=any(_EPOCH(name) for name in names)
         and not _batchy(names)
         and not _within_epoch(node.iter),
-        step_name=_in_parts(node.iter) or any(map(_is_step, names | _sources(node.iter))),
+        step_name=_in_parts(node.iter)
+        or any(map(_is_step, names | _sources(node.iter, views=False))),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.transparent |= any(map(_WITHIN_STEP.search, _iterated_names(node.iter)))
     record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
     record.transparent |= any(map(_MODEL.search, targets))
+    record.transparent |= (
+        bool(frame.loops) and not record.epoch_name and _goes_round_twice(node.iter)
+    )
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
     if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):
@@ -121,6 +126,17 @@ def _takes_one(node: cst.BaseExpression) -> bool:
     return type(count) is cst.Integer and count.value == "1"
 
 
+FEW = 5
+
+
+def _goes_round_twice(node: cst.BaseExpression) -> bool:
+    """Whether this repeats something a few times: `range(2)`, as a step trains its generator."""
+    if type(node) is not cst.Call or dotted(node.func) != "range" or len(node.args) != 1:
+        return False
+    count = node.args[0].value
+    return type(count) is cst.Integer and count.evaluated_value <= FEW
+
+
 def _batchy(names: frozenset[str] | set[str]) -> bool:
     return any(re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH(n))
 
@@ -138,8 +154,9 @@ _FEED = re.compile(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator
 def note_draw(frame: Frame, node: cst.Call) -> None:
     """Note that the innermost loop draws a batch: `next(dataset)`."""
     source = dotted(node.args[0].value).rpartition(".")[2] if node.args else ""
-    if frame.loops and _FEED.search(source):
-        frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)
+    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
+    if loop is not None and _FEED.search(source):
+        loop.loader = max(loop.loader, LOW)
 
 
 def _iterated_names(node: cst.BaseExpression) -> set[str]:
@@ -152,15 +169,22 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 def _is_step(name: str) -> bool:
     """Whether a name counts or holds steps or batches; a `batch_size` or checkpoints are none."""
+    name = name if name.islower() else _HUMP.sub("_", name)
     return _STEP(name) and "size" not in name and "checkpoint" not in name
 
 
-def _sources(node: cst.BaseExpression) -> set[str]:
-    """Return the last names of what is iterated over, through calls such as `enumerate`."""
+def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
+    """Return the last names of what is iterated over, through calls such as `enumerate`.
+
+    `views`: those of dicts, too; the items of a batch are its parts.
+    """
     if type(node) is cst.Call:
         owner, _, name = dotted(node.func).rpartition(".")
-        inner = set[str]().union(*(_sources(argument.value) for argument in node.args[:1]))
-        return inner | {owner.rpartition(".")[2] if name in ("items", "values") else name}
+        first = node.args[:1]
+        inner = set[str]().union(*(_sources(argument.value, views=views) for argument in first))
+        if name in ("items", "values"):
+            return inner | ({owner.rpartition(".")[2]} if views else set())
+        return inner | {name}
     return {dotted(node).rpartition(".")[2]}
 
 

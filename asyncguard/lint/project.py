@@ -115,7 +115,8 @@ class Project:
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
         self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
-        self.imported: dict[str, tuple[str, ...]] = {}  # frameworks, by path
+        # Frameworks by path, and those that the file builds graphs with.
+        self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
 
     def module(self, name: str, asker: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
@@ -156,8 +157,11 @@ class Project:
             if len(data) > MAX_SIZE:
                 return None
             text = decode(data)
-            found = self.frameworks(path, text) or self._beside(path)
-            return text, self.syntax(path, text), found or tuple(self.knowledge.frameworks)
+            found = self.frameworks(path, text)
+            if not found:
+                found, graphs = self._beside(path)
+                found = found or (() if graphs else tuple(self.knowledge.frameworks))
+            return text, self.syntax(path, text), found
         except (OSError, SourceError, TooDeepError):
             return None
 
@@ -179,31 +183,41 @@ class Project:
         if starred and (found := names_in(text, self.knowledge.customary)):
             return found
         methods = telling_in(text)
-        found = self._beside(path) if methods else ()
+        found = self._beside(path)[0] if methods else ()
         return found if any(self.knowledge.has(method, found) for method in methods) else ()
 
     def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
         """Return the frameworks of the first of some files that imports any."""
-        for other in others:
-            self.asked.add((path, other))
-            if other not in self.imported:
-                try:
-                    text = decode(Path(other).read_bytes())
-                except (OSError, SourceError):
-                    text = ""
-                self.imported[other] = frameworks_in(text, self.knowledge.module_framework)
-            if self.imported[other]:
-                return self.imported[other]
-        return ()
+        return next((told for other in others if (told := self._told(path, other)[0])), ())
 
-    def _beside(self, path: str) -> tuple[str, ...]:
-        """Return the frameworks of the files in the same folder, or in one that it is in."""
+    def _told(self, path: str, other: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks that another file imports, and those that it builds graphs with."""
+        self.asked.add((path, other))
+        if other not in self.imported:
+            try:
+                text = decode(Path(other).read_bytes())
+            except (OSError, SourceError):
+                text = ""
+            found = frameworks_in(text, self.knowledge.module_framework)
+            graphs = frozenset(f for f in found if self.knowledge.builds_graphs(f, text))
+            self.imported[other] = found, graphs
+        return self.imported[other]
+
+    def _beside(self, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks of the files in the same folder, or in one that it is in.
+
+        Apart from those that build graphs there: what a session gives others is in host memory.
+        """
+        graphs = frozenset[str]()
         for folder in Path(path).parents[:NEAR]:
-            if found := self._first_told(path, self._folders.get(folder, ())):
-                return found
+            for other in self._folders.get(folder, ()):
+                told, building = self._told(path, other)
+                graphs |= building
+                if found := tuple(f for f in told if f not in graphs):
+                    return found, graphs
             if not _is_package(folder.absolute(), self.packages):
                 break
-        return ()
+        return (), graphs
 
     @cached_property
     def _folders(self) -> dict[Path, list[str]]:

@@ -388,9 +388,15 @@ class _Look:
         stack: list[Any] = list(body)
         while stack:
             node = stack.pop()
-            if (visit := _VISITS.get(type(node))) is not None:
+            visit, fields = _WALKED.get(type(node), _NOT_WALKED)
+            if visit is not None:
                 visit(self, node)
-            stack += _below(node)
+            for name in fields:
+                value = getattr(node, name)
+                if type(value) is list:
+                    stack += value
+                else:
+                    stack.append(value)
         self.counters -= self.values.keys()
         self.found.calls = frozenset(self.calls)
         self.found.attributes = frozenset(self.given)
@@ -480,20 +486,22 @@ class _Look:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
         computed = isinstance(node.value, _COMPUTES)
-        registers = isinstance(node.value, ast.Call) and self.words.registers(node.value)
-        if isinstance(node.value, ast.Call) and node.value.args:
+        called = isinstance(node.value, ast.Call)
+        if called and node.value.args:
             self._update(node, node.value)
         for target in getattr(node, "targets", None) or [node.target]:
-            for part in (target,) if isinstance(target, ast.Name) else ast.walk(target):
+            of_name = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+            plain = of_name or isinstance(target, ast.Name)
+            for part in (target,) if plain else ast.walk(target):
                 if isinstance(part, ast.Attribute):
                     if last_name(part.value) == "self":
                         self.given.add(part.attr)
-                        if registers:
+                        if called and self.words.registers(node.value):
                             self.flow.registered.add(part.attr)
                     if isinstance(part.ctx, ast.Store):
                         self.attributes.setdefault(part.attr, []).append(stored)
                 elif isinstance(part, ast.Subscript) and self.words.tables.copied:
-                    if isinstance(part.ctx, ast.Store) and isinstance(node.value, ast.Call):
+                    if isinstance(part.ctx, ast.Store) and called:
                         self.written.append((last_name(part.value), node.value))
                 elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     self._put(part.id, stored)
@@ -738,23 +746,13 @@ _DULL = frozenset(
      "module", "msg", "op", "ops", "rest", "simple", "type_comment"}
 )  # fmt: skip
 _LEAVES = (ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Raise, ast.Global, ast.Nonlocal)
-_FIELDS: dict[type[Any], tuple[str, ...]] = {
-    kind: tuple(name for name in kind._fields if name not in _DULL)
+# What is noted of an `ast` node, and the fields to go on with; of anything else nothing.
+_WALKED = {
+    kind: (_VISITS.get(kind), tuple(name for name in kind._fields if name not in _DULL))
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST) and not issubclass(kind, _LEAVES)
 }
-
-
-def _below(node: Any) -> list[Any]:
-    """Return what an `ast` node holds, nodes and not; of anything else nothing."""
-    found: list[Any] = []
-    for name in _FIELDS.get(type(node), ()):
-        value = getattr(node, name)
-        if type(value) is list:
-            found += value
-        else:
-            found.append(value)
-    return found
+_NOT_WALKED = (None, ())
 
 
 def _self_path(node: ast.expr) -> str:

@@ -7,7 +7,7 @@ only the enqueue.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
@@ -20,6 +20,24 @@ _CLOCK = re.compile(
     r"|(^|\.)(tic|toc|tick|tock|time_sync|get_time|timeit)$",
     re.IGNORECASE,
 )
+
+
+def untimed(sites: Iterable[Site]) -> Iterator[Site]:
+    """Yield the barriers that are no part of a measurement.
+
+    Where a function that does not train waits before it reads a clock, its other waits for the same
+    are a part of that: at the start, or to warm up.
+    """
+    sites = list(sites)
+    timed = [is_timed(site) for site in sites]
+    measuring = {
+        (site.function, site.point.id)
+        for site, is_one in zip(sites, timed, strict=True)
+        if is_one and not site.function.marks_step
+    }
+    for site, is_one in zip(sites, timed, strict=True):
+        if not is_one and (site.function, site.point.id) not in measuring:
+            yield site
 
 
 def is_timed(site: Site) -> bool:

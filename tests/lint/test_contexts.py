@@ -1285,6 +1285,9 @@ def test_a_benchmark_is_no_step_though_it_runs_one() -> None:
     [
         ("train.py", "run", True),
         ("train.py", "run_cuda_benchmark", False),
+        ("train.py", "measure_latency", False),
+        ("train.py", "time_forward", False),
+        ("train.py", "timed_forward", True),
         ("pkg/benchmark/base.py", "run", False),
         ("benchmark_train.py", "run", False),
         ("benchmark/pkg/train.py", "run", True),
@@ -1746,6 +1749,68 @@ def test_what_a_test_tries_in_a_loop_is_no_step() -> None:
     )
     assert not check_source(source, "tests/test_net.py", SETTINGS)
     assert [f.line for f in check_source(source, "train.py", SETTINGS)] == [4]
+
+
+@pytest.mark.parametrize(
+    ("condition", "guards"),
+    [
+        ("step in self.save_steps", True),
+        ("step not in self.save_steps", False),
+        ("u.itstime(step, 100)", True),
+        ("key in self.keys", False),
+    ],
+)
+def test_a_step_among_some_is_rare(condition: str, guards: bool) -> None:
+    source = f"""
+        import torch
+        class Trainer:
+            def fit(self, loader, key):
+                for step, batch in enumerate(loader):
+                    loss = self.model(batch).sum()
+                    loss.backward()
+                    if {condition}:
+                        print(loss.item())
+        """
+    assert found(source) == ([] if guards else [(8, "ASG102")])
+
+
+def test_a_barrier_by_its_name_is_reported_where_its_own_file_calls_it(tmp_path: Path) -> None:
+    comm = """
+        import torch.distributed as dist
+        class Strategy:
+            def barrier(self):
+                dist.barrier()
+            def reduce(self, x):
+                dist.barrier()
+                return x
+        """
+    train = """
+        from comm import Strategy
+        def train(model, loader, optimizer):
+            strategy = Strategy()
+            for batch in loader:
+                strategy.reduce(model(batch)).backward()
+                optimizer.step()
+                strategy.barrier()
+        """
+    (tmp_path / "comm.py").write_text(dedent(comm))
+    (tmp_path / "train.py").write_text(dedent("import torch\n" + dedent(train)))
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == [7]
+    (tmp_path / "comm.py").write_text(dedent(comm) + dedent(train.replace("from comm", "#")))
+    (tmp_path / "train.py").unlink()
+    assert [f.line for f in check_paths([tmp_path], SETTINGS).findings] == [5, 7]
+
+
+def test_what_gathers_a_state_dict_loops_over_parameters_not_steps() -> None:
+    source = """
+        import torch
+        def {}(model):
+            for name, parameter in model.state_dict().items():
+                whole[name] = torch.cat([parameter, parameter])
+                torch.distributed.barrier()
+        """
+    assert not found(source.format("gather_cpu_state_dict"))
+    assert found(source.format("scale")) == [(5, "ASG202")]
 
 
 def test_a_loop_over_the_names_of_loaders_is_none_over_batches() -> None:

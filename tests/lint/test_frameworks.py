@@ -7,13 +7,148 @@ from textwrap import dedent
 
 import pytest
 
+from asyncguard.lint import knowledge
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.project import Project, index
 from asyncguard.lint.settings import Settings
 
 SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402", "ASG403"))
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "a metric is told by its name, and one of several models by a method that only they have": """
+        import tensorflow as tf
+        def train(models, optimizer, dataset, loss_metric):
+            for step, (x, y) in enumerate(dataset):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(models["a"](x) - y)
+                optimizer.apply_gradients(tape.gradient(loss, variables))
+                print(float(loss_metric.result()))  # waits
+                scores["b"] = models["b" + str(step)].train_on_batch(x, y)  # waits
+        """,
+    "a loss that its function calls a float is on the device, where it plainly is": """
+        import tensorflow as tf
+        class Gan:
+            def _train(self, x) -> float:
+                with tf.GradientTape() as tape:
+                    loss = tf.sqrt(self.model(x))
+                self.optimizer.apply_gradients(tape.gradient(loss, self.variables))
+                return loss
+            def _score(self, x) -> float:
+                return self.model(x).loss
+            def fit(self, batches, epochs):
+                for epoch in range(epochs):
+                    for _ in range(2):
+                        loss = self._train(next(batches))
+                    self.losses.append(float(loss))  # waits
+                    self.scores.append(self._score(batches))
+                    if epoch in self.milestones:
+                        print(loss)
+        """,
+    "what a callback draws at an epoch's end goes over samples, not steps": """
+        import tensorflow as tf
+        class Monitor(tf.keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                images = tf.random.normal((self.samples, 28))
+                for i in range(self.num_samples):
+                    draw(tf.squeeze(images[i]).numpy())
+                for batch in self.batches:
+                    self.scores.append(self.model(batch).numpy())  # waits
+        """,
+    "an agent is saved now and then": """
+        import tensorflow as tf
+        class Agent(tf.Module):
+            def save(self, path):
+                write(path, [variable.numpy() for variable in self.variables])
+            def act(self, state):
+                return self.policy(state).numpy()  # waits
+        def train(env, steps):
+            agent, state = Agent(), env.reset()
+            for step in range(steps):
+                state, reward, done, _ = env.step(agent.act(state))
+                agent.save("agent.npz")
+        """,
+    "a loop that trains a model for epochs goes over trainings": """
+        from tensorflow import keras
+        def compare(sizes, minibatch, x, y):
+            model = keras.Sequential([keras.layers.Dense(1)])
+            for size in sizes:
+                model.fit(x[:size], y[:size], epochs=100)
+                scores.append(model.predict(x))
+            for state, target in minibatch:
+                model.fit(state, target, epochs=1)
+                scores.append(model.predict(state))  # waits
+        """,
+    "the items of a batch are its parts": """
+        import jax.numpy as jnp
+        def log(steps, batch, due):
+            if due:
+                for key, value in batch.items():
+                    print(jnp.mean(value))
+            for step in range(steps):
+                print(jnp.mean(batch["x"]))  # waits
+        """,
+    "what traced code hands on is traced with it; a loop counts with humps as well": """
+        import tensorflow as tf
+        def train_step(model, optimizer, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(model(x))
+            optimizer.apply_gradients(tape.gradient(loss, model.variables))
+            print(loss)
+            return loss
+        @tf.function
+        def distributed(strategy, args):
+            return strategy.run(train_step, args=args)
+        def fit(strategy, model, optimizer):
+            def step(x):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x))
+                optimizer.apply_gradients(tape.gradient(loss, model.variables))
+                print(loss)
+            @tf.function
+            def distributed(x):
+                return strategy.run(step, args=(x,))
+        def minimize(x, maxIter):
+            nIter = 0
+            while nIter < maxIter:
+                x = x - tf.reduce_sum(x * x)
+                if tf.reduce_sum(x) < 1e-9:  # waits
+                    break
+        """,
+    "a table of a model is text": """
+        import jax
+        def train(model, params, batches):
+            for batch in batches:
+                loss, grads = jax.value_and_grad(model.apply)(params, batch)
+                print(model.tabulate(params, batch))
+                print(loss)  # waits
+        """,
+    "a file that records gradients runs at once, though it opens a session to save memory": """
+        import tensorflow as tf
+        tf.compat.v1.InteractiveSession(config=CONFIG)
+        def train(model, optimizer, dataset):
+            loss_avg = tf.keras.metrics.Mean()
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                loss_avg(loss)
+                print(f"{loss_avg.result():.4f}")  # waits
+        """,
+    "what `fit` tells of itself are numbers": """
+        import tensorflow as tf
+        def train(model, value_model, optimizer, dataset):
+            for x, y in dataset:
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(model(x) - y)
+                gradients = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+                history = value_model.fit(x, y)
+                value_loss = history.history["loss"][-1]
+                print(f"{value_loss} {loss}")  # waits
+                print(f"{value_loss}")
+        """,
     "what a list of numbers holds is one, and stays one when it is scaled": """
         import tensorflow as tf
         def train(model, data, count):
@@ -640,3 +775,23 @@ def test_a_compiled_step_in_another_file_makes_its_caller_a_step(tmp_path: Path)
     )
     found = check_paths([tmp_path], SETTINGS).findings
     assert [(f.path, f.line) for f in found] == [(str(agent), 6)]
+
+
+@pytest.mark.parametrize(
+    ("made", "frameworks"),
+    [
+        ("model = tf.keras.Sequential()", ("tensorflow",)),
+        ("x = tf.placeholder(tf.float32)", ()),
+        ("sess = tf.Session(config=CONFIG)", ()),
+        ("sess = tf.Session()\nwith tf.GradientTape() as tape: pass", ("tensorflow",)),
+    ],
+)
+def test_what_is_beside_the_code_of_graphs_gets_arrays_in_host_memory(
+    made: str, frameworks: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "runner.py").write_text("import numpy as np\n")
+    (tmp_path / "train.py").write_text(f"import tensorflow as tf\nimport runner\n{made}\n")
+    paths = [str(tmp_path / name) for name in ("runner.py", "train.py")]
+    module = Project(index(paths), knowledge.load()).module("runner", paths[1])
+    assert module is not None
+    assert module.frameworks == frameworks

@@ -71,7 +71,8 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def found(facts: dict[str, FileFacts]) -> set[Finding]:
-    return {finding for findings in linking.link(facts).values() for finding in findings}
+    linked = linking.link(linking.Network(facts))
+    return {finding for findings in linked.values() for finding in findings}
 
 
 def checked(order: Sequence[str], files: list[str]) -> set[Finding]:
@@ -125,5 +126,5 @@ def train(model, loader, optimizer):
     (known,) = facts.values()
     for candidates in itertools.permutations(known.candidates):
         kept = {"a.py": replace(known, candidates=candidates)}
-        findings = [f for f in select(kept, Settings(cache=False)) if f.line == 6]
+        findings = [f for f in select(linking.Network(kept), Settings(cache=False)) if f.line == 6]
         assert [f.end_column for f in findings] == [40, 48]

@@ -17,6 +17,7 @@ from asyncguard.lint.linking import FileFacts
 from asyncguard.lint.settings import Settings
 from asyncguard.model import AsyncguardError
 
+SETTINGS = Settings(cache=False)
 AUDIT = Settings(select=("ALL",), cache=False)
 LOOP = """\
 import torch
@@ -85,6 +86,14 @@ def test_bad_files_do_not_hide_the_findings_of_good_ones(tmp_path: Path) -> None
     assert sum(f.code == "ASG102" for f in result.findings) == 30
     assert result.files_checked == 30 + len(STRANGE)
     assert result.errors
+
+
+def test_files_that_import_everything_from_each_other_are_analysed(tmp_path: Path) -> None:
+    for name, other in (("fit", "models"), ("models", "fit")):
+        text = f"from .{other} import *\nx = {other}_last(1)\n{LOOP}def {name}_last(y): return y\n"
+        (tmp_path / f"{name}.py").write_text(text)
+    (tmp_path / "__init__.py").write_text("")
+    assert [f.code for f in check_paths([tmp_path], SETTINGS).findings] == ["ASG102"] * 2
 
 
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

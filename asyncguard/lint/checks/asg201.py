@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.reports import report_site, sites_of
-from asyncguard.lint.timing import is_timed
+from asyncguard.lint.timing import untimed
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -95,6 +95,5 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
-    for site in sites_of(analysis, CODE):
-        if not is_timed(site):
-            yield report_site(site, CODE, MESSAGE)
+    for site in untimed(sites_of(analysis, CODE)):
+        yield report_site(site, CODE, MESSAGE)

@@ -24,8 +24,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.reports import report_site, sites_of
-from asyncguard.lint.timing import is_timed
+from asyncguard.lint.timing import untimed
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
@@ -60,6 +62,25 @@ def train(model, loader, optimizer):
         optimizer.step()
         torch.cuda.synchronize()
         start = time.perf_counter()
+""",
+    """\
+import time
+import torch
+def process(model, images):
+    for x in images:
+        torch.cuda.synchronize()
+        y = model(x) * 2
+        torch.cuda.synchronize()
+        done = time.perf_counter()
+""",
+    """\
+import tensorflow as tf
+def evaluate(test_step, datasets):
+    for dataset in datasets:
+        with tf.experimental.async_scope():
+            for step in range(100):
+                outputs.append(test_step(dataset))
+        tf.concat(outputs, axis=0)
 """,
 ]
 INVALID = [
@@ -98,6 +119,13 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
-    for site in sites_of(analysis, CODE):
-        if not is_timed(site):
+    for site in untimed(sites_of(analysis, CODE)):
+        if not _holds_loop(site.statement):
             yield report_site(site, CODE, MESSAGE)
+
+
+def _holds_loop(statement: cst.CSTNode | None) -> bool:
+    """Whether a `with` waits once for the loop in it."""
+    if type(statement) is not cst.With:
+        return False
+    return any(isinstance(inner, (cst.For, cst.While)) for inner in statement.body.body)

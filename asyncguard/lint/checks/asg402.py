@@ -3,8 +3,8 @@
 Calling a model, or any operation on a device, returns once the work is enqueued. A clock read
 right after it measures the enqueueing, often a hundredth of the true time. Wait for the work first.
 No finding where something between the work and the clock waits, or may, where times are added up
-(over many steps the queue fills, and its waits count), nor for whole epochs, whose
-last step makes no difference.
+or the steps of a training are timed (over many steps the queue fills, and its waits count), nor for
+whole epochs, whose last step makes no difference.
 
 Before:
 
@@ -34,11 +34,12 @@ from asyncguard.lint.sequences import index_in, suite, walk_own
 from asyncguard.lint.tree import children, dotted, walk
 from asyncguard.lint.values import MEDIUM
 from asyncguard.lint.waits import waits_at
+from asyncguard.lint.words import naming
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
     from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import Event
+    from asyncguard.lint.frames import Event, LoopRecord
     from asyncguard.lint.knowledge import Knowledge
     from asyncguard.lint.program import FunctionInfo
 
@@ -49,6 +50,58 @@ MESSAGE = (
     "measures the enqueueing: wait for the result first{barrier}"
 )
 VALID = [
+    """\
+import time
+import jax
+def main(runs, step, state):
+    total = 0
+    for run in runs:
+        start = time.time()
+        state = jax.jit(step)(state)
+        end = time.time()
+        total += end - start
+""",
+    """\
+import time
+import tensorflow as tf
+@tf.function
+def test(model, iterator):
+    def step(x):
+        start = time.time()
+        y = model(x)
+        print(time.time() - start)
+    step(next(iterator))
+""",
+    """\
+import time
+import torch
+def train_one_iter(model, x, optimizer):
+    start = time.time()
+    loss = model(x)
+    loss.backward()
+    optimizer.step()
+    log(time.time() - start)
+""",
+    """\
+import time
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        start = time.time()
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        writer.add_scalar("time", time.time() - start)
+""",
+    """\
+import time
+import jax
+def restore(path):
+    start = time.time()
+    state = jax.tree_util.tree_map(lambda x: x or path, read(path))
+    print(time.time() - start)
+    return state
+""",
     """\
 import time
 import jax
@@ -158,6 +211,12 @@ def measure():
 ]
 
 
+_MAKES = naming(
+    r"^(as_?)?(array|tensor|constant|convert_to_tensor|arange|linspace|eye|PRNGKey|key|split|fold_in"
+    r"|device_put|manual_seed)$|^(zeros|ones|full|empty|rand|randn|randint|uniform|normal)(_like)?$"
+)
+
+
 class Stretch(NamedTuple):
     """Two clock reads of one measurement, and the list of statements that both stand in."""
 
@@ -170,12 +229,19 @@ class Stretch(NamedTuple):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each clock that is stopped while work is queued."""
     for info in analysis.reported:
-        if info.summary is None or info.compiled:
+        if info.summary is None or info.entered == Loop.STEP or _is_traced(info):
             continue
         for stretch in _stretches(info):
             work = _last_work(analysis.knowledge, info, stretch)
             if work is not None:
                 yield _report(analysis.knowledge, info, stretch.clock, work)
+
+
+def _is_traced(info: FunctionInfo) -> bool:
+    """Whether a function is compiled, or part of one that is: its clocks run as it is traced."""
+    while not info.compiled and info.closure is not None:
+        info = info.closure.function
+    return info.compiled
 
 
 def _report(knowledge: Knowledge, info: FunctionInfo, clock: Event, work: Event) -> Report:
@@ -207,7 +273,7 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
     differences = _differences(info)
     for clock in clocks:
         place = suite(clock.blocks)
-        if place is None:
+        if place is None or any(_is_training(record) for record in clock.loops):
             continue
         body, stop = place
         if _adds_up(body[stop]):
@@ -223,6 +289,11 @@ def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
             yield Stretch(max(starts), stop, clock, body)
 
 
+def _is_training(loop: LoopRecord) -> bool:
+    """Whether a loop trains, or runs epochs."""
+    return loop.strong or loop.acts or loop.epoch_name or loop.kind == Loop.EPOCH
+
+
 def _adds_up(statement: cst.CSTNode) -> bool:
     """Whether a statement adds to a sum: over many steps the queue fills, and waits count too."""
     lines = statement.body if type(statement) is cst.SimpleStatementLine else ()
@@ -230,10 +301,14 @@ def _adds_up(statement: cst.CSTNode) -> bool:
 
 
 def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
+    """Return the subtractions of a function, but for those that are added to a sum."""
+    own = list(walk_own(info.node))
+    sums = {id(node.value) for node in own if type(node) is cst.AugAssign}
     return [
         node
-        for node in walk_own(info.node)
+        for node in own
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Subtract
+        if id(node) not in sums
     ]
 
 
@@ -293,8 +368,19 @@ def _names_a_wait(knowledge: Knowledge, statement: cst.CSTNode) -> bool:
 
 
 def _is_work(knowledge: Knowledge, event: Event) -> bool:
-    """Whether an event enqueues work worth measuring: a lone addition is none, but on an engine."""
+    """Whether an event enqueues work worth measuring.
+
+    A lone addition is none, but on an engine, nor is making an array; a function mapped over a tree
+    may do anything.
+    """
+    if event.what != "work":
+        return False
+    framework = knowledge.frameworks[event.framework]
     if type(event.node) is cst.BinaryOperation:
         product = type(event.node.operator) is cst.MatrixMultiply
-        return product or knowledge.frameworks[event.framework].unbounded_queue
-    return event.what == "work"
+        return product or framework.unbounded_queue
+    if type(event.node) is not cst.Call:
+        return True
+    called = dotted(event.node.func).rpartition(".")[2]
+    maps = {name.rpartition(".")[2] for name in framework.tree_maps}
+    return called not in maps and not _MAKES(called)

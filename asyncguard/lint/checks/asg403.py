@@ -50,6 +50,19 @@ MESSAGE = (
 VALID = [
     """\
 import torch
+def train(model, subnets, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        losses = []
+        for subnet in subnets:
+            loss = model(x, y, subnet)
+            losses.append(loss)
+            loss.backward()
+        optimizer.step()
+        print(sum(losses) / len(losses))
+""",
+    """\
+import torch
 def train(model, loader, optimizer):
     total = 0.0
     for x, y in loader:
