@@ -213,8 +213,9 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import registry
+    from asyncguard.lint import pool, registry
 
+    pool.tune_collector()
     render = _renderer(arguments.output_format, "findings")
     settings = _settings(arguments)
     found, files_checked = _find(arguments, settings)

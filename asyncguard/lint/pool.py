@@ -142,11 +142,19 @@ class Pool(Generic[Item, Result]):
         return answer
 
 
+def tune_collector() -> None:
+    """Look for garbage cycles seldom: trees hold none, and searching them takes long.
+
+    For processes that do nothing else.
+    """
+    gc.set_threshold(5_000_000, 20, 1_000)
+
+
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Look for garbage cycles seldom meanwhile: trees hold none, and searching them takes long."""
+    """Do so for a while, in a process that does other things as well."""
     before = gc.get_threshold()
-    gc.set_threshold(5_000_000, 20, 1_000)
+    tune_collector()
     try:
         yield
     finally:
@@ -169,12 +177,8 @@ def _serve(
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with collecting_seldom():
-        _begin(initializer, initargs)
-        _answer(connection, function)
-
-
-def _answer(connection: Connection, function: Callable[[Any], object]) -> None:
+    tune_collector()
+    _begin(initializer, initargs)
     while True:
         try:
             item = connection.recv()
