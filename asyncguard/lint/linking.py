@@ -431,9 +431,9 @@ def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
     return kept.values()
 
 
-def _heat(finding: Finding) -> tuple[int, bool, int, str]:
+def _heat(finding: Finding) -> tuple[int, bool, int, str, str]:
     sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
-    return _OWN[finding.loop], not finding.guarded, sure, finding.message
+    return _OWN[finding.loop], not finding.guarded, sure, finding.message, finding.advice
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from asyncguard.lint import linking, project, worker
 from asyncguard.lint.check import check_paths, select
-from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.linking import Candidate, FileFacts
 from asyncguard.lint.settings import Settings
 from asyncguard.model import Finding
 
@@ -128,3 +128,16 @@ def train(model, loader, optimizer):
         kept = {"a.py": replace(known, candidates=candidates)}
         findings = [f for f in select(linking.Network(kept), Settings(cache=False)) if f.line == 6]
         assert [f.end_column for f in findings] == [40, 48]
+
+
+def test_of_findings_that_differ_in_advice_alone_the_same_is_kept() -> None:
+    def facts(advice: str) -> FileFacts:
+        finding = Finding("ASG102", "waits", "a.py", 1, 1, 1, 9, advice=advice, function="f")
+        return FileFacts(f"{advice}.py", (Candidate(finding),))
+
+    network = linking.Network({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
+    (finding,) = linking.link(network)["a.py"]
+    assert finding.advice == "h"
+
+
+EMPTY = FileFacts("a.py")
