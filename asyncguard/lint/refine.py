@@ -22,7 +22,7 @@ def refine(findings: Iterable[Finding], enabled: frozenset[str]) -> list[Finding
     refines = {rule.code: rule.refines for rule in labels() if rule.refines}
     kept: list[Finding] = []
     better: dict[Place, Finding] = {}
-    for finding in sorted(findings, key=lambda f: f.code):
+    for finding in sorted(findings, key=lambda f: (f.code, f.message)):
         if finding.code in enabled:
             kept.append(finding)
         elif finding.code in refines:

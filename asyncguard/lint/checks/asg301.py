@@ -205,7 +205,8 @@ def _together(sites: Sequence[Site]) -> Iterator[list[Site]]:
             if len(group) > 1:
                 yield group
             group = []
-        group.append(site)
+        if all(site.node is not other.node for other in group):  # what one call reads is one
+            group.append(site)
     if len(group) > 1:
         yield group
 
