@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -342,7 +341,7 @@ def to_wake(network: Network) -> dict[str, frozenset[str]]:
 
 
 # What a program does now and then, though a function that runs in every step may call it.
-_RARE = re.compile(
+_RARE = naming(
     r"^_*(save|load|export|plot|visuali[sz]e|set_?up|initiali[sz]e|teardown|finalize)(_|$)"
     r"|state_dict|(save|load)_checkpoint|[^_]_init$|^_*(un)?merge(_and_unload)?$|^from_pretrained$"
 )
@@ -350,41 +349,26 @@ _RARE = re.compile(
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    return call.callee_path != call.caller_path and _is_test(f"{call.caller_path}/{call.caller}")
+    return call.callee_path != call.caller_path and _TEST(f"{call.caller_path}/{call.caller}")
 
 
-@cache
-def _is_test(place: str) -> bool:
-    return _TEST.search(place) is not None
+_TEST = naming(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
 
 
-_TEST = re.compile(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
-
-
-_CHECKPOINT = re.compile(
+# What saves a model, which no program does in every step.
+_CHECKPOINT = naming(
     r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)"
     r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
     re.IGNORECASE,
 )
 
 
-@cache
-def _is_checkpoint(called: str) -> bool:
-    """Whether a function saves a model, which no program does in every step."""
-    return _CHECKPOINT.search(called.rpartition(".")[2]) is not None
-
-
-@cache
-def _is_rare(called: str) -> bool:
-    return _RARE.search(called.rpartition(".")[2]) is not None
-
-
 def _level(call: Call | NamedCall, caller: int) -> int:
-    called = call.name if isinstance(call, NamedCall) else call.callee
+    called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
     if call.loop == Loop.STEP:
-        return GUARDED if call.guarded or _is_checkpoint(called) else STEP
+        return GUARDED if call.guarded or _CHECKPOINT(called) else STEP
     if caller >= GUARDED:
-        return GUARDED if call.guarded or _is_rare(called) else caller
+        return GUARDED if call.guarded or _RARE(called) else caller
     return max(caller, _OWN[call.loop])
 
 

@@ -389,23 +389,30 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
     if guard.lasting or frame.silent:
         return False
     body, index = frame.blocks[-1]
-    before = dict(frame.env)
-    with frame.quiet(), frame.fresh_evidence() as evidence:
-        run(frame, body[index + 1 :])
-    frame.env = before
+    evidence = _evidence_of(frame, lambda: run(frame, body[index + 1 :]))
     return evidence.strong or any(map(_names_training, body[index + 1 :]))
 
 
 def _trains(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs a training step, outside loops of its own."""
-    before = dict(frame.env)
-    with frame.quiet(), frame.fresh_evidence() as evidence:
+
+    def branch() -> bool:
         narrow(frame, node.test, True)
-        suite(frame, node.body)
-    frame.env = before
+        return suite(frame, node.body)
+
+    evidence = _evidence_of(frame, branch)
     asks = evidence.strong and not evidence.updates
     trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
     return trains or _names_training(node.body)
+
+
+def _evidence_of(frame: Frame, block: Callable[[], bool]) -> LoopRecord:
+    """Return what a block would be evidence of in a loop of its own; nothing else comes of it."""
+    before = dict(frame.env)
+    with frame.quiet(), frame.fresh_evidence() as evidence:
+        block()
+    frame.env = before
+    return evidence
 
 
 def _names_training(node: cst.CSTNode) -> bool:
