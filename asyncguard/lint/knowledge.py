@@ -222,7 +222,8 @@ class Knowledge:
         """Return the framework that owns the module of a dotted name, or ""."""
         return self.module_framework.get(dotted.partition(".")[0], "")
 
-    def by_usage(self, method: str, frameworks: Sequence[str]) -> tuple[str, str] | None:
+    @lru_cache(MEMO)  # noqa: B019 - there is one catalogue
+    def by_usage(self, method: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells.
 
         It does not where the values of another framework in use have a method of that name. Beside
@@ -242,7 +243,8 @@ class Knowledge:
         steps = self.step_methods.get(method, frozenset())
         return not steps.isdisjoint(frameworks) or self.by_usage(method, frameworks) is not None
 
-    def updates(self, state: str, called: str, frameworks: Sequence[str]) -> bool:
+    @lru_cache(MEMO)  # noqa: B019
+    def updates(self, state: str, called: str, frameworks: tuple[str, ...]) -> bool:
         """Whether what is called runs a training step: it takes such a variable and gives it back.
 
         That is plain of an optimizer's state; of parameters, if the name of what is called says so.
@@ -281,7 +283,8 @@ class Knowledge:
                 return kind, framework
         return None
 
-    def by_name(self, name: str, frameworks: Iterable[str]) -> tuple[str, str] | None:
+    @lru_cache(MEMO)  # noqa: B019
+    def by_name(self, name: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) that a variable's name suggests, a private one's too."""
         name = name.lstrip("_")
         if _SWITCH.match(name):

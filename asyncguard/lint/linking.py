@@ -253,7 +253,8 @@ class Network:
         outgoing: dict[Key, list[Call]] = {}
         for call in (*self.calls, *self.guesses):
             outgoing.setdefault((call.caller_path, call.caller), []).append(call)
-        pending = [*entered, *outgoing]
+        looping = {caller for caller, calls in outgoing.items() if any(map(_loops, calls))}
+        pending = [*entered, *looping]
         while pending:
             caller = pending.pop()
             for call in outgoing.get(caller, ()):
@@ -361,6 +362,10 @@ _CHECKPOINT = naming(
     r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
     re.IGNORECASE,
 )
+
+
+def _loops(call: Call) -> bool:
+    return call.loop is not Loop.NONE
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:

@@ -126,18 +126,21 @@ def span(origin: Origin) -> Span:
 def _maker(kind: type[Any], *given: str) -> Callable[..., Any]:
     """Return a function that makes nodes of a kind of these fields; others have their defaults.
 
-    The constructor of a frozen dataclass sets each field by its name, several times slower.
+    The constructor of a frozen dataclass sets each field by its name, several times slower. So a
+    node begins as one of a subclass that can be assigned to.
     """
-    names: dict[str, Any] = {"new": kind.__new__, "kind": kind}
-    lines = [f"def make({', '.join(given)}):", "    node = new(kind)"]
+    methods = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
+    twin = type(kind)(f"_{kind.__name__}", (kind,), {"__slots__": (), **methods})
+    names: dict[str, Any] = {"twin": twin, "kind": kind}
+    lines = [f"def make({', '.join(given)}):", "    node = twin()"]
     for number, field in enumerate(dataclasses.fields(kind)):
-        names[f"set_{number}"] = getattr(kind, field.name).__set__
         value = field.name if field.name in given else f"default_{number}"
-        lines.append(f"    set_{number}(node, {value})")
+        lines.append(f"    node.{field.name} = {value}")
         if field.name not in given:
             make = field.default_factory
             names[value] = field.default if make is dataclasses.MISSING else make()
-    exec("\n".join([*lines, "    return node"]), names)  # as `dataclasses` itself does
+    lines += ["    node.__class__ = kind", "    return node"]
+    exec("\n".join(lines), names)  # as `dataclasses` itself does
     made: Callable[..., Any] = names["make"]
     return made
 

@@ -114,6 +114,7 @@ class Project:
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
+        self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
@@ -279,7 +280,9 @@ class Project:
 
     def is_packaged(self, path: str) -> bool:
         """Whether a file is in a package, and so imports by full names alone."""
-        return _is_package(Path(path).absolute().parent, self.packages)
+        if path not in self.packaged:
+            self.packaged[path] = _is_package(Path(path).absolute().parent, self.packages)
+        return self.packaged[path]
 
     def _may_be_checked(self, name: str) -> bool:
         """Whether an import may name a checked module, whichever folder it is looked up from."""
