@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -54,6 +54,7 @@ from asyncguard.lint.values import (
     Value,
     container,
     device,
+    from_params,
     join,
     symbol,
     weaken,
@@ -64,15 +65,14 @@ if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-# One pattern a word: that they begin with it makes the search several times faster.
-_OTHER_ARRAYS = [
-    re.compile(rf"{name}\b(?<![\w.]{name})")
+_OTHER_ARRAYS = {
+    name: re.compile(rf"{name}\b(?<![\w.]{name})")
     for name in ("numpy", "np", "pandas", "scipy", "polars", "pyarrow", "xarray")
-]
-_PLACING = [
-    re.compile(rf"{name}\b(?<!\w{name})")
+}
+_PLACING = {
+    name: re.compile(rf"{name}\b(?<!\w{name})")
     for name in ("accelerator", "accelerate", "fabric", "lightning", "ignite")
-]
+}
 _BUILTINS = frozenset(dir(builtins))
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
@@ -137,6 +137,7 @@ class FileAnalysis:
         self.traced: set[str] = set()  # what compiled functions hand on, by its name
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
+        self.sites: list[Site] = []  # of these
         self.told: dict[FunctionInfo, FileFacts] = {}  # by functions that other files ask about
         self.giving: set[FunctionInfo] = set()  # methods being run for what they give attributes
         self.running = False
@@ -184,13 +185,12 @@ class FileAnalysis:
     @cached_property
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
-        return any(name.search(self.text) for name in _OTHER_ARRAYS)
+        return _names_any(_OTHER_ARRAYS, self.text)
 
     @cached_property
     def places_batches(self) -> bool:
         """Whether the file speaks of libraries whose loaders give batches on the device."""
-        text = self.text.lower()
-        return any(name.search(text) for name in _PLACING)
+        return _names_any(_PLACING, self.text.lower())
 
     @property
     def is_alone(self) -> bool:
@@ -230,6 +230,9 @@ class FileAnalysis:
     def report(self, functions: list[FunctionInfo]) -> None:
         """Turn the rules to these functions."""
         self.reported = functions
+        looked_at = (info for info in functions if not info.compiled)
+        summaries = (info.summary for info in looked_at)
+        self.sites = [site for known in summaries if known is not None for site in known.sites]
 
     def summary(self, info: FunctionInfo, *, busy: bool = False) -> Summary:
         """Return what is known of a function of this file, running it if need be.
@@ -332,7 +335,7 @@ class FileAnalysis:
         self.functions = [info for info in self.functions if info.outlined is not None]
         self.frame.let_go()
         self.by_node.clear()
-        self.reported = []
+        self.report([])
         self.let_go_of_syntax()
         for name in ("lines", "unit"):
             vars(self).pop(name, None)
@@ -404,8 +407,8 @@ class FileAnalysis:
         if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
             value = value._replace(element=device(self.hook_framework(info), LOW))
         if parameter.stars:
-            return container(value._replace(params=params))
-        return value._replace(params=params)
+            return container(from_params(value, params))
+        return from_params(value, params)
 
     def _declared(self, frame: Frame, parameter: Parameter) -> Value:
         outer = frame.parent or self.frame
@@ -639,7 +642,7 @@ class FileAnalysis:
         return absolute(len(node.relative), module, self.package)
 
     def _imported(self, name: str) -> Value:
-        return symbol(self._beside(self.canonical(name)))
+        return symbol(self._beside(self.knowledge.canonical(name)))
 
     def _beside(self, name: str) -> str:
         """Return the full name of a module that a script finds in a folder that it is in."""
@@ -654,25 +657,15 @@ class FileAnalysis:
             prefix = prefix.rpartition(".")[0]
         return name
 
-    def canonical(self, name: str) -> str:
-        """Replace an alias of a framework's module by its real name."""
-        aliases = self.knowledge.aliases
-        prefix = name
-        while prefix:
-            if prefix in aliases:
-                return f"{aliases[prefix]}{name[len(prefix) :]}"
-            prefix = prefix.rpartition(".")[0]
-        return name
-
     def named(self, kind: str, framework: str, confidence: int) -> Value:
         """Return a value of a kind that a catalogue table tells."""
         if kind == "module":  # of arrays, NumPy's or one like it: `xp`
-            return symbol(self.canonical(f"{framework}.xp"))
+            return symbol(self.knowledge.canonical(f"{framework}.xp"))
         return Value(kind, framework, confidence)
 
     def resolve(self, name: str, depth: int = 0) -> Value:
         """Return what a dotted name stands for, looking into checked modules."""
-        name = self.canonical(name)
+        name = self.knowledge.canonical(name)
         found = self._in_checked_module(name, depth)
         return found if found is not None else symbol(name)
 
@@ -713,7 +706,7 @@ class FileAnalysis:
                 if value is not None:
                     return value
             elif self.knowledge.framework_of(module):
-                full = self.canonical(f"{module}.{name}")
+                full = self.knowledge.canonical(f"{module}.{name}")
                 if full in self.knowledge.returns.exact or full in self.knowledge.sync_functions:
                     return symbol(full)
         return None
@@ -786,11 +779,10 @@ class FileAnalysis:
         yield self.body
         yield from self.functions
 
-    def sites(self) -> Iterator[Site]:
-        """Yield the sites of the functions to report."""
-        for info in self.reported:
-            if info.summary is not None and not info.compiled:
-                yield from info.summary.sites
+
+def _names_any(words: Mapping[str, re.Pattern[str]], text: str) -> bool:
+    """Whether one of these words stands in a text: looked for as it is first, which is fast."""
+    return any(word in text and pattern.search(text) for word, pattern in words.items())
 
 
 _RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")

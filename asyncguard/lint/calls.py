@@ -68,10 +68,12 @@ from asyncguard.lint.values import (
     container,
     device,
     join,
+    named,
     part_of,
     somewhere,
     weaken,
 )
+from asyncguard.lint.words import naming
 from asyncguard.model import Confidence, Device, Loop, SyncKind
 
 
@@ -161,7 +163,7 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     return _computed(frame, dotted(node.func), arguments) or answer
 
 
-_WAITS = re.compile(r"sync|wait|barrier|block", re.IGNORECASE)
+_WAITS = naming(r"sync|wait|barrier|block", re.IGNORECASE)
 
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -173,7 +175,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
     if given is not None and frame.loops:
         frame.loops[-1].ops = True
-    if given is not None or _WAITS.search(name):
+    if given is not None or _WAITS(name):
         frame.event("opaque", node)
     if (made := _of_parameters(frame, name, arguments)).kind == DEVICE:
         return made
@@ -238,7 +240,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         arguments = [*before, *arguments, *bound_by_name]
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
-    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS.search(info.name):
+    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS(info.name):
         return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
@@ -269,7 +271,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     return result
 
 
-_MAPS = re.compile(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
+_MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
@@ -362,7 +364,7 @@ def _either(left: Value, right: Value) -> Value:
 
 def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
-    if depth > 4:
+    if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
     told = result.kind == DEVICE and result.confidence < MEDIUM
     if (result.kind == UNKNOWN or told) and result.params:
@@ -487,14 +489,14 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
 
     Where a framework's training state is passed around, that runs the model in a training step.
     """
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
+    if not framework:
+        return UNKNOWN_VALUE
     last = name.rpartition(".")[2]
     given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
     if not given and _STEPS.search(last):
         given = any(_STATE.search(dotted(argument.node)) for argument in arguments)
     if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
-        return UNKNOWN_VALUE
-    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
-    if not framework:
         return UNKNOWN_VALUE
     frame.operation(framework)
     return Value(DEVICE, framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
@@ -1189,7 +1191,7 @@ def _copied(framework: str, method: str) -> Value:
     return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
 
 
-_ASKS_WHETHER = re.compile(r"^(has|should|can|supports|match|matches)(_|$)")
+_ASKS_WHETHER = naming(r"^(has|should|can|supports|match|matches)(_|$)")
 
 
 def device_method_result(
@@ -1198,7 +1200,7 @@ def device_method_result(
     """Return what a method of a device value returns."""
     for framework in frameworks:
         kind = frame.analysis.knowledge.methods[framework].get(method)
-        told = _ASKS_WHETHER.search(method) or DESCRIBES.search(method)
+        told = _ASKS_WHETHER(method) or DESCRIBES(method)
         if kind == HOST or (kind is None and told):
             return HOST_VALUE
         if kind == HOST_ARRAY:
@@ -1209,7 +1211,7 @@ def device_method_result(
         if moved is not None and owner.kind == DEVICE:
             there = moved.kind == DEVICE
             kept = owner._replace(literal=None, items=None) if there else moved
-            kept = kept._replace(framework=kept.framework or framework)
+            kept = kept if kept.framework else kept._replace(framework=framework)
             return as_mask(frame, kept, method, [owner], arguments)
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | _argument_params(arguments))
@@ -1228,18 +1230,18 @@ def as_mask(
     makes = knowledge.makes_masks.get(result.framework, NOTHING)
     keeps = knowledge.keeps_masks.get(result.framework, NOTHING)
     kept = name in keeps and any(_is_mask(value) for value in operands)
-    typed = any(_BOOLEAN.search(a.value.name) for a in arguments if a.value.kind == SYMBOL)
+    typed = any(_BOOLEAN(a.value.name) for a in arguments if a.value.kind == SYMBOL)
     moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
     if name in makes or kept or typed or moved:
-        return result._replace(name=MASK)
+        return named(result, MASK)
     anywhere = result.name == WHEREVER and name in _KEEPS_ALL  # it is still not known where
     if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
-        return result._replace(name=INDICES)
-    return result._replace(name=WHEREVER if result.name == WHEREVER else "")
+        return named(result, INDICES)
+    return named(result, WHEREVER if result.name == WHEREVER else "")
 
 
 NOTHING: frozenset[str] = frozenset()
-_BOOLEAN = re.compile(r"(^|\.)bool_?$|\.BoolTensor$")
+_BOOLEAN = naming(r"(^|\.)bool_?$|\.BoolTensor$")
 
 
 def _is_mask(value: Value) -> bool:

@@ -53,12 +53,14 @@ from asyncguard.lint.values import (
     Value,
     container,
     device,
+    from_params,
     join,
     literal,
     part_of,
     symbol,
     weaken,
 )
+from asyncguard.lint.words import naming
 
 CALLABLE = frozenset({MODEL, "criterion"})
 # Kinds of nodes, by their exact types: `isinstance` is slow for classes with an ABC as base.
@@ -383,7 +385,7 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return known
     if known.kind == DEVICE:
         return known._replace(confidence=max(known.confidence, hinted.confidence))
-    return hinted._replace(params=known.params)
+    return from_params(hinted, known.params)
 
 
 @handles(cst.Attribute)
@@ -405,7 +407,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
 # Attributes and methods of someone's own that say what an array is like.
-DESCRIBES = re.compile(r"_(numel|ndim|shape|dtype|device|status|names?)$")
+DESCRIBES = naming(r"_(numel|ndim|shape|dtype|device|status|names?)$")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
@@ -417,7 +419,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         kind = knowledge.attributes.get(owner.framework, {}).get(attr)
         if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
             return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
-        if kind is None and DESCRIBES.search(attr):
+        if kind is None and DESCRIBES(attr):
             return HOST_VALUE
         if kind is None:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
@@ -486,7 +488,7 @@ def string(frame: Frame, node: cst.SimpleString) -> Value:
     if len(node.value) > 80:
         return HOST_VALUE
     if node.value[0] in "'\"" and "\\" not in node.value:
-        return literal(node.raw_value)
+        return literal(node.value[1:-1])
     try:
         text = ast.literal_eval(node.value)
     except (ValueError, SyntaxError):
@@ -765,8 +767,7 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
                 confidence = one.confidence
             sure = other.kind == DEVICE and other.name != HINTED
             doubt = HINTED if one.name == HINTED and not sure else ""
-            made = device(one.framework, confidence, params)
-            return made._replace(name=MASK if mask else doubt)
+            return Value(DEVICE, one.framework, confidence, MASK if mask else doubt, params=params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):

@@ -261,7 +261,7 @@ class Frame:
     def note(self, path: str, value: Value) -> None:
         """Add what is known of a path, beside what is known below it."""
         self.env[path] = value
-        owner = path.rpartition(".")[0]
+        owner = path.rpartition(".")[0] if "." in path else ""
         while owner and owner not in self.owners:
             self.owners.add(owner)
             owner = owner.rpartition(".")[0]
@@ -477,12 +477,24 @@ class Frame:
         if guard is not None:
             self.guards.pop()
 
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self) -> _Quiet:
         """Run something without noting sites."""
-        before, self.silent = self.silent, True
-        yield
-        self.silent = before
+        return _Quiet(self)
+
+
+class _Quiet:
+    """Silences a frame; entered far more often than `contextmanager` is made for."""
+
+    __slots__ = ("before", "frame")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+    def __enter__(self) -> None:
+        self.before, self.frame.silent = self.frame.silent, True
+
+    def __exit__(self, *error: object) -> None:
+        self.frame.silent = self.before
 
 
 def is_test(name: str, path: str) -> bool:

@@ -196,7 +196,7 @@ def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
 
 def _has_modulo(test: cst.BaseExpression) -> bool:
     """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
-    return any(
+    return not dotted(test) and any(
         "accum" not in dotted(divisor).lower()
         and not (type(divisor) is cst.Integer and divisor.value == "1")
         for divisor in _divisors(test)
@@ -238,10 +238,10 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     sides = (test.left, test.comparisons[0].comparator)
     if any(type(side) is cst.SimpleString for side in sides):
         return False, False  # a name, which counts nothing
-    if any("accum" in n.value.lower() for n in walk(test) if type(n) is cst.Name):
-        return False, False  # one optimizer step
     if not any(_counts(frame, side) for side in sides):
         return False, False
+    if any("accum" in n.value.lower() for n in walk(test) if type(n) is cst.Name):
+        return False, False  # one optimizer step
     if type(operator) is cst.Equal:
         return True, False
     if type(operator) is cst.NotEqual:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
 
 _WILD = re.compile(r"[*?\[]")
+MEMO = 1 << 15  # answers that are kept, of questions about names
 
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
@@ -231,14 +232,14 @@ class Knowledge:
         """
         for framework in frameworks:
             if kind := self.usage[framework].get(method):
-                others = [f for f in frameworks if f != framework]
+                others = tuple(f for f in frameworks if f != framework)
                 if any(method in self.methods[f] for f in others):
                     return None
                 feeds = kind == "device" and self.functional_of(others)
                 return "host_array" if feeds else kind, framework
         return None
 
-    def has(self, method: str, frameworks: Sequence[str]) -> bool:
+    def has(self, method: str, frameworks: tuple[str, ...]) -> bool:
         """Whether a method is one of these frameworks: a step of theirs, or known by its usage."""
         steps = self.step_methods.get(method, frozenset())
         return not steps.isdisjoint(frameworks) or self.by_usage(method, frameworks) is not None
@@ -255,11 +256,20 @@ class Knowledge:
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
 
+    @lru_cache(MEMO)  # noqa: B019
+    def canonical(self, name: str) -> str:
+        """Replace an alias of a framework's module by its real name."""
+        prefix = name
+        while prefix and prefix not in self.aliases:
+            prefix = prefix.rpartition(".")[0]
+        return f"{self.aliases[prefix]}{name[len(prefix) :]}" if prefix else name
+
     def moves_on(self, state: str, called: str) -> bool:
         """Whether what is called computes the next state of the one that it takes."""
         return _STATE.search(state) is not None and _KEEPS.search(called) is None
 
-    def functional_of(self, frameworks: Sequence[str]) -> str:
+    @lru_cache(MEMO)  # noqa: B019
+    def functional_of(self, frameworks: tuple[str, ...]) -> str:
         """Return the one of these frameworks that hands its state on from call to call, or ""."""
         return next((f for f in frameworks if f in self.functional), "")
 

@@ -194,26 +194,25 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     Of plain parameters, a `state` or an agent whose method it is, what is called tells as well:
     `state = train(state, batch)`. What else it gives, if that is not known, is on the device.
     """
-    knowledge = frame.analysis.knowledge
+    knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
     if names_epochs(call) or not call.args:
         return value
     func = call.func.attr if type(call.func) is cst.Attribute else call.func
     name = func.value if type(func) is cst.Name else ""
+    framework = knowledge.functional_of(frameworks)
+    if not framework:  # whose steps change what they train in place
+        return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
     owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
     taken = {dotted(argument.value) for argument in call.args} if len(call.args) > 1 else set()
     for target in node.targets:
         elements = target.target.elements if type(target.target) is cst.Tuple else ()
         given = [dotted(element.value) for element in elements]
         passed = [path for path in [dotted(target.target), *given] if path in taken]
-        back = any(
-            knowledge.updates(path.rpartition(".")[2], name, frame.analysis.frameworks)
-            for path in passed
-        )
+        back = any(knowledge.updates(path.rpartition(".")[2], name, frameworks) for path in passed)
         agents = [owner] if owner in given else []
-        if agents and not knowledge.updates("state", name, frame.analysis.frameworks):
+        if agents and not knowledge.updates("state", name, frameworks):
             agents = []
-        framework = knowledge.functional_of(frame.analysis.frameworks)
-        goes_on = framework and any(knowledge.moves_on(path, name) for path in passed)
+        goes_on = any(knowledge.moves_on(path, name) for path in passed)
         if back or agents:
             frame.evidence(strong=True)
         elif goes_on:

@@ -130,7 +130,8 @@ def _maker(kind: type[Any], *given: str) -> Callable[..., Any]:
     node begins as one of a subclass that can be assigned to.
     """
     methods = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
-    twin = type(kind)(f"_{kind.__name__}", (kind,), {"__slots__": (), **methods})
+    metaclass: Any = type(kind)
+    twin = metaclass(f"_{kind.__name__}", (kind,), {"__slots__": (), **methods})
     names: dict[str, Any] = {"twin": twin, "kind": kind}
     lines = [f"def make({', '.join(given)}):", "    node = twin()"]
     for number, field in enumerate(dataclasses.fields(kind)):

@@ -7,7 +7,6 @@ interpreter reads these hints where its own knowledge ends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,9 @@ import libcst as cst
 from asyncguard.lint.docstrings import documented
 from asyncguard.lint.screen import Outlined
 from asyncguard.lint.suspicion import Hints, note_hint, tells_owner
-from asyncguard.lint.tree import Unit, dotted
+from asyncguard.lint.tree import Unit, docstring, dotted
 from asyncguard.lint.values import Value
+from asyncguard.lint.words import naming
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 # A script, or what tries something out: it is no training step, though it may run one.
-_ONCE = re.compile(
+_ONCE = naming(
     r"^_*(main|tests?|bench(mark)?|demo|verify|ensure|assert|experiment)(_|$)|_(benchmarks?|tests?|demo)$"
     r"|(^|_)(checkpoint|ckpt|restore)(_|$)"
 )
@@ -84,8 +84,8 @@ class ClassInfo:
                     yield from base.ref.family(depth + 1)
 
 
-_ACTS = re.compile(r"(^|_)(act|action|actions|step)(_|$)")  # though it trains, now and then
-_BETWEEN = re.compile(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
+_ACTS = naming(r"(^|_)(act|action|actions|step)(_|$)")  # though it trains, now and then
+_BETWEEN = naming(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
 
 
 @dataclass(eq=False, slots=True)
@@ -142,21 +142,20 @@ class FunctionInfo:
         Or a step of an environment, but for what is done between episodes. One that also loops over
         steps is no step for what it calls beside them, a last evaluation say.
         """
-        if self.summary is None or not self.name or _ONCE.search(self.name):
+        if self.summary is None or not self.name or _ONCE(self.name):
             return self.hook
-        acts = self.summary.acts and not _BETWEEN.search(self.name)
+        acts = self.summary.acts and not _BETWEEN(self.name)
         stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
         if stepped or acts:
             return Loop.STEP
-        trains = self.summary.rounds and not _ACTS.search(self.name)
+        trains = self.summary.rounds and not _ACTS(self.name)
         return Loop.EPOCH if trains and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:
         """The types that its docstring gives its parameters."""
         if self._documented is None:
-            node = self.node
-            text = node.get_docstring(clean=False) if type(node) is cst.FunctionDef else None
+            text = docstring(self.node)
             told = text and len(self.parameters) > self.has_self
             self._documented = documented(text) if text and told else {}
         return self._documented
@@ -227,15 +226,15 @@ def _note_method(
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    given = next((argument.value for argument in call.args if not argument.keyword), None)
     found = knowledge.by_usage(method, frameworks)
+    if not found:
+        return
+    given = next((argument.value for argument in call.args if not argument.keyword), None)
     owner = func.value
     if not tells_owner(method, given is not None) and given is not None:
         owner = given  # `engine.backward(loss)`
     elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
         owner = owner.args[0].value  # `scaler.scale(loss).backward()`
-    if not found:
-        return
     path = dotted(owner)
     first = path.partition(".")[0]
     if not path or first in inner or knowledge.framework_of(first):

@@ -91,7 +91,7 @@ def code_of(site: Site) -> str:
 
 def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
     """Yield the file's sites of one rule."""
-    for site in analysis.sites():
+    for site in analysis.sites:
         if code_of(site) == code:
             yield site
 

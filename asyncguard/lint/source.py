@@ -13,7 +13,10 @@ import tokenize
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
+
+from asyncguard.lint.words import MAX_NAMES
 
 
 @dataclass(frozen=True)
@@ -54,13 +57,20 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
 
     Any part of a dotted name counts: `d2l.torch` re-exports torch.
     """
-    found: dict[str, None] = {}
-    for match in chain.from_iterable(map(_IMPORT.finditer, _lines_with("import", text))):
-        for name in _NAME.findall(match.group(1).replace(" import ", ".")):
-            for part in (*name.split("."), ".".join(name.split(".")[:2])):
-                if framework := modules.get(part):
-                    found[framework] = None
+    parts = chain.from_iterable(map(_imported_on, _lines_with("import", text)))
+    found = dict.fromkeys(modules[part] for part in parts if part in modules)
     return tuple(name for name in found if name != "numpy")
+
+
+@lru_cache(MAX_NAMES)
+def _imported_on(line: str) -> tuple[str, ...]:
+    """Return the parts of the names that a line imports, in order, and their first two together."""
+    found: list[str] = []
+    for match in _IMPORT.finditer(line):
+        for name in _NAME.findall(match.group(1).replace(" import ", ".")):
+            parts = name.split(".")
+            found += [*parts, ".".join(parts[:2])]
+    return tuple(found)
 
 
 def _lines_with(word: str, text: str) -> Iterator[str]:
@@ -79,12 +89,13 @@ def names_in(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple({names[match.group(1)]: None for match in used})
 
 
-_STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*", re.MULTILINE)
+_STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*")
 
 
 def starred_in(text: str) -> list[str]:
     """Return the modules that the text imports everything from."""
-    return _STARRED.findall(text)
+    lines = (line for line in _lines_with("import", text) if "*" in line)
+    return [module for line in lines for module in _STARRED.findall(line)]
 
 
 _TELLING = re.compile(r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")

@@ -77,12 +77,13 @@ class Names:
         self.any_name = False  # a star import may bind any name
         aliases = []
         for node in code:
-            if isinstance(node, ast.Import):
+            if type(node) is ast.Assign:
+                if type(node.value) in _CHAINED:
+                    aliases.append(node)
+            elif type(node) is ast.Import:
                 self._import(node)
-            elif isinstance(node, ast.ImportFrom):
+            elif type(node) is ast.ImportFrom:
                 self._import_from(node)
-            elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
-                aliases.append(node)
         for assignment in aliases:
             self._alias(assignment)
 
@@ -114,29 +115,37 @@ class Names:
 
     def checked(self, node: ast.Attribute) -> Iterator[str]:
         """Yield a chain of names as it is written, if it starts at something checked."""
-        chain = _chain(node)
-        if chain and self.full.get(chain[0]) == "":
-            yield ".".join(chain)
+        if self.full.get(_root(node)) == "":
+            yield ".".join(_chain(node))
 
     def of(self, node: ast.expr) -> str | None:
         """Return what a chain of names stands for: "" if anything, None if a mere variable."""
-        chain = _chain(node)
-        if not chain:
+        first = _root(node)
+        if not first:
             return None
-        first, *parts = chain
         base = self.full.get(first)
-        if base is None and (parts or self.any_name):
+        if base is None and (self.any_name or type(node) is ast.Attribute):
             return "" if self.any_name else None
-        return ".".join([base or first, *parts]) if base != "" else ""
+        return ".".join([base or first, *_chain(node)[1:]]) if base != "" else ""
+
+
+_CHAINED = frozenset({ast.Name, ast.Attribute})
 
 
 def _chain(node: ast.expr) -> list[str]:
     """Return the names of `a.b.c`; none of anything else."""
     names: list[str] = []
-    while isinstance(node, ast.Attribute):
+    while type(node) is ast.Attribute:
         names.append(node.attr)
         node = node.value
-    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
+    return [node.id, *reversed(names)] if type(node) is ast.Name else []
+
+
+def _root(node: ast.expr) -> str:
+    """Return what `a.b.c` begins with; "" of anything else."""
+    while type(node) is ast.Attribute:
+        node = node.value
+    return node.id if type(node) is ast.Name else ""
 
 
 class Tables(NamedTuple):
@@ -248,7 +257,7 @@ class Words:
         if not full:
             return None if last_name(func) in self.tables.function_ends else []
         ends = full.rpartition(".")[2] in self.tables.function_ends
-        return self.tables.functions.get(self._canonical(full), []) if ends else []
+        return self.tables.functions.get(self.knowledge.canonical(full), []) if ends else []
 
     def reads(self, call: ast.Call) -> bool:
         """Whether a call is one of a function that reads its arguments."""
@@ -256,7 +265,7 @@ class Words:
         end = (full or "").rpartition(".")[2] or last_name(call.func)
         if full is None or end not in self.tables.trigger_ends:
             return False
-        return not full or self.knowledge.trigger(self._canonical(full)) is not None
+        return not full or self.knowledge.trigger(self.knowledge.canonical(full)) is not None
 
     def gives_host(self, call: ast.Call) -> bool:
         """Whether what a call gives is a plain Python object for sure."""
@@ -267,7 +276,7 @@ class Words:
             return False
         if full.partition(".")[0] in _HOST_MODULES:
             return True
-        found = self.knowledge.returns.find(self._canonical(full))
+        found = self.knowledge.returns.find(self.knowledge.canonical(full))
         return found is not None and found[0] == "host" and found[1] in self.frameworks
 
     def _full(self, func: ast.expr) -> str | None:
@@ -280,14 +289,6 @@ class Words:
             found = self.knowledge.by_name(last_name(func.value), self.frameworks)
             return "" if found is not None and found[0] == "module" else None
         return full
-
-    def _canonical(self, name: str) -> str:
-        """Replace an alias of a framework's module by its real name."""
-        aliases = self.knowledge.aliases
-        prefix = name
-        while prefix and prefix not in aliases:
-            prefix = prefix.rpartition(".")[0]
-        return f"{aliases[prefix]}{name[len(prefix) :]}" if prefix else name
 
 
 Hints = dict[str, tuple[str, str]]  # dotted path -> (kind, framework)
@@ -306,7 +307,9 @@ def tells_owner(method: str, given: bool) -> bool:
 
 def last_name(func: ast.expr) -> str:
     """Return the name that is called, without its owner."""
-    return getattr(func, "attr", "") or getattr(func, "id", "")
+    if type(func) is ast.Attribute:
+        return func.attr
+    return func.id if type(func) is ast.Name else ""
 
 
 DEEP = 30  # variables that each need the next
@@ -350,7 +353,7 @@ class Stored(NamedTuple):
     """What a variable or attribute is given in a function: an expression, or None, anything."""
 
     look: _Look
-    value: ast.expr | None
+    value: Any
 
 
 class _Look:
@@ -366,6 +369,7 @@ class _Look:
         found: Outlined,
     ) -> None:
         self.words = words
+        self.copied = words.tables.copied
         self.flow = flow
         self.attributes = attributes  # by name, of any object, in the whole file
         self.found = found
@@ -395,7 +399,7 @@ class _Look:
                 value = getattr(node, name)
                 if type(value) is list:
                     stack += value
-                else:
+                elif type(value) in _WALKED:
                     stack.append(value)
         self.counters -= self.values.keys()
         self.found.calls = frozenset(self.calls)
@@ -485,28 +489,30 @@ class _Look:
     def store(self, node: Any) -> None:
         """Note what variables and attributes are given."""
         stored = Stored(self, node.value)
-        computed = isinstance(node.value, _COMPUTES)
-        called = isinstance(node.value, ast.Call)
+        called = type(node.value) is ast.Call
         if called and node.value.args:
             self._update(node, node.value)
-        for target in getattr(node, "targets", None) or [node.target]:
-            of_name = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
-            plain = of_name or isinstance(target, ast.Name)
-            for part in (target,) if plain else ast.walk(target):
-                if isinstance(part, ast.Attribute):
-                    if last_name(part.value) == "self":
-                        self.given.add(part.attr)
-                        if called and self.words.registers(node.value):
-                            self.flow.registered.add(part.attr)
-                    if isinstance(part.ctx, ast.Store):
-                        self.attributes.setdefault(part.attr, []).append(stored)
-                elif isinstance(part, ast.Subscript) and self.words.tables.copied:
-                    if isinstance(part.ctx, ast.Store) and called:
-                        self.written.append((last_name(part.value), node.value))
-                elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    self._put(part.id, stored)
-                    if computed:
-                        self.results.add(part.id)
+        for target in node.targets if type(node) is ast.Assign else (node.target,):
+            for part in (target,) if len(_chain(target)) in (1, 2) else ast.walk(target):
+                self._give(part, stored, called)
+
+    def _give(self, part: Any, stored: Stored, called: bool) -> None:
+        """Note what one of the parts of a target is given."""
+        kind = type(part)
+        if kind is ast.Name:
+            if type(part.ctx) is ast.Store:
+                self._put(part.id, stored)
+                if type(stored.value) in _COMPUTES:
+                    self.results.add(part.id)
+        elif kind is ast.Attribute:
+            if last_name(part.value) == "self":
+                self.given.add(part.attr)
+                if called and self.words.registers(stored.value):
+                    self.flow.registered.add(part.attr)
+            if type(part.ctx) is ast.Store:
+                self.attributes.setdefault(part.attr, []).append(stored)
+        elif called and kind is ast.Subscript and type(part.ctx) is ast.Store and self.copied:
+            self.written.append((last_name(part.value), stored.value))
 
     def _may_copy(self, name: str, value: ast.expr) -> bool:
         """Whether a value on the device may be copied into an array that NumPy has made here."""
@@ -767,15 +773,18 @@ def parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
         yield from (extra for extra in (given.vararg, given.kwarg) if extra is not None)
 
 
-def _is_plain(annotation: ast.expr | None) -> bool:
+def _is_plain(annotation: Any) -> bool:
     """Whether an annotation says that a parameter is a number, a word or nothing."""
-    if isinstance(annotation, ast.BinOp):
+    kind = type(annotation)
+    if kind is ast.Name:
+        return annotation.id in _HOST_TYPES
+    if kind is ast.BinOp:
         return _is_plain(annotation.left) and _is_plain(annotation.right)
-    if isinstance(annotation, ast.Subscript):
+    if kind is ast.Subscript:
         return last_name(annotation.value) == "Optional" and _is_plain(annotation.slice)
-    if isinstance(annotation, ast.Constant):
+    if kind is ast.Constant:
         return annotation.value is None or annotation.value in _HOST_TYPES
-    return isinstance(annotation, ast.Name) and annotation.id in _HOST_TYPES
+    return False
 
 
 def _is_none(value: ast.expr | None) -> bool:

@@ -160,6 +160,16 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed(parts))
 
 
+def docstring(node: cst.CSTNode) -> str:
+    """Return what a function's docstring says, as it is written; "" if it has none."""
+    first: Any = node.body.body[0] if type(node) is cst.FunctionDef else None
+    if type(first) is cst.SimpleStatementLine:
+        first = first.body[0]
+    text = first.value if type(first) is cst.Expr else None
+    said = ast.literal_eval(text.value) if type(text) is cst.SimpleString else ""
+    return said if isinstance(said, str) else ""
+
+
 def place(unit: Unit, node: cst.CSTNode) -> Place | None:
     """Return the place in the file of one of a unit's expressions or statements."""
     origin = unit.origins.get(id(node))

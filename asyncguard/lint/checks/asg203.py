@@ -126,7 +126,7 @@ def run(n):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each barrier that stands right before a statement which reads one value."""
-    sites = list(analysis.sites())
+    sites = list(analysis.sites)
     reads = _reads_by_place(sites)
     for site in sites:
         place = suite(site.blocks)

@@ -169,7 +169,7 @@ def train(params, loader):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each group of reads at its first, and each read made for every element."""
     groups: dict[tuple[object, ...], list[Site]] = {}
-    for site in analysis.sites():
+    for site in analysis.sites:
         place = suite(site.blocks)
         if site.point.kind not in READS or site.guarded or site.subject is None or place is None:
             continue

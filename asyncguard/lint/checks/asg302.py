@@ -236,7 +236,7 @@ def run(n):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each read that goes straight into a sum or list of no use in the loop."""
     frameworks = analysis.knowledge.frameworks
-    for site in analysis.sites():
+    for site in analysis.sites:
         found = host_sum(site)
         if found is None:
             continue
