@@ -951,7 +951,7 @@ def call_method(
     as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
     moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    to_another = any(a.value.name == PLACE for a in arguments)  # where it mostly is as well
+    to_another = PLACE in [a.value.name for a in arguments]  # where it mostly is as well
     if not to_another:
         moved |= owner.name == WHEREVER or _is_handed(frame, owner, func.value)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
@@ -1229,10 +1229,12 @@ def as_mask(
     knowledge = frame.analysis.knowledge
     makes = knowledge.makes_masks.get(result.framework, NOTHING)
     keeps = knowledge.keeps_masks.get(result.framework, NOTHING)
-    kept = name in keeps and any(_is_mask(value) for value in operands)
-    typed = any(_BOOLEAN(a.value.name) for a in arguments if a.value.kind == SYMBOL)
-    moved = name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
-    if name in makes or kept or typed or moved:
+    if (
+        name in makes
+        or (name in keeps and any(map(_is_mask, operands)))
+        or any(a.value.kind == SYMBOL and _BOOLEAN(a.value.name) for a in arguments)
+        or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
+    ):
         return named(result, MASK)
     anywhere = result.name == WHEREVER and name in _KEEPS_ALL  # it is still not known where
     if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:

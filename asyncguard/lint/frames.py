@@ -239,7 +239,9 @@ class Frame:
         frame: Frame | None = self
         while frame is not None:
             if name in frame.env:
-                return frame.env[name] if frame is self else self._from_outside(frame.env[name])
+                value = frame.env[name]
+                own = frame is self or frame.parent is None  # a module has no parameters
+                return value if own else self._from_outside(value)
             frame = frame.parent
         return None
 
@@ -256,7 +258,7 @@ class Frame:
                 del self.env[key]
         self.note(path, value)
         if path in self.globals:
-            self.analysis.frame.env[path] = value
+            self.analysis.frame.env[path] = without_params(value)
 
     def note(self, path: str, value: Value) -> None:
         """Add what is known of a path, beside what is known below it."""

@@ -13,11 +13,13 @@ import ast
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
 from asyncguard.lint.suspicion import parameters
+from asyncguard.lint.words import MAX_NAMES
 
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
 Use = tuple[Any, frozenset[str]]  # a node, and the names that comprehensions around it bind
@@ -45,7 +47,8 @@ class Builder:
 
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
-        made = _EXPRESSIONS[type(node)](self, node)
+        kind = type(node)
+        made = _name(node.id) if kind is ast.Name else _EXPRESSIONS[kind](self, node)  # type: ignore[attr-defined]
         self.origins.setdefault(id(made), node)
         return made
 
@@ -248,6 +251,7 @@ _match_as = _maker(cst.MatchAs, "pattern", "name")
 _match_or = _maker(cst.MatchOr, "patterns")
 _match_or_element = _maker(cst.MatchOrElement, "pattern")
 
+_word = lru_cache(MAX_NAMES)(_name)  # one that is no expression, so that nobody asks for its place
 _NO_PARAMETERS = cst.Parameters()
 _DOT = cst.Dot()
 _ASYNC = cst.Asynchronous()
@@ -302,7 +306,7 @@ def _part(builder: Builder, node: Any) -> Any:
 
 
 def _attribute_of(builder: Builder, node: ast.Attribute) -> Any:
-    return _attribute(builder.expression(node.value), _name(node.attr))
+    return _attribute(builder.expression(node.value), _word(node.attr))
 
 
 def _call_of(builder: Builder, node: ast.Call) -> Any:
@@ -321,7 +325,7 @@ def _arguments(
         else:
             made.append(_arg(builder.expression(value), None, ""))
     for keyword in keywords:
-        name = None if keyword.arg is None else _name(keyword.arg)
+        name = None if keyword.arg is None else _word(keyword.arg)
         made.append(_arg(builder.expression(keyword.value), name, "**" if name is None else ""))
     parts: list[Any] = [*values, *keywords]
     for argument, part in zip(made, parts, strict=True):
@@ -474,7 +478,6 @@ def _lambda_of(builder: Builder, node: ast.Lambda) -> Any:
 
 _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
     ast.Constant: _constant,
-    ast.Name: lambda builder, node: _name(node.id),
     ast.Attribute: _attribute_of,
     ast.Call: _call_of,
     ast.Subscript: _subscript_of,

@@ -258,7 +258,7 @@ def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.ClassDef):
+        if type(node) is ast.ClassDef:
             yield node.name, frozenset(map(last_name, node.bases))
         if not isinstance(node, DEFINITIONS):
             stack.extend(blocks(node))
@@ -285,7 +285,7 @@ def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
         if isinstance(node, DEFINITIONS):
             yield node, class_name  # type: ignore[misc]
             continue
-        inner = node.name if isinstance(node, ast.ClassDef) else class_name
+        inner = node.name if type(node) is ast.ClassDef else class_name
         stack.extend((child, inner) for child in reversed(blocks(node)))
 
 
@@ -295,7 +295,7 @@ def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
     stack: list[ast.stmt] = list(tree.body)
     while stack:
         statement = stack.pop()
-        if isinstance(statement, ast.ClassDef):
+        if type(statement) is ast.ClassDef:
             stack.extend(statement.body)
         elif not isinstance(statement, (*DEFINITIONS, ast.Import, ast.ImportFrom)):
             found.append(statement)
@@ -320,7 +320,7 @@ def _imported(
     names: dict[str, str] = {}
     stars: list[str] = []
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
+        if type(node) is ast.ImportFrom:
             module = absolute(node.level, node.module or "", package)
             if not (node.level or known(module)):
                 continue
@@ -329,7 +329,7 @@ def _imported(
                     stars.append(module)
                 elif not alias.name[0].isupper():
                     names[alias.asname or alias.name] = f"{module}.{alias.name}".lstrip(".")
-        elif isinstance(node, ast.Import):
+        elif type(node) is ast.Import:
             for alias in node.names:
                 if known(alias.name):
                     first = alias.name.partition(".")[0]

@@ -102,21 +102,20 @@ class Names:
             self._bind(alias.asname or alias.name, "" if unknown else full)
 
     def _alias(self, node: ast.Assign) -> None:
-        if isinstance(node.value, ast.Name) and node.value.id not in self.full:
+        if type(node.value) is ast.Name and node.value.id not in self.full:
             return  # one variable for another
         full = self.of(node.value)
         for target in node.targets if full is not None else ():
-            if isinstance(target, ast.Name):
+            if type(target) is ast.Name:
                 self._bind(target.id, full or "")
 
     def _bind(self, name: str, full: str) -> None:
         """Note a name; one that is bound to two things may be anything."""
         self.full[name] = full if self.full.get(name, full) == full else ""
 
-    def checked(self, node: ast.Attribute) -> Iterator[str]:
-        """Yield a chain of names as it is written, if it starts at something checked."""
-        if self.full.get(_root(node)) == "":
-            yield ".".join(_chain(node))
+    def checked(self, node: ast.Attribute) -> str:
+        """Return a chain of names as it is written, if it starts at something checked, or ""."""
+        return ".".join(_chain(node)) if self.full.get(_root(node)) == "" else ""
 
     def of(self, node: ast.expr) -> str | None:
         """Return what a chain of names stands for: "" if anything, None if a mere variable."""
@@ -245,13 +244,15 @@ class Words:
         makes = self.knowledge.makes_masks
         return any(last_name(call.func) in makes.get(f, ()) for f in self.frameworks)
 
-    def points(self, call: ast.Call) -> list[SyncPoint] | None:
-        """Return the sync points that a call may be; None for a function of unknown origin."""
+    def points(self, call: ast.Call, full: str | None) -> list[SyncPoint] | None:
+        """Return the sync points that a call may be; None for a function of unknown origin.
+
+        `full` is what the function is.
+        """
         func = call.func
-        if isinstance(func, ast.Attribute) and (known := self.tables.methods.get(func.attr)):
+        if type(func) is ast.Attribute and (known := self.tables.methods.get(func.attr)):
             telling = _MOVING.get(func.attr)
             return known if telling is None or telling(call) else []
-        full = self._full(func)
         if full is None:
             return []
         if not full:
@@ -259,11 +260,12 @@ class Words:
         ends = full.rpartition(".")[2] in self.tables.function_ends
         return self.tables.functions.get(self.knowledge.canonical(full), []) if ends else []
 
-    def reads(self, call: ast.Call) -> bool:
-        """Whether a call is one of a function that reads its arguments."""
-        full = self._full(call.func)
-        end = (full or "").rpartition(".")[2] or last_name(call.func)
-        if full is None or end not in self.tables.trigger_ends:
+    def reads(self, call: ast.Call, full: str | None) -> bool:
+        """Whether a call is one of a function, which `full` is, that reads its arguments."""
+        if full is None:
+            return False
+        end = full.rpartition(".")[2] or last_name(call.func)
+        if end not in self.tables.trigger_ends:
             return False
         return not full or self.knowledge.trigger(self.knowledge.canonical(full)) is not None
 
@@ -279,13 +281,13 @@ class Words:
         found = self.knowledge.returns.find(self.knowledge.canonical(full))
         return found is not None and found[0] == "host" and found[1] in self.frameworks
 
-    def _full(self, func: ast.expr) -> str | None:
+    def full(self, func: ast.expr) -> str | None:
         """Return what a function is: "" if anything, None if one of a variable's methods.
 
         A variable that is named like a module of arrays may be any.
         """
         full = self.names.of(func)
-        if full is None and isinstance(func, ast.Attribute):
+        if full is None and type(func) is ast.Attribute:
             found = self.knowledge.by_name(last_name(func.value), self.frameworks)
             return "" if found is not None and found[0] == "module" else None
         return full
@@ -415,18 +417,18 @@ class _Look:
         )
 
     def _may_wait(self, node: ast.expr) -> bool:
-        if isinstance(node, ast.Call):
+        if type(node) is ast.Call:
             return self._blocks(node)
-        if isinstance(node, ast.Subscript):
+        if type(node) is ast.Subscript:
             return self._mask_like(node.slice)
-        if isinstance(node, ast.BinOp):
+        if type(node) is ast.BinOp:
             return self._interesting(node.right)
-        return isinstance(node, ast.FormattedValue) and self._interesting(node.value)
+        return type(node) is ast.FormattedValue and self._interesting(node.value)
 
     def loop(self, node: Any) -> None:
         """Note a loop."""
         self.found.loops = True
-        if isinstance(node, ast.While):
+        if type(node) is ast.While:
             self.tests.append(node.test)
         else:
             self.clause(node)
@@ -438,7 +440,7 @@ class _Look:
 
     def clause(self, node: Any) -> None:
         """Note which name counts, in a `for` statement or a comprehension."""
-        names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+        names = {part.id for part in ast.walk(node.target) if type(part) is ast.Name}
         counter = _counter(node)
         self.counters |= names & {counter}
         for name in names - {counter}:
@@ -456,8 +458,9 @@ class _Look:
             self.given.add(registered)
             self.flow.registered.add(registered)
         self._hand_on(node.args)
-        if isinstance(node.func, ast.Attribute):
-            self.calls.update(self.words.names.checked(node.func))
+        if type(node.func) is ast.Attribute:
+            if checked := self.words.names.checked(node.func):
+                self.calls.add(checked)
             found.steps |= name in self.words.tables.steps or self.words.acts(node.func)
             hint = self.words.hint(name) if tells_owner(name, bool(node.args)) else None
             if hint and (path := _self_path(node.func.value)):
@@ -470,7 +473,7 @@ class _Look:
     def _hand_on(self, values: Iterable[ast.expr]) -> None:
         """Note the methods of `self` that are handed on: whoever has them calls them."""
         for value in values:
-            if isinstance(value, ast.Attribute) and getattr(value.value, "id", "") == "self":
+            if type(value) is ast.Attribute and getattr(value.value, "id", "") == "self":
                 self.calls.add(value.attr)
 
     def test(self, node: Any) -> None:
@@ -483,7 +486,7 @@ class _Look:
 
     def operation(self, node: ast.BinOp) -> None:
         """Note what is written into a text: `"%s" % value`."""
-        if isinstance(node.op, ast.Mod) and _is_text(node.left):
+        if type(node.op) is ast.Mod and _is_text(node.left):
             self.expressions.append(node)
 
     def store(self, node: Any) -> None:
@@ -493,7 +496,7 @@ class _Look:
         if called and node.value.args:
             self._update(node, node.value)
         for target in node.targets if type(node) is ast.Assign else (node.target,):
-            for part in (target,) if len(_chain(target)) in (1, 2) else ast.walk(target):
+            for part in _parts(target):
                 self._give(part, stored, called)
 
     def _give(self, part: Any, stored: Stored, called: bool) -> None:
@@ -517,15 +520,15 @@ class _Look:
     def _may_copy(self, name: str, value: ast.expr) -> bool:
         """Whether a value on the device may be copied into an array that NumPy has made here."""
         made = (stored.value for stored in self.values.get(name, ()))
-        numpy = any(isinstance(node, ast.Call) and self.words.is_numpy(node) for node in made)
+        numpy = any(type(node) is ast.Call and self.words.is_numpy(node) for node in made)
         return numpy and self._interesting(value)
 
     def _update(self, node: Any, call: ast.Call) -> None:
         """Note a training step: `state, loss = train(state, batch)`, `state.train(batch)`."""
         taken = {name for argument in call.args if (name := last_name(argument))}
-        owner = last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        owner = last_name(call.func.value) if type(call.func) is ast.Attribute else ""
         for target in getattr(node, "targets", ()) if taken or owner else ():
-            several = isinstance(target, ast.Tuple)
+            several = type(target) is ast.Tuple
             for part in target.elts if several else [target]:
                 name = last_name(part)
                 if name and several and name == owner:
@@ -539,23 +542,26 @@ class _Look:
     def bind(self, node: Any) -> None:
         """Note a name that is bound to anything: by `with`, say."""
         for part in ast.walk(node.optional_vars) if node.optional_vars is not None else ():
-            if isinstance(part, ast.Name):
+            if type(part) is ast.Name:
                 self._put(part.id, Stored(self, None))
 
     # ---- what may be a device value
 
     def _blocks(self, call: ast.Call) -> bool:
         """Whether a call may be a sync point."""
-        points = self.words.points(call)
+        full = self.words.full(call.func)
+        points = self.words.points(call, full)
         if points and last_name(call.func) in _MOVING and self._is_registered(call.func):
             return False  # it is on the device
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "format":
+        if type(call.func) is ast.Attribute and call.func.attr == "format":
             return any(map(self._interesting, _given(call)))
         if points is None:
             return not _given(call) or any(map(self._interesting, _given(call)))
         if any(self._is_at(point, call) for point in points):
             return True
-        if last_name(call.func) in self.words.tables.reading_methods or self.words.reads(call):
+        if last_name(call.func) in self.words.tables.reading_methods or self.words.reads(
+            call, full
+        ):
             return any(map(self._interesting, _given(call)))
         return False
 
@@ -569,50 +575,49 @@ class _Look:
         if point.when is not None and not _may_hold(point.when, call):
             return False
         wanted = point.source.arguments if point.source is not None else ()
-        own = isinstance(call.func, ast.Attribute) and call.func.attr in self.words.tables.methods
+        own = type(call.func) is ast.Attribute and call.func.attr in self.words.tables.methods
         if not wanted or (own and point.source is not None and point.source.functions):
             return True  # as a method, on what it is called on
         return any(map(self._interesting, _chosen(call, wanted)))
 
     def _interesting(self, node: ast.expr) -> bool:
         """Whether an expression may hold a device value: not a constant, a length or a shape."""
-        if isinstance(node, ast.Constant):
+        if type(node) is ast.Constant:
             return False
-        if isinstance(node, ast.Name):
+        if type(node) is ast.Name:
             return node.id not in self.counters and self._may_hold(node.id, self.values)
-        if isinstance(node, ast.BinOp):
+        if type(node) is ast.BinOp:
             return self._interesting(node.left) or self._interesting(node.right)
-        if isinstance(node, ast.UnaryOp):
+        if type(node) is ast.UnaryOp:
             return self._interesting(node.operand)
-        if isinstance(node, ast.BoolOp):
+        if type(node) is ast.BoolOp:
             return any(map(self._interesting, node.values))
-        if isinstance(node, ast.Compare):
+        if type(node) is ast.Compare:
             return self._compares_data(node)
-        if isinstance(node, ast.IfExp):
+        if type(node) is ast.IfExp:
             return self._interesting(node.body) or self._interesting(node.orelse)
         if isinstance(node, (ast.Tuple, ast.List)):
             return any(map(self._interesting, node.elts))
-        if isinstance(node, ast.Attribute):
+        if type(node) is ast.Attribute:
             return self._attribute_may(node)
-        if isinstance(node, ast.Subscript):
+        if type(node) is ast.Subscript:
             return self._interesting(node.value)
-        if isinstance(node, ast.Call):
+        if type(node) is ast.Call:
             return self._call_may(node)
-        if isinstance(node, ast.JoinedStr):
+        if type(node) is ast.JoinedStr:
             return any(
-                isinstance(v, ast.FormattedValue) and self._interesting(v.value)
-                for v in node.values
+                type(v) is ast.FormattedValue and self._interesting(v.value) for v in node.values
             )
         return True
 
     def _attribute_may(self, node: ast.Attribute) -> bool:
         if node.attr in HOST_ATTRIBUTES or last_name(node.value) in _SETTINGS:
             return False
-        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        own = type(node.value) is ast.Name and node.value.id == "self"
         return not own or self._may_hold(node.attr, self.attributes)
 
     def _call_may(self, call: ast.Call) -> bool:
-        if isinstance(call.func, ast.Name) and call.func.id in _CHOOSING:
+        if type(call.func) is ast.Name and call.func.id in _CHOOSING:
             return any(map(self._interesting, call.args))
         return not self.words.gives_host(call)
 
@@ -631,17 +636,17 @@ class _Look:
 
     def _tests_data(self, test: ast.expr) -> bool:
         """Whether a condition may test a device value."""
-        if isinstance(test, ast.BoolOp):
+        if type(test) is ast.BoolOp:
             return any(self._tests_data(value) for value in test.values)
-        if isinstance(test, ast.UnaryOp):
+        if type(test) is ast.UnaryOp:
             return self._tests_data(test.operand)
-        if isinstance(test, ast.Name):
+        if type(test) is ast.Name:
             return self._computed(test.id)
-        if isinstance(test, ast.Call):
+        if type(test) is ast.Call:
             return self._interesting(test)
-        if isinstance(test, ast.Compare):
+        if type(test) is ast.Compare:
             return self._compares_data(test)
-        return isinstance(test, ast.NamedExpr) and self._interesting(test.value)
+        return type(test) is ast.NamedExpr and self._interesting(test.value)
 
     def _compares_data(self, test: ast.Compare) -> bool:
         sides = [test.left, *test.comparators]
@@ -649,50 +654,48 @@ class _Look:
             return False
         if isinstance(test.ops[0], (ast.In, ast.NotIn)) and self._is_element(sides[1]):
             return True
-        if any(
-            isinstance(side, ast.Constant) and isinstance(side.value, _NO_NUMBER) for side in sides
-        ):
+        if any(type(side) is ast.Constant and isinstance(side.value, _NO_NUMBER) for side in sides):
             return False
         return any(self._holds_data(side) for side in sides)
 
     def _holds_data(self, side: ast.expr) -> bool:
-        if isinstance(side, ast.Name):
+        if type(side) is ast.Name:
             return self._computed(side.id)
         if isinstance(side, (ast.BinOp, ast.UnaryOp)):
-            return any(isinstance(n, ast.Name) and self._computed(n.id) for n in ast.walk(side))
-        if isinstance(side, ast.Attribute):
+            return any(type(n) is ast.Name and self._computed(n.id) for n in ast.walk(side))
+        if type(side) is ast.Attribute:
             return self._given_data(side)
-        called = isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute)
+        called = type(side) is ast.Call and type(side.func) is ast.Attribute
         return called and self._interesting(side)
 
     def _given_data(self, node: ast.Attribute) -> bool:
         """Whether an attribute of `self` is given what a method or an operation on data gives."""
-        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        own = type(node.value) is ast.Name and node.value.id == "self"
         given = self.attributes.get(node.attr, ()) if own else ()
         computed = any(isinstance(stored.value, _COMPUTES) for stored in given)
         return computed and self._may_hold(node.attr, self.attributes)
 
     def _is_element(self, side: ast.expr) -> bool:
-        return isinstance(side, ast.Name) and side.id in self.elements
+        return type(side) is ast.Name and side.id in self.elements
 
     def _mask_like(self, index: ast.expr) -> bool:
         if isinstance(index, (ast.Compare, ast.List)):
             return True
-        if isinstance(index, ast.UnaryOp):
-            return isinstance(index.op, ast.Invert)
-        if isinstance(index, ast.BinOp):
+        if type(index) is ast.UnaryOp:
+            return type(index.op) is ast.Invert
+        if type(index) is ast.BinOp:
             masks = isinstance(index.op, _JOINING_MASKS)
             return masks and (self._mask_like(index.left) or self._mask_like(index.right))
-        if isinstance(index, ast.Call):
-            method = isinstance(index.func, ast.Attribute)
+        if type(index) is ast.Call:
+            method = type(index.func) is ast.Attribute
             return method and (self.words.makes_mask(index) or self._interesting(index))
-        if isinstance(index, ast.Tuple):
+        if type(index) is ast.Tuple:
             return any(self._mask_like(part) for part in index.elts)
-        if isinstance(index, ast.Subscript):  # `np.r_[0:4, 5:n]`
+        if type(index) is ast.Subscript:  # `np.r_[0:4, 5:n]`
             return (self.words.names.of(index.value) or "").startswith("numpy.")
-        if isinstance(index, ast.Slice):
+        if type(index) is ast.Slice:
             return any(self._is_element(end) for end in (index.lower, index.upper) if end)
-        if not isinstance(index, ast.Name):
+        if type(index) is not ast.Name:
             return False
         drawn = index.id in self.elements and _INDICES.search(index.id) is not None
         return drawn or self._computed(index.id) or "mask" in index.id
@@ -706,25 +709,25 @@ _NO_NUMBER = (str, bytes, type(None))
 
 def _over_batches(node: ast.expr) -> bool:
     """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
-    while isinstance(node, ast.Call) and node.args and "oader" not in last_name(node.func):
+    while type(node) is ast.Call and node.args and "oader" not in last_name(node.func):
         node = node.args[0]
-    return "oader" in last_name(node.func if isinstance(node, ast.Call) else node)
+    return "oader" in last_name(node.func if type(node) is ast.Call else node)
 
 
 def _counter(node: Any) -> str:
     """Return the name that counts in `for i in range(n)` or `for i, x in enumerate(y)`."""
     over, target = node.iter, node.target
-    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name):
+    if type(over) is not ast.Call or type(over.func) is not ast.Name:
         return ""
-    if over.func.id == "enumerate" and isinstance(target, ast.Tuple):
+    if over.func.id == "enumerate" and type(target) is ast.Tuple:
         return getattr(target.elts[0], "id", "")
     return getattr(target, "id", "") if over.func.id == "range" else ""
 
 
 def _is_text(node: ast.expr) -> bool:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
+    if type(node) is ast.BinOp and isinstance(node.op, (ast.Add, ast.Mult)):
         return _is_text(node.left) or _is_text(node.right)
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return type(node) is ast.Constant and isinstance(node.value, str)
 
 
 _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
@@ -787,8 +790,22 @@ def _is_plain(annotation: Any) -> bool:
     return False
 
 
+def _parts(target: ast.expr) -> list[Any]:
+    """Return a target, and what it is made of."""
+    found: list[Any] = [target]
+    for part in found:
+        kind = type(part)
+        if kind is ast.Attribute or kind is ast.Starred:
+            found.append(part.value)
+        elif kind is ast.Tuple or kind is ast.List:
+            found += part.elts
+        elif kind is not ast.Name and kind is not ast.Constant:
+            found += ast.iter_child_nodes(part)
+    return found
+
+
 def _is_none(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
+    return type(value) is ast.Constant and value.value is None
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
@@ -797,7 +814,7 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 def _chosen(call: ast.Call, wanted: Sequence[int | str]) -> list[ast.expr]:
     """Return the arguments at these positions and keywords; -1 stands for all."""
-    unclear = any(isinstance(a, ast.Starred) for a in call.args)
+    unclear = any(type(a) is ast.Starred for a in call.args)
     if -1 in wanted or unclear or any(keyword.arg is None for keyword in call.keywords):
         return _given(call)
     chosen = [call.args[i] for i in wanted if isinstance(i, int) and i < len(call.args)]
@@ -807,7 +824,7 @@ def _chosen(call: ast.Call, wanted: Sequence[int | str]) -> list[ast.expr]:
 def _may_hold(condition: Condition, call: ast.Call) -> bool:
     """Whether a condition on arguments may hold; False only if it fails for sure."""
     keywords = {keyword.arg for keyword in call.keywords}
-    if None in keywords or any(isinstance(a, ast.Starred) for a in call.args):
+    if None in keywords or any(type(a) is ast.Starred for a in call.args):
         return True
     count = len(call.args)
     if condition.positional and count not in condition.positional:
@@ -826,12 +843,12 @@ _TYPE_NAME = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
 
 def _moves(node: ast.Call) -> bool:
     """Whether `.to(...)` seems to move to another device."""
-    if len(node.args) == 1 and isinstance(node.args[0], ast.Name):
+    if len(node.args) == 1 and type(node.args[0]) is ast.Name:
         return not _TYPE_NAME.search(node.args[0].id)  # a device, or a tensor that is on it
     for argument in (*node.args, *(k.value for k in node.keywords if k.arg == "device")):
         for part in ast.walk(argument):
             name = getattr(part, "id", None) or getattr(part, "attr", None)
-            text = part.value if isinstance(part, ast.Constant) else name
+            text = part.value if type(part) is ast.Constant else name
             if isinstance(text, str) and _DEVICE_NAME.search(text):
                 return True
     return False
