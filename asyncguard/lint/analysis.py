@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -627,10 +627,11 @@ class FileAnalysis:
     def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
         """`from a import b` binds `b` to a.b; relative imports start from the package."""
         base = self._absolute(node)
-        if isinstance(node.names, cst.ImportStar):
+        names: Any = node.names
+        if type(names) is cst.ImportStar:
             self.star_modules.append(base)
             return
-        for alias in node.names:
+        for alias in names:
             name = dotted(alias.name)
             bound = name
             if alias.asname is not None and type(alias.asname.name) is cst.Name:
@@ -794,7 +795,7 @@ def _does_something(statement: cst.CSTNode) -> bool:
         return statement.value is not None
     if type(statement) is cst.Expr:
         return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
-    return not isinstance(statement, (cst.Pass, cst.Raise))
+    return type(statement) not in (cst.Pass, cst.Raise)
 
 
 _CLASS_NAMES = {

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -1016,10 +1016,10 @@ _KEEPS_ALL = frozenset(
 )
 
 
-def _is_as_given(node: cst.BaseExpression) -> bool:
+def _is_as_given(node: Any) -> bool:
     """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
-    while isinstance(node, (cst.Subscript, cst.Call)):
-        if isinstance(node, cst.Call):
+    while type(node) in (cst.Subscript, cst.Call):
+        if type(node) is cst.Call:
             if type(node.func) is not cst.Attribute or node.func.attr.value not in _KEEPS_ALL:
                 return False
             node = node.func.value
@@ -1027,7 +1027,7 @@ def _is_as_given(node: cst.BaseExpression) -> bool:
         index = node.slice[0].slice if len(node.slice) == 1 else None
         if type(index) is not cst.Index:
             return False
-        if not isinstance(index.value, (cst.SimpleString, cst.Integer)):
+        if type(index.value) not in (cst.SimpleString, cst.Integer):
             return False
         node = node.value
     return type(node) is cst.Name
@@ -1344,9 +1344,9 @@ def _names_a_device(argument: Argument) -> bool:
     if argument.value.kind == HOST and literal is not None:
         kind = literal.partition(":")[0] if isinstance(literal, str) else ""
         return kind in _ACCELERATORS or type(literal) is int
-    node = argument.node
-    while isinstance(node, (cst.Subscript, cst.Call)):
-        node = node.value if isinstance(node, cst.Subscript) else node.func
+    node: Any = argument.node
+    while type(node) in (cst.Subscript, cst.Call):
+        node = node.value if type(node) is cst.Subscript else node.func
     last = dotted(node).rpartition(".")[2].lower()
     if not last and type(node) is cst.Attribute:
         last = node.attr.value

@@ -841,7 +841,7 @@ def _compare(
         if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         return HOST_VALUE
-    equal = isinstance(operator, (cst.Equal, cst.NotEqual))
+    equal = type(operator) in (cst.Equal, cst.NotEqual)
     for side in (left, right):
         if isinstance(side.literal, str) or side.name == "str" or (equal and side.name == "None"):
             return HOST_VALUE

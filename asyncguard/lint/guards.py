@@ -83,7 +83,7 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
         return False
     asked = test.comparisons[0]
     named = type(test.left) is cst.Name and type(asked.comparator) is cst.Integer
-    return named and isinstance(asked.operator, (cst.Equal, cst.NotEqual))
+    return named and type(asked.operator) in (cst.Equal, cst.NotEqual)
 
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
@@ -113,7 +113,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if _has_modulo(test):
         return _modulo_truth(test, negated=False)
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
-        if isinstance(test.comparisons[0].operator, _MORE) and _reads_clock(frame, test):
+        if type(test.comparisons[0].operator) in _MORE and _reads_clock(frame, test):
             return True, False  # so long after the last time
         return _counter_comparison(frame, test)
     return False, False
@@ -181,7 +181,7 @@ def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, boo
     if type(test) is cst.Call:  # of a function that compares: `tf.equal(i % n, 0)`
         usual = dotted(test.func).rpartition(".")[2] != "equal"
     if type(test) is cst.Comparison:
-        usual = isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.GreaterThan))
+        usual = type(test.comparisons[0].operator) in (cst.NotEqual, cst.GreaterThan)
     if negated:
         usual = not usual
     return (not usual), usual
@@ -207,7 +207,7 @@ def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """Yield what a test divides by for the remainder: `i % n`, `mod(i, n)`."""
     for node in walk(test):
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
-            if not isinstance(node.left, (cst.SimpleString, cst.FormattedString)):
+            if type(node.left) not in (cst.SimpleString, cst.FormattedString):
                 yield node.right
         elif type(node) is cst.Call and len(node.args) == 2 and _REMAINDER(dotted(node.func)):
             yield node.args[1].value
@@ -246,10 +246,10 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
         return True, False
     if type(operator) is cst.NotEqual:
         return False, True
-    if isinstance(operator, (cst.In, cst.NotIn)):  # one of some: `step in self.save_steps`
+    if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
         listed = _LISTED(dotted(test.left).rpartition(".")[2])
         return (listed, False) if type(operator) is cst.In else (False, listed)
-    if isinstance(operator, (cst.LessThan, cst.LessThanEqual)):
+    if type(operator) in (cst.LessThan, cst.LessThanEqual):
         bound = sides[1]
         return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False
     return False, False
@@ -401,7 +401,7 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
         return _starts_anew(test.left, body) or _starts_anew(test.right, body)
     if type(test) is not cst.Comparison or len(test.comparisons) != 1:
         return False
-    if not isinstance(test.comparisons[0].operator, (*_MORE, cst.Equal)):
+    if type(test.comparisons[0].operator) not in (*_MORE, cst.Equal):
         return False
     left = test.left
     if type(left) is cst.BinaryOperation and type(left.operator) is cst.Subtract:
@@ -416,7 +416,7 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
 
 
 def _is_number(node: cst.BaseExpression) -> bool:
-    return isinstance(node, (cst.Integer, cst.Float))
+    return type(node) in (cst.Integer, cst.Float)
 
 
 def _is_empty(node: cst.BaseExpression) -> bool:

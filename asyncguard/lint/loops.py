@@ -115,7 +115,7 @@ def _in_parts(node: cst.BaseExpression) -> bool:
     if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
         return False
     given = [argument.value for argument in node.args if argument.keyword is None]
-    return len(given) == 3 and isinstance(given[2], (cst.Name, cst.Attribute))
+    return len(given) == 3 and type(given[2]) in (cst.Name, cst.Attribute)
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

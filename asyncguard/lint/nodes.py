@@ -464,7 +464,7 @@ def _parameter_of(builder: Builder, node: ast.arg, default: ast.expr | None, sta
     annotation = (
         None if node.annotation is None else _annotation(builder.expression(node.annotation))
     )
-    return _parameter(_name(node.arg), annotation, builder.optional(default), star)
+    return _parameter(_word(node.arg), annotation, builder.optional(default), star)
 
 
 def _lambda_of(builder: Builder, node: ast.Lambda) -> Any:
@@ -566,18 +566,26 @@ def _dotted(name: str) -> Any:
     return made
 
 
+@lru_cache(MAX_NAMES)
+def _numbered(number: int) -> Any:
+    """Build what stands for the body of an outlined function."""
+    return _one_line([_expr(_integer(str(number)))])
+
+
 def _function_of(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
-    return builder.apart(lambda: _function_apart(builder, node))[0]
+    number = builder.outlined.get((node.lineno, node.col_offset))
+    if number is None:
+        return builder.apart(lambda: _function_apart(builder, node))[0]
+    decorators = builder.apart(lambda: _decorators(builder, node.decorator_list))[0]
+    asynchronous = _ASYNC if isinstance(node, ast.AsyncFunctionDef) else None
+    body = _numbered(number)
+    return _function(_word(node.name), _NO_PARAMETERS, body, decorators, None, asynchronous)
 
 
 def _function_apart(builder: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
     decorators = _decorators(builder, node.decorator_list)
-    name = _name(node.name)
+    name = _word(node.name)
     asynchronous = _ASYNC if isinstance(node, ast.AsyncFunctionDef) else None
-    number = builder.outlined.get((node.lineno, node.col_offset))
-    if number is not None:
-        body = _one_line([_expr(_integer(str(number)))])
-        return _function(name, _NO_PARAMETERS, body, decorators, None, asynchronous)
     parameters = _parameters_of(builder, node.args)
     returns = None if node.returns is None else _annotation(builder.expression(node.returns))
     body, uses = builder.apart(lambda: builder.suite(node.body))

@@ -16,13 +16,18 @@ from asyncguard.model import Loop
 
 Blocks = tuple[tuple[Sequence[cst.CSTNode], int], ...]
 _DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
-_STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+_STATEMENTS = frozenset(
+    {
+        cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try, cst.TryStar,
+        cst.FunctionDef, cst.ClassDef, cst.Match,
+    }
+)  # fmt: skip
 
 
 def suite(blocks: Blocks) -> tuple[Sequence[cst.CSTNode], int] | None:
     """Return the innermost list of whole statements, and the index within it."""
     for body, index in reversed(blocks):
-        if isinstance(body[index], _STATEMENTS):
+        if type(body[index]) in _STATEMENTS:
             return body, index
     return None
 
@@ -35,7 +40,7 @@ def index_in(blocks: Blocks, body: Sequence[cst.CSTNode]) -> int | None:
 def step_loop(site: Site) -> LoopRecord | None:
     """Return the innermost loop over steps around a site, as its function shows it."""
     for record in reversed(site.loops):
-        if record.kind == Loop.STEP and isinstance(record.node, (cst.For, cst.While)):
+        if record.kind == Loop.STEP and type(record.node) in (cst.For, cst.While):
             return record
     return None
 

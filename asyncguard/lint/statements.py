@@ -155,7 +155,7 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     before = evaluate(frame, node.target)
     value = evaluate(frame, node.value)
     result = combine(before, value)
-    scaled = isinstance(node.operator, (cst.DivideAssign, cst.MultiplyAssign))
+    scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
     if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
         result = result._replace(name=ANSWER)  # a number, whatever its name suggests
     store(frame, node.target, result)
@@ -416,7 +416,7 @@ def _evidence_of(frame: Frame, block: Callable[[], bool]) -> LoopRecord:
 
 
 def _names_training(node: cst.CSTNode) -> bool:
-    if isinstance(node, (cst.For, cst.While)):
+    if type(node) in (cst.For, cst.While):
         return False
     return loops.names_training(node) or any(map(_names_training, children(node)))
 

@@ -336,8 +336,8 @@ class Flow:
             self.doubtful += self.open[self.open.index(key) + 1 :]
             return False
         self.open.append(key)
-        values = [stored for stored in given if not _is_none(stored.value)]
-        found = not values or any(stored.look.may_be_data(stored.value) for stored in values)
+        values = [(look, value) for look, value in given if not _is_none(value)]
+        found = not values or any(look.may_be_data(value) for look, value in values)
         self.open.pop()
         if found:
             for doubtful in self.doubtful:
@@ -351,11 +351,8 @@ class Flow:
 Function = tuple[Sequence[ast.stmt], "ast.arguments | None", "Outlined"]
 
 
-class Stored(NamedTuple):
-    """What a variable or attribute is given in a function: an expression, or None, anything."""
-
-    look: _Look
-    value: Any
+# What a variable or attribute is given in a function: an expression, or None, anything.
+Stored = tuple["_Look", Any]
 
 
 class _Look:
@@ -386,7 +383,7 @@ class _Look:
         self.given: set[str] = set()  # attributes of `self`
         for parameter in parameters(given):
             plain = _is_plain(parameter.annotation)
-            self.values[parameter.arg] = [] if plain else [Stored(self, None)]
+            self.values[parameter.arg] = [] if plain else [(self, None)]
         self.at(body)
 
     def at(self, body: Sequence[ast.stmt]) -> None:
@@ -444,7 +441,7 @@ class _Look:
         counter = _counter(node)
         self.counters |= names & {counter}
         for name in names - {counter}:
-            self._put(name, Stored(self, None))
+            self._put(name, None)
         self.elements |= names - {counter}
 
     def call(self, node: ast.Call) -> None:
@@ -491,36 +488,35 @@ class _Look:
 
     def store(self, node: Any) -> None:
         """Note what variables and attributes are given."""
-        stored = Stored(self, node.value)
         called = type(node.value) is ast.Call
         if called and node.value.args:
             self._update(node, node.value)
         for target in node.targets if type(node) is ast.Assign else (node.target,):
             for part in _parts(target):
-                self._give(part, stored, called)
+                self._give(part, node.value, called)
 
-    def _give(self, part: Any, stored: Stored, called: bool) -> None:
+    def _give(self, part: Any, value: Any, called: bool) -> None:
         """Note what one of the parts of a target is given."""
         kind = type(part)
         if kind is ast.Name:
             if type(part.ctx) is ast.Store:
-                self._put(part.id, stored)
-                if type(stored.value) in _COMPUTES:
+                self._put(part.id, value)
+                if type(value) in _COMPUTES:
                     self.results.add(part.id)
         elif kind is ast.Attribute:
             if last_name(part.value) == "self":
                 self.given.add(part.attr)
-                if called and self.words.registers(stored.value):
+                if called and self.words.registers(value):
                     self.flow.registered.add(part.attr)
             if type(part.ctx) is ast.Store:
-                self.attributes.setdefault(part.attr, []).append(stored)
+                self.attributes.setdefault(part.attr, []).append((self, value))
         elif called and kind is ast.Subscript and type(part.ctx) is ast.Store and self.copied:
-            self.written.append((last_name(part.value), stored.value))
+            self.written.append((last_name(part.value), value))
 
     def _may_copy(self, name: str, value: ast.expr) -> bool:
         """Whether a value on the device may be copied into an array that NumPy has made here."""
-        made = (stored.value for stored in self.values.get(name, ()))
-        numpy = any(type(node) is ast.Call and self.words.is_numpy(node) for node in made)
+        made = self.values.get(name, ())
+        numpy = any(type(node) is ast.Call and self.words.is_numpy(node) for _, node in made)
         return numpy and self._interesting(value)
 
     def _update(self, node: Any, call: ast.Call) -> None:
@@ -536,14 +532,14 @@ class _Look:
                 elif name in taken and len(call.args) > 1:
                     self.found.steps |= self.words.updates(name, call)
 
-    def _put(self, name: str, stored: Stored) -> None:
-        self.values.setdefault(name, []).append(stored)
+    def _put(self, name: str, value: Any) -> None:
+        self.values.setdefault(name, []).append((self, value))
 
     def bind(self, node: Any) -> None:
         """Note a name that is bound to anything: by `with`, say."""
         for part in ast.walk(node.optional_vars) if node.optional_vars is not None else ():
             if type(part) is ast.Name:
-                self._put(part.id, Stored(self, None))
+                self._put(part.id, None)
 
     # ---- what may be a device value
 
@@ -672,7 +668,7 @@ class _Look:
         """Whether an attribute of `self` is given what a method or an operation on data gives."""
         own = type(node.value) is ast.Name and node.value.id == "self"
         given = self.attributes.get(node.attr, ()) if own else ()
-        computed = any(isinstance(stored.value, _COMPUTES) for stored in given)
+        computed = any(type(value) in _COMPUTES for _, value in given)
         return computed and self._may_hold(node.attr, self.attributes)
 
     def _is_element(self, side: ast.expr) -> bool:
