@@ -470,22 +470,34 @@ class Frame:
         if not self.silent and not own:
             self.named.add((name, *self.context()))
 
-    @contextmanager
-    def guarded(self, guard: Guard | None) -> Iterator[None]:
+    def guarded(self, guard: Guard | None) -> _Guarded:
         """Run a block under a guard."""
-        if guard is not None:
-            self.guards.append(guard)
-        yield
-        if guard is not None:
-            self.guards.pop()
+        return _Guarded(self.guards, guard)
 
     def quiet(self) -> _Quiet:
         """Run something without noting sites."""
         return _Quiet(self)
 
 
+class _Guarded:
+    """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
+
+    __slots__ = ("guard", "guards")
+
+    def __init__(self, guards: list[Guard], guard: Guard | None) -> None:
+        self.guards, self.guard = guards, guard
+
+    def __enter__(self) -> None:
+        if self.guard is not None:
+            self.guards.append(self.guard)
+
+    def __exit__(self, *error: object) -> None:
+        if self.guard is not None:
+            self.guards.pop()
+
+
 class _Quiet:
-    """Silences a frame; entered far more often than `contextmanager` is made for."""
+    """Silences a frame, likewise."""
 
     __slots__ = ("before", "frame")
 

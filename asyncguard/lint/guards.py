@@ -34,10 +34,14 @@ _COUNTER = naming(
 # A counter, which is no key.
 _LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
+_CHOOSING = _CONDITIONS | {cst.IfExp}
 
 
-def remember(frame: Frame, path: str, value: cst.BaseExpression) -> None:
+def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
     """Keep the condition that a variable is assigned: `due = step % n == 0`."""
+    if not frame.conditions and type(value) not in _CHOOSING:
+        return  # there is nothing to forget
+    path = dotted(target)
     if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
         value = value.test
     if path and type(value) in _CONDITIONS:
@@ -196,11 +200,21 @@ def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
 
 def _has_modulo(test: cst.BaseExpression) -> bool:
     """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
+    if type(test) is cst.Comparison and all(map(_is_plain, _sides(test))):
+        return False
     return not dotted(test) and any(
         "accum" not in dotted(divisor).lower()
         and not (type(divisor) is cst.Integer and divisor.value == "1")
         for divisor in _divisors(test)
     )
+
+
+def _sides(test: cst.Comparison) -> list[cst.BaseExpression]:
+    return [test.left, *(target.comparator for target in test.comparisons)]
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    return type(node) in (cst.Integer, cst.SimpleString) or dotted(node) != ""
 
 
 def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -142,13 +142,14 @@ class FunctionInfo:
         Or a step of an environment, but for what is done between episodes. One that also loops over
         steps is no step for what it calls beside them, a last evaluation say.
         """
-        if self.summary is None or not self.name or _ONCE(self.name):
+        summary = self.summary
+        if summary is None or not self.name or _ONCE(self.name):
             return self.hook
-        acts = self.summary.acts and not _BETWEEN(self.name)
-        stepped = self.summary.stepped and (self.marks_step or not self.summary.step_loops)
+        acts = summary.acts and not _BETWEEN(self.name)
+        stepped = summary.stepped and (self.marks_step or not summary.step_loops)
         if stepped or acts:
             return Loop.STEP
-        trains = self.summary.rounds and not _ACTS(self.name)
+        trains = summary.rounds and not _ACTS(self.name)
         return Loop.EPOCH if trains and self.hook == Loop.STEP else self.hook
 
     @property

@@ -14,8 +14,10 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from asyncguard.lint.suspicion import (
+    BLOCKS_OF,
     DEFINITIONS,
     HARMLESS,
     Function,
@@ -260,18 +262,18 @@ def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
         node = stack.pop()
         if type(node) is ast.ClassDef:
             yield node.name, frozenset(map(last_name, node.bases))
-        if not isinstance(node, DEFINITIONS):
+        if type(node) not in DEFINITIONS:
             stack.extend(blocks(node))
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
     """Yield the names that definitions and imports bind, outside functions."""
-    stack: list[ast.AST] = [tree]
+    stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
-        if isinstance(node, (*DEFINITIONS, ast.ClassDef)):
+        if type(node) in (*DEFINITIONS, ast.ClassDef):
             yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        elif type(node) in (ast.Import, ast.ImportFrom):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
         else:
             stack.extend(blocks(node))
@@ -279,14 +281,15 @@ def _bound(tree: ast.Module) -> Iterator[str]:
 
 def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
     """Yield the functions that are not within others, in order, with their class."""
-    stack: list[tuple[ast.AST, str]] = [(tree, "")]
+    stack: list[tuple[Any, str]] = [(tree, "")]
     while stack:
         node, class_name = stack.pop()
-        if isinstance(node, DEFINITIONS):
-            yield node, class_name  # type: ignore[misc]
-            continue
-        inner = node.name if type(node) is ast.ClassDef else class_name
-        stack.extend((child, inner) for child in reversed(blocks(node)))
+        kind = type(node)
+        if kind in DEFINITIONS:
+            yield node, class_name
+        elif BLOCKS_OF[kind]:
+            inner = node.name if kind is ast.ClassDef else class_name
+            stack += [(child, inner) for child in reversed(blocks(node))]
 
 
 def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
@@ -297,7 +300,7 @@ def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
         statement = stack.pop()
         if type(statement) is ast.ClassDef:
             stack.extend(statement.body)
-        elif not isinstance(statement, (*DEFINITIONS, ast.Import, ast.ImportFrom)):
+        elif type(statement) not in (*DEFINITIONS, ast.Import, ast.ImportFrom):
             found.append(statement)
     return found
 

@@ -128,7 +128,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
     if type(node.value) is cst.Call:
         value = loops.note_update(frame, node, node.value, value)
-    guards.remember(frame, dotted(node.targets[0].target), node.value)
+    guards.remember(frame, node.targets[0].target, node.value)
     for target in node.targets:
         store(frame, target.target, value)
     return True
@@ -144,7 +144,7 @@ def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
         declared = type_value(frame, node.annotation.annotation)
         if declared.kind != UNKNOWN:
             value = declared._replace(params=value.params)
-    guards.remember(frame, dotted(node.target), node.value)
+    guards.remember(frame, node.target, node.value)
     store(frame, node.target, value)
     return True
 

@@ -42,7 +42,7 @@ _SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams"
 
 
 _BLOCK_FIELDS = ("body", "handlers", "cases", "orelse", "finalbody")
-_BLOCKS_OF = {
+BLOCKS_OF = {
     kind: tuple(name for name in kind._fields if name in _BLOCK_FIELDS)
     for base in (*BLOCKS, ast.Module)
     for kind in (base, *base.__subclasses__())
@@ -52,7 +52,7 @@ _BLOCKS_OF = {
 def blocks(node: ast.AST) -> list[Any]:
     """Return the statements, handlers and cases right below a statement or the like, in order."""
     found: list[Any] = []
-    for name in _BLOCKS_OF[type(node)]:
+    for name in BLOCKS_OF[type(node)]:
         found += getattr(node, name)
     return found
 
@@ -62,7 +62,7 @@ def statements(tree: ast.Module) -> Iterator[ast.stmt]:
     stack: list[ast.AST] = [tree]
     while stack:
         for part in blocks(stack.pop()):
-            if _BLOCKS_OF[type(part)]:
+            if BLOCKS_OF[type(part)]:
                 stack.append(part)
             if isinstance(part, ast.stmt):
                 yield part
@@ -203,6 +203,7 @@ class Words:
         self.frameworks = frameworks
         self.names = names
         self.tables = tables(knowledge, frameworks)
+        self.hands_on = knowledge.functional_of(frameworks) != ""  # states, from step to step
 
     def look_into(self, functions: Iterable[Function]) -> None:
         """Walk the bodies once, noting what they may hold; the module's own comes last."""
@@ -521,6 +522,8 @@ class _Look:
 
     def _update(self, node: Any, call: ast.Call) -> None:
         """Note a training step: `state, loss = train(state, batch)`, `state.train(batch)`."""
+        if not self.words.hands_on:
+            return
         taken = {name for argument in call.args if (name := last_name(argument))}
         owner = last_name(call.func.value) if type(call.func) is ast.Attribute else ""
         for target in getattr(node, "targets", ()) if taken or owner else ():
@@ -765,11 +768,12 @@ def _self_path(node: ast.expr) -> str:
     return ".".join(chain) if len(chain) > 1 and chain[0] == "self" else ""
 
 
-def parameters(given: ast.arguments | None) -> Iterator[ast.arg]:
-    """Yield what a function takes."""
-    if given is not None:
-        yield from (*given.posonlyargs, *given.args, *given.kwonlyargs)
-        yield from (extra for extra in (given.vararg, given.kwarg) if extra is not None)
+def parameters(given: ast.arguments | None) -> list[ast.arg]:
+    """Return what a function takes."""
+    if given is None:
+        return []
+    extra = [parameter for parameter in (given.vararg, given.kwarg) if parameter is not None]
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *extra]
 
 
 def _is_plain(annotation: Any) -> bool:
