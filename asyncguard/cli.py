@@ -7,6 +7,8 @@ Exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration 
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -216,6 +218,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from asyncguard.lint import pool, registry
 
     pool.tune_collector()
+    atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
     render = _renderer(arguments.output_format, "findings")
     settings = _settings(arguments)
     found, files_checked = _find(arguments, settings)
