@@ -159,7 +159,7 @@ def _wake(
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
-        network = linking.Network(known)
+        network = linking.Network(known, network)
     return network
 
 

@@ -17,6 +17,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.program import FunctionInfo
+from asyncguard.lint.suspicion import is_aside
 from asyncguard.lint.tree import NO_TREE, Place, place
 from asyncguard.lint.values import (
     DEVICE,
@@ -47,13 +48,6 @@ MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE)
 
-# What draws something for someone to look at, a few samples at most, sets things up, or moves them
-# to and from files: its loops are no steps, unless they train or go over a loader.
-_ASIDE = naming(
-    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
-    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
-    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
-)
 _TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
 _BENCH = naming(
@@ -342,7 +336,7 @@ class Frame:
     @property
     def _is_aside(self) -> bool:
         name = self.function.name
-        return is_test(name, self.analysis.path) or _ASIDE(name)
+        return is_test(name, self.analysis.path) or is_aside(name)
 
     @property
     def _measures(self) -> bool:

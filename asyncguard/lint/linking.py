@@ -163,11 +163,13 @@ class Definitions(NamedTuple):
         return self.telling.get(call.name) or self.own.get((call.caller_path, call.name), set())
 
 
-def definitions(files: Collection[FileFacts]) -> Definitions:
-    """Return the functions that calls by name may mean, by their telling names."""
+def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> Definitions:
+    """Return the functions that calls by name may mean, by their telling names.
+
+    `above`: the classes of each name together with what they inherit from.
+    """
     found: dict[str, set[Key]] = {}
     owners: dict[str, set[str]] = {}  # the classes that define a method
-    above = _above(files)
     called = {call.name for facts in files for call in facts.named}
     methods = {name.rpartition(".")[2] for name in called if "." in name}
     for facts in files:
@@ -188,8 +190,11 @@ def definitions(files: Collection[FileFacts]) -> Definitions:
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
-        overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
-        if len(keys) <= MOST and is_telling(name, max(len(keys) - len(overriding), 1)):
+        count = len(keys)
+        if count > 1:
+            overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
+            count = max(count - len(overriding), 1)
+        if len(keys) <= MOST and is_telling(name, count):
             telling[name] = keys
         elif is_telling(name, MANY):
             for path, function in keys:
@@ -220,12 +225,16 @@ def _above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
 
 
 class Network:
-    """Who calls whom in files, and how often each function is entered; by the files' paths."""
+    """Who calls whom in files, and how often each function is entered; by the files' paths.
 
-    def __init__(self, facts: Mapping[str, FileFacts]) -> None:
+    `before`: that of the same files before more of their functions were looked at.
+    """
+
+    def __init__(self, facts: Mapping[str, FileFacts], before: Network | None = None) -> None:
         self.facts = facts
         files = facts.values()
-        self.meant = definitions(files)
+        self.above: dict[str, set[str]] = _above(files) if before is None else before.above
+        self.meant = definitions(files, self.above)
         self.named = {call for facts in files for call in facts.named}  # told by several files
         known = {call for facts in files for call in facts.calls}
         self.calls = [call for call in known if not _tests(call)]

@@ -41,6 +41,7 @@ class Outlined:
     class_name: str = ""
     suspicious: bool = False  # something in it may be a sync point
     loops: bool = False
+    over_steps: bool = False  # as far as its name and theirs tell
     steps: bool = False  # runs a backward pass or the like
     attributes: frozenset[str] = frozenset()  # of `self` that it gives values
     clocks: int = 0  # how often it reads a clock
@@ -63,7 +64,7 @@ class Outlined:
         """
         if self.clocks > 1:
             return True
-        hot = self.loops or self.steps or hook
+        hot = self.over_steps or self.steps or hook
         return hot and (self.suspicious or not reaching.isdisjoint(self.calls))
 
 
@@ -144,7 +145,7 @@ class Outline:
         }
 
     def _may_be_entered(self, function: Outlined) -> bool:
-        return function.loops or function.steps or function.name in self.hot_names
+        return function.over_steps or function.steps or function.name in self.hot_names
 
     def _leads(self, function: Outlined) -> bool:
         return function.suspicious or not self._reaching.isdisjoint(function.calls)

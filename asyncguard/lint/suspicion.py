@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from asyncguard.lint.words import naming
+
 if TYPE_CHECKING:
     from asyncguard.catalogue import Condition, SyncPoint
     from asyncguard.lint.knowledge import Knowledge
@@ -315,6 +317,20 @@ def last_name(func: ast.expr) -> str:
     return func.id if type(func) is ast.Name else ""
 
 
+# What draws something for someone to look at, a few samples at most, sets things up, or moves them
+# to and from files: its loops are no steps, unless they train or go over a loader.
+is_aside = naming(
+    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
+    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
+    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
+)
+# Names that leave it open whether such a loop does.
+_FEEDS = naming(
+    r"load|data|iter|batch|stream|queue|feed|sampl|gen|ds$|step|epoch|train|learn|fit|optim|update|next",
+    re.IGNORECASE,
+)
+
+
 DEEP = 30  # variables that each need the next
 
 
@@ -380,6 +396,8 @@ class _Look:
         self.tests: list[ast.expr] = []
         self.expressions: list[ast.expr] = []  # calls, indices, values in f-strings
         self.written: list[tuple[str, ast.expr]] = []  # what elements of variables are given
+        self.iterated: list[ast.expr] = []  # what loops go over, or test
+        self.nests = False  # defines functions
         self.calls: set[str] = set()
         self.given: set[str] = set()  # attributes of `self`
         for parameter in parameters(given):
@@ -402,8 +420,17 @@ class _Look:
                 elif type(value) in _WALKED:
                     stack.append(value)
         self.counters -= self.values.keys()
+        self.found.over_steps = self.found.loops and self._may_step()
         self.found.calls = frozenset(self.calls)
         self.found.attributes = frozenset(self.given)
+
+    def _may_step(self) -> bool:
+        """Whether a loop may go over steps: not where only other things are done, by its name."""
+        if self.nests or not is_aside(self.found.name):
+            return True
+        parts = (part for iterated in self.iterated for part in ast.walk(iterated))
+        names = (last_name(part) for part in parts)  # type: ignore[arg-type]
+        return any(map(_FEEDS, names)) or any(map(_FEEDS, self.elements | self.calls))
 
     def judge(self) -> None:
         """Say whether anything in it may be a sync point."""
@@ -426,6 +453,7 @@ class _Look:
     def loop(self, node: Any) -> None:
         """Note a loop."""
         self.found.loops = True
+        self.iterated.append(node.test if type(node) is ast.While else node.iter)
         if type(node) is ast.While:
             self.tests.append(node.test)
         else:
@@ -473,6 +501,10 @@ class _Look:
         for value in values:
             if type(value) is ast.Attribute and getattr(value.value, "id", "") == "self":
                 self.calls.add(value.attr)
+
+    def define(self, node: Any) -> None:
+        """Note a function within."""
+        self.nests = True
 
     def test(self, node: Any) -> None:
         """Note a condition."""
@@ -732,6 +764,9 @@ def _is_text(node: ast.expr) -> bool:
 _VISITS: dict[type[ast.AST], Callable[[_Look, Any], None]] = {
     ast.Call: _Look.call,
     ast.Dict: _Look.table,
+    ast.FunctionDef: _Look.define,
+    ast.AsyncFunctionDef: _Look.define,
+    ast.Lambda: _Look.define,
     ast.For: _Look.loop,
     ast.AsyncFor: _Look.loop,
     ast.While: _Look.loop,

@@ -100,6 +100,19 @@ def test_a_loop_that_calls_a_function_with_a_read_is_looked_at() -> None:
     assert roots(helper + "\n" + function("helper(x)")) == []
 
 
+def test_a_loop_that_sets_things_up_is_looked_at_if_it_may_go_over_steps() -> None:
+    reads = "for {}:\n    print({}.item())"
+    assert roots(function(reads.format("y in items", "y"), "init_weights")) == []
+    assert roots(function(reads.format("y in items", "y"), "set_weights")) == ["set_weights"]
+    for over in ("batch in items", "y in loader", "y in tqdm(self.train_set)"):
+        code = function(reads.format(over, over.split()[0]), "save_outputs")
+        assert roots(code) == ["save_outputs"]
+    drawn = "for i in range(depth):\n    x = next(items)\n    print(x.item())"
+    assert roots(function(drawn, "export")) == ["export"]
+    nested = "def run(m):\n    for y in items:\n        print(m(y).item())\nself.run = run"
+    assert roots(function(nested, "setup")) == ["setup"]
+
+
 def test_a_function_that_reads_the_clock_twice_is_looked_at() -> None:
     code = "import time\ndef f(model):\n    start = time.time()\n    model()\n"
     assert roots(code + "    return time.time() - start\n") == ["f"]
