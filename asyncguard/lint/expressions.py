@@ -150,7 +150,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         return HOST_VALUE
     value = evaluate(frame, node)
     tested = node.value if type(node) is cst.NamedExpr else node
-    if value.kind == DEVICE and dotted(tested) in frame.function.called:
+    if value.kind == DEVICE and frame.function.calls(dotted(tested)):
         return value  # it asks whether there is such a function
     if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
         value = weaken(value, LOW)  # more likely asks whether there is any
@@ -673,6 +673,9 @@ def open_comprehension_loop(
 
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
     """Assign `value` to a target without noting sites of the target itself."""
+    if type(target) is cst.Name:
+        frame.bind(target.value, value)
+        return
     if type(target) in SEQUENCES:
         elements = target.elements
         if any(type(e) is cst.StarredElement for e in elements):

@@ -195,13 +195,15 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     `state = train(state, batch)`. What else it gives, if that is not known, is on the device.
     """
     knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
+    framework = knowledge.functional_of(frameworks)
+    if not framework and value.kind != UNKNOWN:
+        return value  # steps change what they train in place
     if names_epochs(call) or not call.args:
         return value
     func = call.func.attr if type(call.func) is cst.Attribute else call.func
     name = func.value if type(func) is cst.Name else ""
-    framework = knowledge.functional_of(frameworks)
-    if not framework:  # whose steps change what they train in place
-        return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
+    if not framework:
+        return _as_before(frame, node, call, name, value)
     owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
     taken = {dotted(argument.value) for argument in call.args} if len(call.args) > 1 else set()
     for target in node.targets:

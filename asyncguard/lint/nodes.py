@@ -320,17 +320,19 @@ def _arguments(
     """Build arguments, in the order of the source."""
     made = []
     for value in values:
-        if isinstance(value, ast.Starred):
-            made.append(_arg(builder.expression(value.value), None, "*"))
+        if type(value) is ast.Starred:
+            argument = _arg(builder.expression(value.value), None, "*")
         else:
-            made.append(_arg(builder.expression(value), None, ""))
+            argument = _arg(builder.expression(value), None, "")
+        builder.origins[id(argument)] = value
+        made.append(argument)
     for keyword in keywords:
         name = None if keyword.arg is None else _word(keyword.arg)
-        made.append(_arg(builder.expression(keyword.value), name, "**" if name is None else ""))
-    parts: list[Any] = [*values, *keywords]
-    for argument, part in zip(made, parts, strict=True):
-        builder.origins[id(argument)] = part
+        argument = _arg(builder.expression(keyword.value), name, "**" if name is None else "")
+        builder.origins[id(argument)] = keyword
+        made.append(argument)
     if keywords and values and _begins(values[-1]) > _begins(keywords[0]):  # f(a=1, *b)
+        parts: list[Any] = [*values, *keywords]
         order = sorted(range(len(parts)), key=lambda index: _begins(parts[index]))
         made = [made[index] for index in order]
     return made

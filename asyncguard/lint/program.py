@@ -99,9 +99,8 @@ class FunctionInfo:
     cls: ClassInfo | None = None
     closure: Any = None  # the Frame that it was defined in
     hints: Hints = field(default_factory=dict)
-    called: set[str] = field(default_factory=set)  # variables and attributes, which are no arrays
     marks_step: bool = False  # runs a backward pass or an optimizer's step
-    attributes_set: bool = False  # assigns attributes of `self`
+    attributes_set: bool = False  # assigns attributes of `self`; asked of functions within others
     given: dict[str, Value] | None = None  # what it assigns to them, if it was run for that
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
@@ -128,6 +127,13 @@ class FunctionInfo:
     def summary(self) -> Any:
         """What is known of it: the most, if it was run; else None."""
         return self.summaries.get(True) or self.summaries.get(False)
+
+    def calls(self, path: str) -> bool:
+        """Whether a variable or attribute is called in it, which is no array then."""
+        uses = self.unit.uses.get(id(self.node), ()) if self.unit is not None else ()
+        return path != "" and any(
+            type(node) is cst.Call and dotted(node.func) == path for node, _ in uses
+        )
 
     def sets(self, attribute: str) -> bool:
         """Whether it may assign an attribute of `self`."""
@@ -195,8 +201,8 @@ def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) 
     for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
         if type(node) is cst.Call:
             _note_method(info, node, knowledge, frameworks, inner)
-        else:
-            info.attributes_set |= _is_self_attribute(node)
+        elif info.outlined is None and not info.attributes_set:
+            info.attributes_set = _is_self_attribute(node)
 
 
 def _is_self_attribute(target: cst.CSTNode) -> bool:
@@ -220,8 +226,6 @@ def _note_method(
     inner: frozenset[str],
 ) -> None:
     func = call.func
-    if called := dotted(func):
-        info.called.add(called)
     if type(func) is not cst.Attribute:
         return
     method = func.attr.value

@@ -415,6 +415,8 @@ class _Look:
                 visit(self, node)
             for name in fields:
                 value = getattr(node, name)
+                while type(value) is ast.Attribute:
+                    value = value.value
                 if type(value) is list:
                     stack += value
                 elif type(value) in _WALKED:
