@@ -130,10 +130,12 @@ class FileAnalysis:
         self.outline = outline
         self.knowledge = knowledge
         self.frameworks = frameworks
+        self.with_numpy = (*frameworks, "numpy")
         self.project = project
         self.functions: list[FunctionInfo] = []
         self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined
         self.star_modules: list[str] = []
+        self.types: dict[str, Value] | None = None  # what annotations name, once that is settled
         self.traced: set[str] = set()  # what compiled functions hand on, by its name
         self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
@@ -213,6 +215,7 @@ class FileAnalysis:
         self._stand()
         statements.run(self.frame, self.unit.tree.body)
         self.body.summaries = dict.fromkeys((False, True), _summary_of(self.frame))
+        self.types = {}
 
     def run_from(self, roots: Collection[int] | None) -> None:
         """Execute the module and those of its functions that are asked for, or all (None)."""

@@ -268,7 +268,7 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
     """Return what an annotation or class expression says about its instances."""
     if type(node) is cst.SimpleString and depth < 3:
-        inner = parse_type(str(node.evaluated_value))
+        inner = parse_type(str(ast.literal_eval(node.value)))
         return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
     if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:
         left = type_value(frame, node.left, depth + 1)
@@ -278,6 +278,17 @@ def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
         return _generic(frame, node, depth)
     if type(node) is cst.Name and node.value == "None":
         return NONE_VALUE
+    known = frame.analysis.types if frame.parent is None else None
+    path = dotted(node) if known is not None else ""
+    if known is None or not path:
+        return _type_of(frame, node)
+    if path not in known:
+        known[path] = _type_of(frame, node)
+    return known[path]
+
+
+def _type_of(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Return what an instance of the class is that an expression names."""
     value = evaluate(frame, node)
     if value.kind == CLASS:
         return _instance_kind(value)

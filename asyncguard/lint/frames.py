@@ -20,15 +20,21 @@ from asyncguard.lint.program import FunctionInfo
 from asyncguard.lint.suspicion import is_aside
 from asyncguard.lint.tree import NO_TREE, Place, place
 from asyncguard.lint.values import (
+    CLASS,
+    CONTAINER,
     DEVICE,
     FUNCTION,
     HIGH,
     HINTED,
+    HOST,
+    HOST_ARRAY,
+    INSTANCE,
     LOW,
     MEDIUM,
     MODEL,
     NAMED,
     NO_PARAMS,
+    SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
     WHEREVER,
@@ -278,10 +284,9 @@ class Frame:
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
-        if _OPTIONS(owner):
+        if owner and _OPTIONS(owner):
             return UNKNOWN_VALUE
-        knowledge = self.analysis.knowledge
-        if found := knowledge.by_name(last, (*self.analysis.frameworks, "numpy")):
+        if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
             if found[0] == MODEL and _DOES(last):
                 return UNKNOWN_VALUE
             told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
@@ -292,7 +297,7 @@ class Frame:
         """Return the kind and framework that the methods called on a path tell."""
         frame: Frame | None = self
         while frame is not None:
-            if path in frame.function.hints:
+            if frame.function.hints and path in frame.function.hints:
                 return frame.function.hints[path]
             frame = frame.parent
         if path.startswith("self.") and self.function.cls is not None:
@@ -524,6 +529,7 @@ def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
     return merged
 
 
+_PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
 Handler = Callable[[Frame, Any], Value]
 HANDLERS: dict[type[cst.CSTNode], Handler] = {}
 
@@ -541,6 +547,10 @@ def handles(*types: type[cst.CSTNode]) -> Callable[[Handler], Handler]:
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
     """Return what is known about the value of an expression, noting the sites in it."""
+    if type(node) is cst.Name:
+        found = frame.env.get(node.value)
+        if found is not None and found.kind in _PLAIN:
+            return found  # as most are: nothing more is to be learned of them
     handler = HANDLERS.get(type(node))
     if handler is None or frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE

@@ -47,9 +47,13 @@ class Builder:
 
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
-        kind = type(node)
-        made = _name(node.id) if kind is ast.Name else _EXPRESSIONS[kind](self, node)  # type: ignore[attr-defined]
-        self.origins.setdefault(id(made), node)
+        if type(node) is ast.Name:
+            made = _name(node.id)
+        elif type(node) is ast.Starred:  # by itself it stands in annotations of `*args`
+            return self.expression(node.value)
+        else:
+            made = _EXPRESSIONS[type(node)](self, node)
+        self.origins[id(made)] = node
         return made
 
     def optional(self, node: ast.expr | None) -> Any:
@@ -508,8 +512,6 @@ _EXPRESSIONS: dict[type[ast.AST], Callable[[Builder, Any], Any]] = {
     ast.Await: lambda builder, node: _await(builder.expression(node.value)),
     ast.Yield: lambda builder, node: _yield(builder.optional(node.value)),
     ast.YieldFrom: lambda builder, node: _yield(_from(builder.expression(node.value))),
-    # `for x in *a, b` and the like are tuples; a star by itself stands in annotations of `*args`
-    ast.Starred: lambda builder, node: builder.expression(node.value),
 }
 
 

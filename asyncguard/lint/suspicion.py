@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncguard.lint.words import naming
@@ -410,11 +411,13 @@ class _Look:
         stack: list[Any] = list(body)
         while stack:
             node = stack.pop()
-            visit, fields = _WALKED.get(type(node), _NOT_WALKED)
+            known = _WALKED.get(type(node))
+            if known is None:
+                continue
+            visit, parts = known
             if visit is not None:
                 visit(self, node)
-            for name in fields:
-                value = getattr(node, name)
+            for value in parts(node):
                 while type(value) is ast.Attribute:
                     value = value.value
                 if type(value) is list:
@@ -791,13 +794,22 @@ _DULL = frozenset(
      "module", "msg", "op", "ops", "rest", "simple", "type_comment"}
 )  # fmt: skip
 _LEAVES = (ast.Constant, ast.Name, ast.Import, ast.ImportFrom, ast.Raise, ast.Global, ast.Nonlocal)
+
+
 # What is noted of an `ast` node, and the fields to go on with; of anything else nothing.
+def _parts_of(kind: type[ast.AST]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gets the fields that may hold code, from nodes of a kind."""
+    names = [name for name in kind._fields if name not in _DULL]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return (lambda node, name=names[0]: (getattr(node, name),)) if names else lambda node: ()  # type: ignore[misc]
+
+
 _WALKED = {
-    kind: (_VISITS.get(kind), tuple(name for name in kind._fields if name not in _DULL))
+    kind: (_VISITS.get(kind), _parts_of(kind))
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST) and not issubclass(kind, _LEAVES)
 }
-_NOT_WALKED = (None, ())
 
 
 def _self_path(node: ast.expr) -> str:
