@@ -14,9 +14,9 @@ from functools import lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
+from asyncguard.lint.words import MAX_NAMES
 
 _WILD = re.compile(r"[*?\[]")
-MEMO = 1 << 15  # answers that are kept, of questions about names
 
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
@@ -223,7 +223,7 @@ class Knowledge:
         """Return the framework that owns the module of a dotted name, or ""."""
         return self.module_framework.get(dotted.partition(".")[0], "")
 
-    @lru_cache(MEMO)  # noqa: B019 - there is one catalogue
+    @lru_cache(MAX_NAMES)  # noqa: B019 - there is one catalogue
     def by_usage(self, method: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) of a value that `method` is called on, if that tells.
 
@@ -244,7 +244,7 @@ class Knowledge:
         steps = self.step_methods.get(method, frozenset())
         return not steps.isdisjoint(frameworks) or self.by_usage(method, frameworks) is not None
 
-    @lru_cache(MEMO)  # noqa: B019
+    @lru_cache(MAX_NAMES)  # noqa: B019
     def updates(self, state: str, called: str, frameworks: tuple[str, ...]) -> bool:
         """Whether what is called runs a training step: it takes such a variable and gives it back.
 
@@ -256,7 +256,7 @@ class Knowledge:
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
 
-    @lru_cache(MEMO)  # noqa: B019
+    @lru_cache(MAX_NAMES)  # noqa: B019
     def canonical(self, name: str) -> str:
         """Replace an alias of a framework's module by its real name."""
         prefix = name
@@ -268,7 +268,7 @@ class Knowledge:
         """Whether what is called computes the next state of the one that it takes."""
         return _STATE.search(state) is not None and _KEEPS.search(called) is None
 
-    @lru_cache(MEMO)  # noqa: B019
+    @lru_cache(MAX_NAMES)  # noqa: B019
     def functional_of(self, frameworks: tuple[str, ...]) -> str:
         """Return the one of these frameworks that hands its state on from call to call, or ""."""
         return next((f for f in frameworks if f in self.functional), "")
@@ -293,7 +293,7 @@ class Knowledge:
                 return kind, framework
         return None
 
-    @lru_cache(MEMO)  # noqa: B019
+    @lru_cache(MAX_NAMES)  # noqa: B019
     def by_name(self, name: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) that a variable's name suggests, a private one's too."""
         name = name.lstrip("_")

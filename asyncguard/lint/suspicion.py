@@ -386,7 +386,6 @@ class _Look:
         found: Outlined,
     ) -> None:
         self.words = words
-        self.copied = words.tables.copied
         self.flow = flow
         self.attributes = attributes  # by name, of any object, in the whole file
         self.found = found
@@ -548,7 +547,12 @@ class _Look:
                     self.flow.registered.add(part.attr)
             if type(part.ctx) is ast.Store:
                 self.attributes.setdefault(part.attr, []).append((self, value))
-        elif called and kind is ast.Subscript and type(part.ctx) is ast.Store and self.copied:
+        elif (
+            called
+            and kind is ast.Subscript
+            and type(part.ctx) is ast.Store
+            and self.words.tables.copied
+        ):
             self.written.append((last_name(part.value), value))
 
     def _may_copy(self, name: str, value: ast.expr) -> bool:

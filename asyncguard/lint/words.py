@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-MAX_NAMES = 1 << 14  # that a pattern remembers
+MAX_NAMES = 1 << 14  # whose answers to one question are kept
 
 
 def naming(pattern: str, flags: int = 0) -> Callable[[str], bool]:
