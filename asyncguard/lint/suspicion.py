@@ -488,6 +488,8 @@ class _Look:
             self.given.add(registered)
             self.flow.registered.add(registered)
         self._hand_on(node.args)
+        if node.args and type(node.args[0]) is ast.Name and _MAPS(name):
+            self.calls.add(node.args[0].id)
         if type(node.func) is ast.Attribute:
             if checked := self.words.names.checked(node.func):
                 self.calls.add(checked)
@@ -741,6 +743,7 @@ class _Look:
         return drawn or self._computed(index.id) or "mask" in index.id
 
 
+_MAPS = naming(r"^map$|(^|_)(tree|nest|structure)_?(multi)?map|map_(structure|tree|nest)")
 _JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
 _INDICES = re.compile(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
