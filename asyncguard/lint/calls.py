@@ -648,8 +648,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
-    if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
+    if kind in (MODEL, "criterion") and arguments:
         inner = arguments[0].value
+        if knowledge.compiled.find(name) is not None:
+            traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
+            return Value(kind, framework, ref=inner.ref if traced else None)
         if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None

@@ -2291,3 +2291,52 @@ def test_what_an_engine_is_given_runs_once_a_batch() -> None:
             return engine
         """
     assert found(source) == [(6, "ASG106")]
+
+
+@pytest.mark.parametrize(("left", "rare"), [("now - last", True), ("loss - last", False)])
+def test_so_long_after_the_last_time_is_rare(left: str, rare: bool) -> None:
+    source = f"""
+        import time
+        import torch
+        def train(model, optimizer, loader, last):
+            for x in loader:
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                now = time.time()
+                if {left.replace("loss", "len(x)")} >= 60:
+                    print(loss.item())
+        """
+    assert found(source) == ([] if rare else [(10, "ASG102")])
+
+
+def test_what_is_compiled_in_passing_trains_as_what_is_compiled_where_it_stands() -> None:
+    source = """
+        import tensorflow as tf
+        class Trainer:
+            def steps(self, dataset):
+                step = {}(self._apply)
+                for batches in self.group(dataset):
+                    for batch in batches:
+                        self.collect(batch)
+                    loss = tf.reduce_sum(self.total)
+                    step(loss)
+                    yield float(loss)
+            def _apply(self, scale):
+                self.optimizer.apply_gradients(self.gradients(scale))
+        """
+    assert found(source.format("tf.function")) == [(10, "ASG102")]
+    assert found(source.format("tf.shape")) == []
+
+
+def test_a_loop_that_asks_for_gradients_by_a_function_goes_over_steps() -> None:
+    source = """
+        import tensorflow as tf
+        import tensorflow_probability as tfp
+        def search(score, points):
+            while True:
+                values = tfp.math.{}(score, points)
+                points = yield values[0].numpy()
+        """
+    assert found(source.format("value_and_gradient")) == [(6, "ASG103")]
+    assert found(source.format("reduce_logmeanexp")) == []
