@@ -151,8 +151,10 @@ _RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|en
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
     """Whether a test asks the time: `time.time() - last > interval`, `now - last > interval`."""
-    if type(test.left) is cst.BinaryOperation and type(test.left.operator) is cst.Subtract:
-        if _TIME(dotted(test.left.left).rpartition(".")[2]):
+    since = test.left
+    if type(since) is cst.BinaryOperation and type(since.operator) is cst.Subtract:
+        now = dotted(since.left).rpartition(".")[2]
+        if _TIME(now):
             return True
     clocks = {name.rpartition(".")[2] for name in frame.analysis.knowledge.clocks}
     calls = (n.func for n in walk(test.left) if type(n) is cst.Call)

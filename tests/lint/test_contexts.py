@@ -2340,3 +2340,60 @@ def test_a_loop_that_asks_for_gradients_by_a_function_goes_over_steps() -> None:
         """
     assert found(source.format("value_and_gradient")) == [(6, "ASG103")]
     assert found(source.format("reduce_logmeanexp")) == []
+
+
+@pytest.mark.parametrize(("work", "step"), [("scorer.score(x)", True), ("len(names)", False)])
+def test_what_an_object_of_any_class_does_with_a_batch_is_work(work: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def score(scorer, dataset, names):
+            for x in dataset:
+                {work}
+                names.append(x.numpy())
+        """
+    assert found(source) == ([(5, "ASG103")] if step else [])
+
+
+@pytest.mark.parametrize(("steps", "inner"), [("steps", True), ("layers", False)])
+def test_a_loop_that_runs_a_compiled_step_for_steps_goes_over_steps(
+    steps: str, inner: bool
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        def evaluate(sets, model, {steps}):
+            @tf.function
+            def run(iterator):
+                return model(next(iterator))
+            for name in sets:
+                x = iter(sets[name])
+                for _ in range({steps}):
+                    x = run(x)
+                print(x.numpy())
+        """
+    assert found(source) == ([] if inner else [(10, "ASG103")])
+
+
+@pytest.mark.parametrize(("count", "step"), [("epochs", False), ("parts", True)])
+def test_what_goes_over_epochs_is_no_part_of_a_step(count: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def experiment(model, optimizer, {count}):
+            first = optimizer.iterations.numpy()
+            for _ in range(first, {count}):
+                model(first)
+        def main(model, optimizer, {count}):
+            while True:
+                experiment(model, optimizer, {count})
+        """
+    assert found(source) == ([(3, "ASG103")] if step else [])
+
+
+@pytest.mark.parametrize(("item", "step"), [("x", False), ("model(x)", True)])
+def test_what_collects_a_data_set_alone_is_no_step(item: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def collect(model, rows):
+            loader = tf.data.Dataset.from_tensor_slices(rows).shuffle(9).batch(3)
+            return [{item}.numpy() for x in loader]
+        """
+    assert found(source) == ([(4, "ASG103")] if step else [])
