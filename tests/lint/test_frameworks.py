@@ -845,3 +845,17 @@ def test_what_a_data_set_maps_is_traced_and_what_it_gives_is_one() -> None:
     for method, lines in (("map", [8]), ("apply", [4, 8])):
         found = check_source(dedent(source.format(method)).lstrip(), "a.py", SETTINGS)
         assert [f.line for f in found] == lines
+
+
+@pytest.mark.parametrize(("logs", "lines"), [("logs", []), ("values", [5])])
+def test_what_a_callback_is_told_are_numbers(logs: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Finder(tf.keras.callbacks.Callback):
+            def on_batch_end(self, batch, {logs}):
+                loss = {logs}["loss"]
+                if loss > 3:
+                    print(loss)
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == lines
