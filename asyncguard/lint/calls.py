@@ -195,7 +195,8 @@ def _any_device(arguments: Arguments) -> bool:
 
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """A model's or criterion's output is a device value; calling one is device work."""
-    if callee.kind == MODEL and type(node.func) is cst.Call and not _any_device(arguments):
+    made = callee.kind == MODEL and type(node.func) is cst.Call
+    if made and not isinstance(callee.ref, FunctionInfo) and not _any_device(arguments):
         graphs = frame.analysis.knowledge.graph_calls
         if graphs.get(callee.framework) is not None:
             return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
