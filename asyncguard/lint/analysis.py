@@ -180,9 +180,14 @@ class FileAnalysis:
         return self.project.device if self.project is not None else Device.WRITTEN
 
     def waits(self, framework: str) -> bool:
-        """Whether reading a value of a framework may wait at all, where values are."""
+        """Whether reading a value of a framework may wait at all, where values are.
+
+        Beside one of pure functions, another that keeps its values on the CPU reads the data.
+        """
         known = self.knowledge.frameworks.get(framework)
-        return self.device != Device.CPU or known is None or known.asynchronous_cpu
+        if known is None or not known.asynchronous_cpu:
+            return self.device != Device.CPU or known is None
+        return self.knowledge.functional_of(self.frameworks) in ("", framework)
 
     @cached_property
     def names_other_arrays(self) -> bool:

@@ -957,9 +957,14 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return stored
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
         number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
+        for index in indices:
+            if index.kind == DEVICE and owner.framework == "numpy":
+                protocol_site(frame, "__array__", node, index)
         return HOST_VALUE if number else part_of(owner)
     if owner.kind == CONTAINER:
-        return _container_item(frame, node, owner, indices)
+        item = _container_item(frame, node, owner, indices)
+        told = item.kind == UNKNOWN and path and owner.framework  # by its name
+        return frame.hint(path) if told else item
     if owner.kind == HOST and owner.name not in ("None", "slice"):
         return owner if owner.literal is not None else HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:

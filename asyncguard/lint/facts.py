@@ -244,9 +244,9 @@ def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
         candidate = _candidate(report, analysis, place, found, source, inside)
         if report.via is None or last[id(report.node), report.code] is report:
             yield candidate  # one for all that a call reads
-        read = report.via.read if report.via is not None else None
-        if read is not None and id(read) in inside and type(read.function.node) is not cst.Lambda:
-            yield _where_read(report, candidate, inside[id(read)])
+        read = _innermost(report.via)
+        if read is not None and id(read) in inside:
+            yield _where_read(report, read, candidate, inside[id(read)])
 
 
 def _places(
@@ -281,6 +281,12 @@ def _chain(site: Site | None) -> Iterator[Site]:
     while site is not None:
         yield site
         site = site.via
+
+
+def _innermost(site: Site | None) -> Site | None:
+    """Return where a helper reads: the call of a lambda, if that does it."""
+    named = (s for s in _chain(site) if type(s.function.node) is not cst.Lambda)
+    return next(reversed([*named]), None)
 
 
 def _candidate(
@@ -323,11 +329,10 @@ def _candidate(
     return Candidate(finding, report.params, via, report.confidence == NAMED)
 
 
-def _where_read(report: Report, candidate: Candidate, place: tree.Place) -> Candidate:
+def _where_read(report: Report, read: Site, candidate: Candidate, place: tree.Place) -> Candidate:
     """Return what a call of a helper causes, reported where the helper reads the value."""
-    assert report.via is not None
     call = candidate.finding
-    helper: FileAnalysis = report.via.read.function.module
+    helper: FileAnalysis = read.function.module
     source = Source(helper.lines)
     finding = replace(
         call,
@@ -337,7 +342,7 @@ def _where_read(report: Report, candidate: Candidate, place: tree.Place) -> Cand
         column=place[1] + 1,
         end_line=place[2],
         end_column=place[3] + 1,
-        function=report.via.read.function.qualname,
+        function=read.function.qualname,
         source=source.lines[place[0] - 1].strip(),
         fix=None,
     )

@@ -54,7 +54,7 @@ MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE)
 
-_TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test)\.py$")  # files of unit tests
+_TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test|tests?[/\\]\w+)\.py$")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
 _BENCH = naming(
     r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"

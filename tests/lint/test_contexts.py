@@ -2109,7 +2109,8 @@ def test_updates_for_each_step_are_part_of_it() -> None:
 
 def test_a_unit_test_is_no_step(tmp_path: Path) -> None:
     text = "import jax.numpy as jnp\ndef test_step():\n    assert jnp.ones(3).all()\n"
-    for name, reported in (("test_env.py", False), ("env.py", True)):
+    (tmp_path / "tests").mkdir()
+    for name, reported in (("test_env.py", False), ("tests/env.py", False), ("env.py", True)):
         (tmp_path / name).write_text(text)
         assert bool(check_paths([tmp_path / name], SETTINGS).findings) is reported
 
@@ -2397,3 +2398,13 @@ def test_what_collects_a_data_set_alone_is_no_step(item: str, step: bool) -> Non
             return [{item}.numpy() for x in loader]
         """
     assert found(source) == ([(4, "ASG103")] if step else [])
+
+
+def test_what_is_named_an_operation_of_training_is_one() -> None:
+    assert found("""
+        import jax
+        class Trainer:
+            def train_step(self, summary, data):
+                for name, value in self.train_op(data).items():
+                    summary.scalar(name, float(value))
+        """) == [(5, "ASG102")]

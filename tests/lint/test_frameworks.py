@@ -169,7 +169,7 @@ SOURCES = {
                 metrics = step(params, batch)
                 metrics = combine(metrics)
                 print(float(metrics["accuracy"]))  # waits
-                metrics = to_numpy(metrics)
+                metrics = to_numpy(metrics)  # waits
                 print(float(metrics["accuracy"]))
         """,
     "a method that is handed parameters runs the model": """

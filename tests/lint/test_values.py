@@ -1452,7 +1452,7 @@ PURE = """
         ("float(helpers.divergence(preds, y))", ["ASG102"]),
         ("np.asarray(to_score(preds))", []),
         ("float(to_score(preds))", []),
-        ("float(helpers.to_numpy(preds))", []),
+        ("float(helpers.to_numpy(preds))", ["ASG103"]),
         ("float(helpers.Scorer(preds))", []),
         ("float(helpers.save(preds))", []),
         ("float(helpers.divergence(x, y))", []),
@@ -1802,3 +1802,72 @@ def test_the_flags_of_a_jax_state_are_on_the_device() -> None:
                 state, key = advance(state, key)
         """
     assert found(source) == [(8, "ASG104")]
+
+
+def test_a_host_array_copies_an_index_that_is_on_the_device() -> None:
+    source = """
+        import jax
+        import numpy as np
+        def train(update, params, opt_state, keys):
+            data = np.zeros((10, 3))
+            for key in keys:
+                chosen = jax.random.randint(key, (4,), 0, 10)
+                params, opt_state, loss = update(params, opt_state, data[{index}])
+        """
+    assert found(source.format(index="chosen")) == [(7, "ASG103")]
+    assert found(source.format(index="0")) == []
+
+
+def test_what_an_optimizer_keeps_is_on_the_device_wherever_it_is_kept() -> None:
+    source = """
+        import jax
+        from lib import make
+        def train(config, loader):
+            network = make(config)
+            for batch in loader:
+                loss = network.train(batch)
+                log(network.{where}.item())
+        """
+    assert found(source.format(where='state["opt_state"][-1].count[0]')) == [(7, "ASG102")]
+    assert found(source.format(where="state.opt_state.hyperparams")) == [(7, "ASG102")]
+    assert found(source.format(where='config["version"][0]')) == []
+
+
+def test_a_function_out_of_sight_that_is_named_so_makes_a_host_array() -> None:
+    source = """
+        import jax
+        from acme.jax import utils
+        class Actor:
+            def select_action(self, observation):
+                action, self.state = self.policy(self.params, observation, self.state)
+                return utils.{name}(action)
+        """
+    assert found(source.format(name="to_numpy")) == [(6, "ASG103")]
+    assert found(source.format(name="add_batch_dim")) == []
+
+
+def test_tensorflow_feeds_a_framework_of_pure_functions() -> None:
+    source = """
+        import {framework}
+        import tensorflow as tf
+        def batches(files, steps):
+            for step, x in enumerate(tf.data.TFRecordDataset(files).batch(8)):
+                yield tf.cast(x, tf.float32).numpy()
+        """
+    assert found(source.format(framework="jax")) == []
+    assert found(source.format(framework="numpy")) == [(5, "ASG103")]
+
+
+def test_a_read_in_a_lambda_is_reported_where_that_is_called(tmp_path: Path) -> None:
+    (tmp_path / "trees.py").write_text(
+        "import jax\nimport numpy as np\ndef to_numpy(tree):\n"
+        "    return jax.tree.map(lambda x: np.asarray(x), tree)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import jax\nimport trees\ndef train(update, params, opt_state, loader):\n"
+        "    for batch in loader:\n"
+        "        params, opt_state, loss = update(params, opt_state, batch)\n"
+        "        print(trees.to_numpy(loss))\n"
+    )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("train.py", 6), ("trees.py", 4)]
