@@ -172,17 +172,22 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     What one gives that is handed none, its name says little of: losses of a whole step are numbers.
     """
     name = node.func.attr.value if type(node.func) is cst.Attribute else dotted(node.func)
-    given = next((v for a in arguments if (v := first_device(a.value)).kind == DEVICE), None)
-    if given is not None and frame.loops:
+    given = _any_device(arguments)
+    if given and frame.loops:
         frame.loops[-1].ops = True
-    if given is not None or _WAITS(name):
+    if given or _WAITS(name):
         frame.event("opaque", node)
     if (made := _of_parameters(frame, name, arguments)).kind == DEVICE:
         return made
-    unknown = given is not None or any(
+    unknown = given or any(
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
     return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
+
+
+def _any_device(arguments: Arguments) -> bool:
+    """Whether a device value is handed over."""
+    return any(first_device(a.value).kind == DEVICE for a in arguments)
 
 
 # ---- models and optimizers
@@ -190,6 +195,11 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """A model's or criterion's output is a device value; calling one is device work."""
+    made = callee.kind == MODEL and type(node.func) is cst.Call
+    if made and not isinstance(callee.ref, FunctionInfo) and not _any_device(arguments):
+        graphs = frame.analysis.knowledge.graph_calls
+        if graphs.get(callee.framework) is not None:
+            return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
     frame.evidence()
     for argument in arguments:
         if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
@@ -208,6 +218,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if isinstance(callee.ref, FunctionInfo):
         if frame.analysis.summary_for(frame, callee.ref).trained:
             frame.evidence(strong=True)
+        elif frame.loops and frame.loops[-1].step_name:
+            frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
         return compiled_result(frame, callee.ref, callee.framework)
     output = device(callee.framework, callee.confidence)
     return output if callee.kind == "criterion" else output._replace(name=STRUCTURE)
@@ -648,8 +660,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
-    if kind in (MODEL, "criterion") and knowledge.compiled.find(name) is None and arguments:
+    if kind in (MODEL, "criterion") and arguments:
         inner = arguments[0].value
+        if knowledge.compiled.find(name) is not None:
+            traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
+            return Value(kind, framework, ref=inner.ref if traced else None)
         if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
@@ -979,6 +994,8 @@ def call_method(
         owner = Value(*proof, MEDIUM)  # one of several: `models[name].train_on_batch(x, y)`
         is_parameter = False
     if owner.kind == DEVICE or is_parameter:
+        if owner.kind == UNKNOWN and frame.loops and _any_device(arguments):
+            frame.loops[-1].ops = True  # of an object, whatever its class
         result = device_method(frame, node, owner, method, arguments)
         made = _of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
         return made if made.kind == DEVICE else _action(frame, method, arguments, result)
@@ -1584,7 +1601,10 @@ def unknown_method(
             return output if hinted.kind == "criterion" else output._replace(name=STRUCTURE)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
-        run_given(frame, arguments)
+        if owner.kind == "loader":
+            mark_compiled(arguments)  # what a data set maps is traced
+        else:
+            run_given(frame, arguments)
         return Value(kind, owner.framework, MEDIUM, STRUCTURE)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE

@@ -675,6 +675,8 @@ def open_comprehension_loop(
     origin = source_of(iterable)
     if origin.kind == "loader":
         record.loader = origin.confidence
+        known = frame.analysis.knowledge.frameworks.get(origin.framework)
+        record.placed = known is not None and known.asynchronous_cpu
     frame.loops.append(record)
     element = loop_element(frame, iterable)
     if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):

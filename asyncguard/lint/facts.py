@@ -82,7 +82,7 @@ def _of_text(
 ) -> FileFacts:
     analysis = project.file(path)
     parsed = project.syntax(path, text) if analysis is None else None
-    comments = suppressions(text)
+    comments = suppressions(text) if not woken else ()  # which the first look has told
     frameworks = project.frameworks(path, text)
     if not frameworks:
         return FileFacts(path, suppressions=comments)

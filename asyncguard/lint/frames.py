@@ -359,6 +359,8 @@ class Frame:
 
         `update`: which changes the model, as far as is seen; `asked`: or merely asks for gradients.
         """
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].weak = True
         loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         if loop is None:
             self.works = True
@@ -384,6 +386,8 @@ class Frame:
 
         Where a framework knows no training step, such a loop is what its programs run in.
         """
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].ops = True
         loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         known = self.analysis.knowledge.frameworks.get(framework)
         if loop is not None and known is not None:
@@ -406,7 +410,9 @@ class Frame:
         """Note that `node` waits, because `value` is on the device."""
         if self.silent or not self.analysis.waits(point.framework):
             return
-        if point.framework in self.analysis.symbolic and (sink or point.kind in _OF_SYMBOLS):
+        if point.framework in self.analysis.symbolic and (
+            sink or point.kind in _OF_SYMBOLS or (point.source and point.source.protocols)
+        ):
             return
         loop, guarded = self.context()
         barrier = point.kind == SyncKind.BARRIER and not self._is_aside

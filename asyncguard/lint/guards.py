@@ -144,12 +144,18 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+_TIME = naming(r"(^|_)(time|now)(_|$)", re.IGNORECASE)
 # An episode is over, or an epoch.
 _RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
 
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
-    """Whether a test asks the time: `time.time() - last > interval`."""
+    """Whether a test asks the time: `time.time() - last > interval`, `now - last > interval`."""
+    since = test.left
+    if type(since) is cst.BinaryOperation and type(since.operator) is cst.Subtract:
+        now = dotted(since.left).rpartition(".")[2]
+        if _TIME(now):
+            return True
     clocks = {name.rpartition(".")[2] for name in frame.analysis.knowledge.clocks}
     calls = (n.func for n in walk(test.left) if type(n) is cst.Call)
     return any(dotted(func).rpartition(".")[2] in clocks for func in calls)

@@ -190,16 +190,20 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
-        count = len(keys)
-        if count > 1:
-            overriding = [o for o in owners.get(name, ()) if _overrides(o, owners[name], above)]
-            count = max(count - len(overriding), 1)
-        if len(keys) <= MOST and is_telling(name, count):
+        if len(keys) <= MOST and _tells(name, len(keys), owners.get(name, set()), above):
             telling[name] = keys
         elif is_telling(name, MANY):
             for path, function in keys:
                 own.setdefault((path, name), set()).add((path, function))
     return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
+
+
+def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]]) -> bool:
+    """Whether a name tells what is called by it; methods that override others count as one."""
+    if is_telling(name, count) or not is_telling(name):
+        return is_telling(name, count)
+    overriding = sum(_overrides(owner, owners, above) for owner in owners)
+    return is_telling(name, max(count - overriding, 1))
 
 
 def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
@@ -260,20 +264,28 @@ class Network:
         """
         entered = dict(self.hooks)
         outgoing: dict[Key, list[Call]] = {}
+        waiting: dict[int, list[Key]] = {level: [] for level in (STEP, GUARDED, EPOCH)}
+        for key, level in entered.items():
+            waiting[level].append(key)
+
+        def enter(call: Call, caller: int) -> None:
+            callee = (call.callee_path, call.callee)
+            level = _level(call, caller)
+            if callee in self.rounds:
+                level = min(level, EPOCH)
+            if level > entered.get(callee, COLD):
+                entered[callee] = level
+                waiting[level].append(callee)
+
         for call in (*self.calls, *self.guesses):
             outgoing.setdefault((call.caller_path, call.caller), []).append(call)
-        looping = {caller for caller, calls in outgoing.items() if any(map(_loops, calls))}
-        pending = [*entered, *looping]
-        while pending:
-            caller = pending.pop()
-            for call in outgoing.get(caller, ()):
-                callee = (call.callee_path, call.callee)
-                level = _level(call, entered.get(caller, COLD))
-                if callee in self.rounds:
-                    level = min(level, EPOCH)
-                if level > entered.get(callee, COLD):
-                    entered[callee] = level
-                    pending.append(callee)
+            if call.loop is not Loop.NONE:
+                enter(call, COLD)
+        for level, callers in waiting.items():  # the hottest first: each is looked at once
+            for caller in callers:
+                if entered.get(caller) == level:
+                    for call in outgoing.pop(caller, ()):
+                        enter(call, level)
         return entered
 
     def entered_nearby(self, functions: set[Key]) -> dict[Key, int]:
@@ -371,10 +383,6 @@ _CHECKPOINT = naming(
     r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
     re.IGNORECASE,
 )
-
-
-def _loops(call: Call) -> bool:
-    return call.loop is not Loop.NONE
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -93,6 +93,16 @@ def _outer(folder: str, package: str) -> list[str]:
     return [".".join(names[-count:]) for count in range(1, MAX_GAP + 1) if len(names) > count]
 
 
+def _prefixes(names: Iterable[str]) -> Iterator[str]:
+    """Yield dotted names and what they begin with, each at least once."""
+    seen: set[str] = set()
+    for name in names:
+        while name and name not in seen:
+            seen.add(name)
+            yield name
+            name = name.rpartition(".")[0]
+
+
 class Project:
     """The modules that one worker has read.
 
@@ -105,6 +115,7 @@ class Project:
     ) -> None:
         self.device = device
         self.modules = modules
+        self.prefixes = {*_prefixes(modules)}  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
         self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
         self.knowledge = knowledge
@@ -285,7 +296,12 @@ class Project:
         return self.packaged[path]
 
     def _may_be_checked(self, name: str) -> bool:
-        """Whether an import may name a checked module, whichever folder it is looked up from."""
+        """Whether an import may name a checked module, whichever folder it is looked up from.
+
+        Where a framework's name is that of a file as well, only its full name tells which it is.
+        """
+        if self.knowledge.framework_of(name):
+            return name in self.prefixes
         return name.rpartition(".")[2] in self.lasts
 
     def name(self, path: str) -> str:

@@ -478,7 +478,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
         if frame.loops:
             frame.loops[-1].ops |= record.ops
         return
-    if record.over_steps or record.inner:
+    if record.over_steps or record.inner or record.epoch_name:
         if frame.loops:
             frame.loops[-1].inner = True
             frame.loops[-1].trainings |= record.strong or record.trainings

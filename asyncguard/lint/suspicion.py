@@ -26,8 +26,9 @@ BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 # Methods that are as common on other objects as on arrays: no sign by themselves.
 COMMON = frozenset({"get", "update", "step", "wait", "save", "append", "extend", "write"})
 HARMLESS = frozenset(
-    {"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type", "id", "range"}
-)
+    {"isinstance", "hasattr", "len", "callable", "getattr", "issubclass", "type", "id", "range",
+     "slice"}
+)  # fmt: skip
 # What they give is a plain Python object.
 _HOST_CALLS = HARMLESS | {
     "size", "dim", "numel", "format", "join", "int", "float", "bool", "str", "item", "tolist",
@@ -131,7 +132,8 @@ class Names:
         return ".".join([base or first, *_chain(node)[1:]]) if base != "" else ""
 
 
-_CHAINED = frozenset({ast.Name, ast.Attribute})
+_CHAINS = (ast.Name, ast.Attribute)
+_CHAINED = frozenset(_CHAINS)
 
 
 def _chain(node: ast.expr) -> list[str]:
@@ -224,9 +226,16 @@ class Words:
         """Return (kind, framework) of a value that `method` is called on, if that tells."""
         return self.knowledge.by_usage(method, self.frameworks)
 
-    def is_numpy(self, call: ast.Call) -> bool:
-        """Whether a call is of one of NumPy's functions."""
-        return (self.names.of(call.func) or "").startswith("numpy.")
+    def makes_here(self, call: ast.Call) -> bool:
+        """Whether a call makes an array in host memory that values on the device are written to."""
+        full = self.names.of(call.func) or ""
+        if full.startswith("numpy."):
+            return self.tables.copied
+        made = self.knowledge.returns.find(self.knowledge.canonical(full)) if full else None
+        if made is None or made[0] != "device_or_host":
+            return False
+        placed = any(keyword.arg in ("device", None) for keyword in call.keywords)
+        return not placed and (made[1], "device-write") in self.knowledge.sync_operators
 
     def acts(self, func: ast.Attribute) -> bool:
         """Whether this steps an environment, as far as its name says."""
@@ -269,7 +278,7 @@ class Words:
         if full is None:
             return False
         end = full.rpartition(".")[2] or last_name(call.func)
-        if end not in self.tables.trigger_ends:
+        if end not in self.tables.trigger_ends and full != "math.log":  # a name of many others
             return False
         return not full or self.knowledge.trigger(self.knowledge.canonical(full)) is not None
 
@@ -390,7 +399,6 @@ class _Look:
         self.attributes = attributes  # by name, of any object, in the whole file
         self.found = found
         self.values: dict[str, list[Stored]] = {}  # of the function's variables
-        self.results: set[str] = set()  # of them, those that are given something computed
         self.elements: set[str] = set()  # names that loops bind to what they go over
         self.counters: set[str] = set()  # names that count a loop's iterations
         self.tests: list[ast.expr] = []
@@ -399,6 +407,7 @@ class _Look:
         self.iterated: list[ast.expr] = []  # what loops go over, or test
         self.nests = False  # defines functions
         self.calls: set[str] = set()
+        self.handed: set[str] = set()  # names that are handed on or given other names
         self.given: set[str] = set()  # attributes of `self`
         for parameter in parameters(given):
             plain = _is_plain(parameter.annotation)
@@ -425,7 +434,7 @@ class _Look:
                     stack.append(value)
         self.counters -= self.values.keys()
         self.found.over_steps = self.found.loops and self._may_step()
-        self.found.calls = frozenset(self.calls)
+        self.found.calls = frozenset(self.calls | (self.handed - self.values.keys()))
         self.found.attributes = frozenset(self.given)
 
     def _may_step(self) -> bool:
@@ -488,8 +497,6 @@ class _Look:
             self.given.add(registered)
             self.flow.registered.add(registered)
         self._hand_on(node.args)
-        if node.args and type(node.args[0]) is ast.Name and _MAPS(name):
-            self.calls.add(node.args[0].id)
         if type(node.func) is ast.Attribute:
             if checked := self.words.names.checked(node.func):
                 self.calls.add(checked)
@@ -503,9 +510,11 @@ class _Look:
         self._hand_on(node.values)
 
     def _hand_on(self, values: Iterable[ast.expr]) -> None:
-        """Note the methods of `self` that are handed on: whoever has them calls them."""
+        """Note functions and methods of `self` that are handed on: whoever has them calls them."""
         for value in values:
-            if type(value) is ast.Attribute and getattr(value.value, "id", "") == "self":
+            if type(value) is ast.Name:
+                self.handed.add(value.id)
+            elif type(value) is ast.Attribute and getattr(value.value, "id", "") == "self":
                 self.calls.add(value.attr)
 
     def define(self, node: Any) -> None:
@@ -530,6 +539,8 @@ class _Look:
         called = type(node.value) is ast.Call
         if called and node.value.args:
             self._update(node, node.value)
+        elif type(node.value) is ast.Name:
+            self.handed.add(node.value.id)
         for target in node.targets if type(node) is ast.Assign else (node.target,):
             for part in _parts(target):
                 self._give(part, node.value, called)
@@ -540,8 +551,6 @@ class _Look:
         if kind is ast.Name:
             if type(part.ctx) is ast.Store:
                 self._put(part.id, value)
-                if type(value) in _COMPUTES:
-                    self.results.add(part.id)
         elif kind is ast.Attribute:
             if last_name(part.value) == "self":
                 self.given.add(part.attr)
@@ -549,19 +558,14 @@ class _Look:
                     self.flow.registered.add(part.attr)
             if type(part.ctx) is ast.Store:
                 self.attributes.setdefault(part.attr, []).append((self, value))
-        elif (
-            called
-            and kind is ast.Subscript
-            and type(part.ctx) is ast.Store
-            and self.words.tables.copied
-        ):
+        elif called and kind is ast.Subscript and type(part.ctx) is ast.Store:
             self.written.append((last_name(part.value), value))
 
     def _may_copy(self, name: str, value: ast.expr) -> bool:
-        """Whether a value on the device may be copied into an array that NumPy has made here."""
+        """Whether a value on the device may be copied into an array in host memory made here."""
         made = self.values.get(name, ())
-        numpy = any(type(node) is ast.Call and self.words.is_numpy(node) for _, node in made)
-        return numpy and self._interesting(value)
+        here = any(type(node) is ast.Call and self.words.makes_here(node) for _, node in made)
+        return here and self._interesting(value)
 
     def _update(self, node: Any, call: ast.Call) -> None:
         """Note a training step: `state, loss = train(state, batch)`, `state.train(batch)`."""
@@ -646,6 +650,8 @@ class _Look:
             return self._interesting(node.value)
         if type(node) is ast.Call:
             return self._call_may(node)
+        if isinstance(node, _GENERATORS):
+            return self._interesting(node.elt)
         if type(node) is ast.JoinedStr:
             return any(
                 type(v) is ast.FormattedValue and self._interesting(v.value) for v in node.values
@@ -673,8 +679,9 @@ class _Look:
         return value is None or self._interesting(value)
 
     def _computed(self, name: str) -> bool:
-        """Whether a variable holds the result of a call, an operation or a comparison."""
-        return name in self.results and self._may_hold(name, self.values)
+        """Whether a variable may hold device values that a call or an operation gives."""
+        known = [stored for stored in self.values.get(name, ()) if type(stored[1]) in _COMPUTES]
+        return bool(known) and self.flow.ask((id(self), name), known)
 
     def _tests_data(self, test: ast.expr) -> bool:
         """Whether a condition may test a device value."""
@@ -704,18 +711,23 @@ class _Look:
         if type(side) is ast.Name:
             return self._computed(side.id)
         if isinstance(side, (ast.BinOp, ast.UnaryOp)):
-            return any(type(n) is ast.Name and self._computed(n.id) for n in ast.walk(side))
+            parts = (part for part in ast.walk(side) if isinstance(part, _CHAINS))
+            return any(map(self._holds_data, parts))
         if type(side) is ast.Attribute:
             return self._given_data(side)
+        if type(side) is ast.Subscript:
+            return self._holds_data(side.value)
         called = type(side) is ast.Call and type(side.func) is ast.Attribute
         return called and self._interesting(side)
 
     def _given_data(self, node: ast.Attribute) -> bool:
-        """Whether an attribute of `self` is given what a method or an operation on data gives."""
-        own = type(node.value) is ast.Name and node.value.id == "self"
-        given = self.attributes.get(node.attr, ()) if own else ()
+        """Whether an attribute of `self` is a buffer, or given what a method or operation gives."""
+        if type(node.value) is not ast.Name or node.value.id != "self":
+            return False
+        given = self.attributes.get(node.attr, ())
         computed = any(type(value) in _COMPUTES for _, value in given)
-        return computed and self._may_hold(node.attr, self.attributes)
+        known = computed and self._may_hold(node.attr, self.attributes)
+        return known or node.attr in self.flow.registered
 
     def _is_element(self, side: ast.expr) -> bool:
         return type(side) is ast.Name and side.id in self.elements
@@ -733,7 +745,9 @@ class _Look:
             return method and (self.words.makes_mask(index) or self._interesting(index))
         if type(index) is ast.Tuple:
             return any(self._mask_like(part) for part in index.elts)
-        if type(index) is ast.Subscript:  # `np.r_[0:4, 5:n]`
+        if type(index) is ast.Subscript:  # `np.r_[0:4, 5:n]`, or one of several indices
+            if type(index.value) is ast.Name:
+                return self._computed(index.value.id)
             return (self.words.names.of(index.value) or "").startswith("numpy.")
         if type(index) is ast.Slice:
             return any(self._is_element(end) for end in (index.lower, index.upper) if end)
@@ -743,7 +757,7 @@ class _Look:
         return drawn or self._computed(index.id) or "mask" in index.id
 
 
-_MAPS = naming(r"^map$|(^|_)(tree|nest|structure)_?(multi)?map|map_(structure|tree|nest)")
+_GENERATORS = (ast.GeneratorExp, ast.ListComp, ast.SetComp)
 _JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
 _INDICES = re.compile(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding
@@ -62,7 +63,9 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
         yield from rest
 
 
+@lru_cache(1024)
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    """Break a text into lines; an advice is given for many findings."""
     return textwrap.wrap(
         text,
         width,

@@ -2294,6 +2294,112 @@ def test_what_an_engine_is_given_runs_once_a_batch() -> None:
     assert found(source) == [(6, "ASG106")]
 
 
+@pytest.mark.parametrize(("left", "rare"), [("now - last", True), ("loss - last", False)])
+def test_so_long_after_the_last_time_is_rare(left: str, rare: bool) -> None:
+    source = f"""
+        import time
+        import torch
+        def train(model, optimizer, loader, last):
+            for x in loader:
+                loss = model(x).mean()
+                loss.backward()
+                optimizer.step()
+                now = time.time()
+                if {left.replace("loss", "len(x)")} >= 60:
+                    print(loss.item())
+        """
+    assert found(source) == ([] if rare else [(10, "ASG102")])
+
+
+def test_what_is_compiled_in_passing_trains_as_what_is_compiled_where_it_stands() -> None:
+    source = """
+        import tensorflow as tf
+        class Trainer:
+            def steps(self, dataset):
+                step = {}(self._apply)
+                for batches in self.group(dataset):
+                    for batch in batches:
+                        self.collect(batch)
+                    loss = tf.reduce_sum(self.total)
+                    step(loss)
+                    yield float(loss)
+            def _apply(self, scale):
+                self.optimizer.apply_gradients(self.gradients(scale))
+        """
+    assert found(source.format("tf.function")) == [(10, "ASG102")]
+    assert found(source.format("tf.shape")) == []
+
+
+def test_a_loop_that_asks_for_gradients_by_a_function_goes_over_steps() -> None:
+    source = """
+        import tensorflow as tf
+        import tensorflow_probability as tfp
+        def search(score, points):
+            while True:
+                values = tfp.math.{}(score, points)
+                points = yield values[0].numpy()
+        """
+    assert found(source.format("value_and_gradient")) == [(6, "ASG103")]
+    assert found(source.format("reduce_logmeanexp")) == []
+
+
+@pytest.mark.parametrize(("work", "step"), [("scorer.score(x)", True), ("len(names)", False)])
+def test_what_an_object_of_any_class_does_with_a_batch_is_work(work: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def score(scorer, dataset, names):
+            for x in dataset:
+                {work}
+                names.append(x.numpy())
+        """
+    assert found(source) == ([(5, "ASG103")] if step else [])
+
+
+@pytest.mark.parametrize(("steps", "inner"), [("steps", True), ("layers", False)])
+def test_a_loop_that_runs_a_compiled_step_for_steps_goes_over_steps(
+    steps: str, inner: bool
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        def evaluate(sets, model, {steps}):
+            @tf.function
+            def run(iterator):
+                return model(next(iterator))
+            for name in sets:
+                x = iter(sets[name])
+                for _ in range({steps}):
+                    x = run(x)
+                print(x.numpy())
+        """
+    assert found(source) == ([] if inner else [(10, "ASG103")])
+
+
+@pytest.mark.parametrize(("count", "step"), [("epochs", False), ("parts", True)])
+def test_what_goes_over_epochs_is_no_part_of_a_step(count: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def experiment(model, optimizer, {count}):
+            first = optimizer.iterations.numpy()
+            for _ in range(first, {count}):
+                model(first)
+        def main(model, optimizer, {count}):
+            while True:
+                experiment(model, optimizer, {count})
+        """
+    assert found(source) == ([(3, "ASG103")] if step else [])
+
+
+@pytest.mark.parametrize(("item", "step"), [("x", False), ("model(x)", True)])
+def test_what_collects_a_data_set_alone_is_no_step(item: str, step: bool) -> None:
+    source = f"""
+        import tensorflow as tf
+        def collect(model, rows):
+            loader = tf.data.Dataset.from_tensor_slices(rows).shuffle(9).batch(3)
+            return [{item}.numpy() for x in loader]
+        """
+    assert found(source) == ([(4, "ASG103")] if step else [])
+
+
 def test_what_is_named_an_operation_of_training_is_one() -> None:
     assert found("""
         import jax

@@ -795,3 +795,67 @@ def test_what_is_beside_the_code_of_graphs_gets_arrays_in_host_memory(
     module = Project(index(paths), knowledge.load()).module("runner", paths[1])
     assert module is not None
     assert module.frameworks == frameworks
+
+
+@pytest.mark.parametrize(("read", "line"), [("np.array(x)", None), ("x.numpy()", 7)])
+def test_numpy_is_given_what_a_session_gives_where_graphs_are_built(
+    read: str, line: int | None
+) -> None:
+    source = f"""
+        import numpy as np
+        import tensorflow.compat.v1 as tf
+        x_ph = tf.placeholder(tf.float32)
+        def train(sess, env, op, x):
+            while True:
+                x = tf.nn.relu(x)
+                env.step({read})
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == ([line] if line else [])
+
+
+@pytest.mark.parametrize(("layer", "line"), [("Dense(8)", None), ("layer", 6)])
+def test_a_layer_that_is_made_in_passing_makes_a_node_of_a_graph(
+    layer: str, line: int | None
+) -> None:
+    source = f"""
+        from tensorflow.keras.layers import Dense
+        layer = Dense(8)
+        def build(x, count):
+            for _ in range(count):
+                y = {layer}(x)
+                print(y)
+                x = y
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == ([line] if line else [])
+
+
+def test_what_a_data_set_maps_is_traced_and_what_it_gives_is_one() -> None:
+    source = """
+        import tensorflow as tf
+        class Agent:
+            def act(self, x):
+                return tf.unique(x)
+            def train(self, model, rows):
+                data = tf.data.Dataset.from_tensor_slices(rows).{}(self.act)
+                for x in data:
+                    print(model(x))
+        """
+    for method, lines in (("map", [8]), ("apply", [4, 8])):
+        found = check_source(dedent(source.format(method)).lstrip(), "a.py", SETTINGS)
+        assert [f.line for f in found] == lines
+
+
+@pytest.mark.parametrize(("logs", "lines"), [("logs", []), ("values", [5])])
+def test_what_a_callback_is_told_are_numbers(logs: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Finder(tf.keras.callbacks.Callback):
+            def on_batch_end(self, batch, {logs}):
+                loss = {logs}["loss"]
+                if loss > 3:
+                    print(loss)
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == lines

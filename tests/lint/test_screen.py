@@ -49,6 +49,11 @@ def function(body: str, name: str = "f") -> str:
         "for y in items:\n    n = y.sum()\n    m = n * 2\n    if m > 1:\n        pass",
         "for y in items:\n    torch.arange(y.max())",
         "self.size = x\nfor y in items:\n    self.size.to(y.device)",
+        "for y in items:\n    math.log(y)",
+        "at = torch.triu_indices(depth, depth)\nfor y in items:\n    y[..., at[0], at[1]]",
+        "self.register_buffer('n', x)\nfor y in items:\n    if self.n > self.limit:\n        pass",
+        "for y in items:\n    z = y.sum(0)\n    if z[0] > 1:\n        pass",
+        "kept = torch.zeros(3)\nfor i in range(3):\n    kept[i] = torch.mean(x)",
         "a = 1\nfor y in items:\n    b = a + 1\n    a = b * y.sum()\n    if b > 1:\n        pass",
     ],
 )
@@ -75,6 +80,10 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
         "self.width = 4\nfor y in items:\n    math.sqrt(self.width)",
         "batch, width = x.shape\nfor i in range(batch * width):\n    pass",
         "for y in items:\n    if torch.is_grad_enabled():\n        pass",
+        "at = slice(depth, None)\nfor y in items:\n    y[:, at]",
+        "if depth:\n    depth = slice(-depth, None)\nfor y in items:\n    y[:, depth]",
+        "for y in items:\n    max(len(z) for z in y)",
+        "kept = torch.zeros(3)\nfor i in range(3):\n    kept[i] = len(items)",
         "self.register_buffer('size', x)\nfor y in items:\n    self.size.to(y.device)",
         "self.size = torch.nn.Buffer(x)\nfor y in items:\n    self.size.to(y.device)",
     ],
@@ -98,6 +107,24 @@ def test_a_loop_that_calls_a_function_with_a_read_is_looked_at() -> None:
     helper = function("print(x.item())", "helper")
     assert roots(helper + "\n" + function("for y in items:\n    helper(y)")) == ["f"]
     assert roots(helper + "\n" + function("helper(x)")) == []
+
+
+@pytest.mark.parametrize(
+    "body", ["g = helper\nfor y in items:\n    g(y)", "for y in items:\n    y.map(helper)"]
+)
+def test_so_is_one_that_has_it_by_another_name_or_hands_it_on(body: str) -> None:
+    helper = function("print(x.item())", "helper")
+    assert roots(helper + "\n" + function(body)) == ["f"]
+    assert roots(helper + "\n" + function("helper = items\n" + body)) == []
+
+
+def test_a_file_named_like_a_framework_changes_nothing_elsewhere() -> None:
+    text = HEADER + function("for y in items:\n    torch.tensor([1, 2], device=y.device)")
+    modules = {"book.torch": "book/torch.py", "book.use": "book/use.py"}
+    for known in ({}, modules):
+        project = Project(known, knowledge.load())
+        found = project.analysis("file.py", text, ast.parse(text), ("torch",)).outline
+        assert found.roots == {0}, known
 
 
 def test_a_loop_that_sets_things_up_is_looked_at_if_it_may_go_over_steps() -> None:
