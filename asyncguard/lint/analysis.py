@@ -814,6 +814,7 @@ _CLASS_NAMES = {
     "decoder": ("Decoder",),
     "scheduler": ("Scheduler",),
     "agent": ("Agent", "Learner"),
+    "experiment": ("Experiment",),
     "policy": ("Policy",),
     "assigner": ("Assigner", "Matcher", "Matching"),
     "sampler": ("Sampler",),

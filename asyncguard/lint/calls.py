@@ -909,13 +909,19 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
             value = weaken(first_device(value), LOW)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
+        counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
         if value.name == ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
+        elif counts and _COUNT(dotted(argument.node)):
+            value = _converted(frame, value)  # a number of the host's is not converted to one
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
             value = first_device(value)
         listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
         if _any_protocol(frame, trigger, node, value, listed=listed):
             return
+
+
+_COUNT = naming(r"(^|[._])state\.step$")
 
 
 def _converted(frame: Frame, action: Value) -> Value:

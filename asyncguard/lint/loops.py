@@ -232,8 +232,8 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
 
 
 TO_HOST = re.compile(
-    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get|decode|fetch"
-    r"|format|pull|load|read|dict|json)(_|$)"
+    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get(?!_first)|decode"
+    r"|fetch|format|pull|load|read|dict|json)(_|$)"
 )
 
 
@@ -249,10 +249,24 @@ def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value:
     return weaken(before, MEDIUM) if pure else value
 
 
+_FITS = naming(r"^_*(train|fit|learn|optimi[sz]e)$")
+_MANY = naming(
+    r"^((n|nb|num|max|total)_)?(train(ing)?_)?(epochs|steps|timesteps|iters|iterations)$"
+)
+
+
 def names_epochs(call: cst.Call) -> bool:
-    """Whether a call runs an epoch, by the name of what is called."""
+    """Whether a call runs an epoch, by its name, or trains for a given number of steps."""
     name = call.func.attr if type(call.func) is cst.Attribute else call.func
-    return type(name) is cst.Name and _EPOCH(name.value)
+    if type(name) is not cst.Name:
+        return False
+    return _EPOCH(name.value) or (_FITS(name.value) and any(map(_gives_many, call.args)))
+
+
+def _gives_many(argument: cst.Arg) -> bool:
+    """Whether an argument is a number of steps or epochs, which is not one."""
+    one = type(argument.value) is cst.Integer and argument.value.value == "1"
+    return argument.keyword is not None and _MANY(argument.keyword.value) and not one
 
 
 _TRAINING = naming(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")

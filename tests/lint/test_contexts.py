@@ -2408,3 +2408,41 @@ def test_what_is_named_an_operation_of_training_is_one() -> None:
                 for name, value in self.train_op(data).items():
                     summary.scalar(name, float(value))
         """) == [(5, "ASG102")]
+
+
+@pytest.mark.parametrize(
+    ("call", "waits"),
+    [
+        ("lib.train(state, n_steps=100)", []),
+        ("lib.train(state, steps=1)", [(6, "ASG103")]),
+        ("lib.train(state, batch=data)", [(6, "ASG103")]),
+    ],
+)
+def test_training_for_a_number_of_steps_is_a_round(call: str, waits: list[tuple[int, str]]) -> None:
+    assert (
+        found(f"""
+        import jax
+        import lib
+        def main(state, stages, data):
+            for stage in stages:
+                state = {call}
+                keep(jax.device_get(state))
+        """)
+        == waits
+    )
+
+
+def test_an_experiment_takes_steps_and_maps_a_function_over_their_results() -> None:
+    assert found("""
+        import jax
+        from jaxline import utils
+        def to_scalar(x):
+            return x.item()
+        class Experiment:
+            def step(self, rng):
+                self.params, self.opt_state, scalars = self.updater.update(
+                    self.params, self.opt_state, rng
+                )
+                scalars = utils.get_first(scalars)
+                return jax.tree.map(to_scalar, scalars)
+        """) == [(4, "ASG102"), (11, "ASG102")]

@@ -1871,3 +1871,25 @@ def test_a_read_in_a_lambda_is_reported_where_that_is_called(tmp_path: Path) -> 
     )
     findings = check_paths([tmp_path], SETTINGS).findings
     assert [(Path(f.path).name, f.line) for f in findings] == [("train.py", 6), ("trees.py", 4)]
+
+
+def test_the_step_of_a_state_is_on_the_device_where_that_is_handed_on() -> None:
+    source = """
+        import {framework}
+        def main(trainer, loader):
+            for batch in loader:
+                trainer.train_step(batch)
+                keep(int(trainer.state.step))
+        """
+    assert found(source.format(framework="jax")) == [(5, "ASG102")]
+    assert found(source.format(framework="torch")) == []
+
+
+def test_a_schedule_of_learning_rates_computes_them() -> None:
+    assert found("""
+        import jax
+        def main(update, params, opt_state, loader, lr_schedule):
+            for step, batch in enumerate(loader):
+                params, opt_state, loss = update(params, opt_state, batch)
+                keep(float(lr_schedule(step)))
+        """) == [(5, "ASG102")]
