@@ -924,13 +924,13 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
 _COUNT = naming(r"(^|[._])state\.step$")
 
 
-def _converted(frame: Frame, action: Value) -> Value:
-    """Return what a policy gave that is made a host array, which is one already where that waits.
+def _converted(frame: Frame, given: Value) -> Value:
+    """Return what a program turns into a host value: a device value where functions are pure.
 
-    Pure functions give device values: programs convert them before the environment does.
+    Elsewhere it is taken as it comes, as an action is: environments' are host values already.
     """
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
-    return device(framework, MEDIUM if frame.trains else NAMED) if framework else action
+    return device(framework, MEDIUM if frame.trains else NAMED) if framework else given
 
 
 # Where a framework has no entry of its own for a protocol, Python falls back to the next.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -93,14 +93,14 @@ def _outer(folder: str, package: str) -> list[str]:
     return [".".join(names[-count:]) for count in range(1, MAX_GAP + 1) if len(names) > count]
 
 
-def _prefixes(names: Iterable[str]) -> Iterator[str]:
-    """Yield dotted names and what they begin with, each at least once."""
-    seen: set[str] = set()
+def _prefixes(names: Iterable[str]) -> set[str]:
+    """Return dotted names and what they begin with."""
+    found: set[str] = set()
     for name in names:
-        while name and name not in seen:
-            seen.add(name)
-            yield name
+        while name and name not in found:
+            found.add(name)
             name = name.rpartition(".")[0]
+    return found
 
 
 class Project:
@@ -115,7 +115,7 @@ class Project:
     ) -> None:
         self.device = device
         self.modules = modules
-        self.prefixes = {*_prefixes(modules)}  # of their names: they, and the packages they are in
+        self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
         self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
         self.knowledge = knowledge
