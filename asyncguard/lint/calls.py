@@ -1387,7 +1387,7 @@ def instance_method(
         _register(frame, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     if attribute.kind == FUNCTION and attribute.element is owner:
-        frame.call_by_name(method)  # a subclass out of sight may have its own
+        frame.call_by_name(f"{cls.name}.{method}")  # a subclass may have its own
         if frame.analysis.is_abstract(attribute.ref):
             sure = owner.confidence == HIGH
             frame.call_by_name(f"{cls.name if sure else ''}.{method}")

@@ -208,6 +208,19 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
 
 
+def asks_whether_on_device(test: cst.BaseExpression) -> bool:
+    """Whether a test holds for what is not in host memory: `x.is_cuda`, `x.device != "cpu"`."""
+    if type(test) is cst.Attribute:
+        return test.attr.value == "is_cuda"
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    wanted = {cst.NotEqual: "cpu", cst.Equal: "cuda"}.get(type(target.operator))
+    told = target.comparator
+    asked = dotted(test.left).removesuffix(".type").endswith(".device")
+    return asked and type(told) is cst.SimpleString and told.value[1:-1] == wanted
+
+
 def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds: bool) -> None:
     if not path:
         return
@@ -227,7 +240,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = join(value, other)
             if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
                 value = container(current)
-            keep = current.params if current.kind == UNKNOWN else frozenset()
+            unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
+            keep = current.params if unsure else frozenset()
             name = WHEREVER if value.kind == DEVICE else value.name
             frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
@@ -443,7 +457,8 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
         return HOST_VALUE
     if owner.kind == UNKNOWN and owner.params:
-        if any(knowledge.attributes[f].get(attr) == HOST for f in frame.analysis.frameworks):
+        tables = (knowledge.attributes, knowledge.methods)
+        if any(t[f].get(attr) == HOST for t in tables for f in frame.analysis.frameworks):
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
@@ -846,6 +861,15 @@ def _describes(node: cst.BaseExpression) -> bool:
     return type(node) is cst.Attribute and node.attr.value in ("shape", "dtype", "device")
 
 
+_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, MODEL})
+
+
+def _is_member(frame: Frame, value: Value) -> bool:
+    """Whether this is a member of one of a framework's classes: `GroupMember.WORLD`."""
+    owner = value.name.rpartition(".")[0].rpartition(".")[2] if value.kind == SYMBOL else ""
+    return owner[:1].isupper() and bool(frame.analysis.knowledge.framework_of(value.name))
+
+
 def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
@@ -859,7 +883,9 @@ def _compare(
         return HOST_VALUE
     equal = type(operator) in (cst.Equal, cst.NotEqual)
     for side in (left, right):
-        if isinstance(side.literal, str) or side.name == "str" or (equal and side.name == "None"):
+        if isinstance(side.literal, str) or side.name == "str":
+            return HOST_VALUE
+        if equal and (side.name == "None" or side.kind in _NO_ARRAYS or _is_member(frame, side)):
             return HOST_VALUE
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return HOST_VALUE

@@ -302,15 +302,25 @@ def fills_in(node: cst.If) -> bool:
         sized = type(size) is cst.Call and dotted(size.func) == "len" and len(size.args) == 1
         return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
     elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.NotIn:
-        kept = dotted(test.comparisons[0].comparator)
+        kept = test.comparisons[0].comparator
         targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
-        return bool(kept) and any(
-            type(target) is cst.Subscript and dotted(target.value) == kept for target in targets
+        return any(
+            type(target) is cst.Subscript and target.value.deep_equals(kept) for target in targets
         )
     if not path.startswith("self."):
         return False
     targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
     return any(dotted(target) == path for target in targets)
+
+
+def recalls(node: cst.If) -> bool:
+    """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
+    test, last = node.test, _last(node.body)
+    if type(test) is not cst.Comparison or type(last) is not cst.Return:
+        return False
+    target, value = test.comparisons[0], last.value
+    kept = type(target.operator) is cst.In and type(value) is cst.Subscript
+    return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
 
 
 def fills_first(frame: Frame, node: cst.If) -> Guard | None:

@@ -364,7 +364,7 @@ def to_wake(network: Network) -> dict[str, frozenset[str]]:
 
 # What a program does now and then, though a function that runs in every step may call it.
 _RARE = naming(
-    r"^_*(save|load|export|plot|visuali[sz]e|set_?up|initiali[sz]e|teardown|finalize)(_|$)"
+    r"^_*(save|load|export|plot|visuali[sz]e|set_?up|initiali[sz]e|teardown|finalize|reset)(_|$)"
     r"|state_dict|(save|load)_checkpoint|[^_]_init$|^_*(un)?merge(_and_unload)?$|^from_pretrained$"
 )
 

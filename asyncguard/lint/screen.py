@@ -262,7 +262,8 @@ def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
     while stack:
         node = stack.pop()
         if type(node) is ast.ClassDef:
-            yield node.name, frozenset(map(last_name, node.bases))
+            bases = (base.value if type(base) is ast.Subscript else base for base in node.bases)
+            yield node.name, frozenset(map(last_name, bases))
         if type(node) not in DEFINITIONS:
             stack.extend(blocks(node))
 

@@ -18,6 +18,7 @@ from asyncguard.lint.expressions import (
     MASK_INDEX,
     SEQUENCES,
     UPLOADED_INDEX,
+    asks_whether_on_device,
     bind_target,
     combine,
     element_of,
@@ -349,7 +350,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     periodic = guard_true is not None and not guard_true.lasting and not guards.is_point(node.test)
     if periodic and _trains(frame, node):
         guard_true = None  # every n-th round is the step
-    if type(node.orelse) is cst.Else and guards.raises(node.orelse.body):
+    if (type(node.orelse) is cst.Else and guards.raises(node.orelse.body)) or guards.recalls(node):
         guard_false = Guard(len(frame.loops), True)
     before = dict(frame.env)
     narrow(frame, node.test, True)
@@ -369,8 +370,9 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 else_falls = execute(frame, node.orelse)
             else:
                 else_falls = suite(frame, node.orelse.body)
-    if then_falls and last:
-        frame.env = after_then  # it is one of the words that are asked for
+    moved = node.orelse is None and asks_whether_on_device(node.test)
+    if then_falls and (last or moved):
+        frame.env = after_then  # it is one of the words that are asked for, or in host memory
     elif then_falls and else_falls:
         frame.env = merge(after_then, frame.env)
     elif then_falls:

@@ -2446,3 +2446,86 @@ def test_an_experiment_takes_steps_and_maps_a_function_over_their_results() -> N
                 scalars = utils.get_first(scalars)
                 return jax.tree.map(to_scalar, scalars)
         """) == [(4, "ASG102"), (11, "ASG102")]
+
+
+def test_a_method_of_an_object_means_that_of_its_class_or_of_a_subclass(tmp_path: Path) -> None:
+    base = """
+        import torch
+        from typing import Generic, TypeVar
+        T = TypeVar("T")
+        class Loss(torch.nn.Module, Generic[T]):
+            def forward(self, out, target):
+                return self.sum_up(out, target)
+            def sum_up(self, out, target):
+                return (out - target).sum()
+        """
+    masked = """
+        import torch
+        from base import Loss
+        class Masked(Loss[int]):
+            def sum_up(self, out, target):
+                mask = target > 0
+                return out.sum() if mask.any() else out.mean()
+        """
+    other = """
+        import torch
+        class Report:
+            def sum_up(self, out: torch.Tensor, target: torch.Tensor):
+                return out.sum().item()
+        """
+    for name, text in (("base", base), ("masked", masked), ("other", other)):
+        (tmp_path / f"{name}.py").write_text(dedent(text))
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line, f.code) for f in findings] == [("masked.py", 7, "ASG104")]
+
+
+def test_what_is_reset_is_reset_now_and_then() -> None:
+    source = """
+        import torch
+        class Loss(torch.nn.Module):
+            def {name}(self):
+                self.total = torch.tensor(0.0, device=self.device)
+            def forward(self, out):
+                self.{name}()
+                return out
+        """
+    assert found(source.replace("{name}", "clear")) == [(4, "ASG106")]
+    assert found(source.replace("{name}", "reset")) == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ("if key in self.kept:\n    return self.kept[key]", []),
+        ("if key in self.kept:\n    return key", [8]),
+        ("if key not in self.kept:\n    return self.kept[key]", [8]),
+    ],
+)
+def test_what_is_kept_is_found_out_once(kept: str, told: list[int]) -> None:
+    body = indent(kept, " " * 8)
+    source = f"""
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, key):
+        return x * self.size(x, key)
+    def size(self, x, key):
+{body}
+        size = x.max().item()
+        self.kept[key] = size
+        return size
+"""
+    assert [line for line, _ in found(source)] == told
+
+
+def test_what_is_missing_in_a_part_of_something_is_made_once() -> None:
+    source = """
+        import torch
+        class Model(torch.nn.Module):
+            def forward(self, x, kind):
+                if "steps" not in self.sums[kind]:
+                    self.sums[kind]["steps"] = torch.tensor(0, device=x.device)
+                if "steps" not in self.others[kind]:
+                    self.sums[kind]["steps"] = torch.tensor(0, device=x.device)
+                return x
+        """
+    assert found(source) == [(7, "ASG106")]

@@ -1893,3 +1893,77 @@ def test_a_schedule_of_learning_rates_computes_them() -> None:
                 params, opt_state, loss = update(params, opt_state, batch)
                 keep(float(lr_schedule(step)))
         """) == [(5, "ASG102")]
+
+
+@pytest.mark.parametrize("plain", ["float", "(int, float)", "numbers.Number"])
+def test_a_number_by_its_type_is_none_of_the_caller(plain: str) -> None:
+    assert (
+        found(f"""
+        import math, numbers
+        import torch
+        def is_infinite(x):
+            if isinstance(x, {plain}):
+                return x == math.inf or x == -math.inf
+            return False
+        def train(model, loader, optimizer):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                if is_infinite(loss):
+                    break
+        """)
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "waits"),
+    [
+        ("seen != head", False),  # objects
+        ("seen != Head", False),  # classes
+        ("seen == torch.distributed.GroupMember.WORLD", False),
+        ("all(part.dim < 0 for part in limit)", False),  # a method, of what is no array
+        ("torch.distributions.biject_to(value).event_dim == limit", False),
+        ("seen == limit", True),
+    ],
+)
+def test_what_is_no_array_compares_without_waiting(test: str, waits: bool) -> None:
+    source = """
+        import torch
+        class Head:
+            pass
+        head = Head()
+        def check(value, limit):
+            seen = value.mean()
+            assert TEST
+        def train(model, loader, optimizer, limit):
+            for batch in loader:
+                loss = model(batch)
+                loss.backward()
+                optimizer.step()
+                check(loss, [loss])
+        """
+    assert bool(found(source.replace("TEST", test))) is waits
+
+
+@pytest.mark.parametrize(
+    ("test", "waits"),
+    [
+        ("x.is_cuda", False),
+        ('x.device != "cpu"', False),
+        ('x.device.type == "cuda"', False),
+        ('x.device.type == "cpu"', True),
+        ("x.device != self.where", True),
+    ],
+)
+def test_what_is_moved_if_it_is_on_the_device_is_in_host_memory(test: str, waits: bool) -> None:
+    source = """
+        import torch
+        class Model(torch.nn.Module):
+            def forward(self, x: torch.Tensor):
+                if TEST:
+                    x = x.cpu()
+                return x.tolist()
+        """
+    assert ("ASG102" in [code for _, code in found(source.replace("TEST", test))]) is waits
