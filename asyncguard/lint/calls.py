@@ -795,7 +795,9 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     """
     wanted = point.source.arguments if point.source else ()
     if not wanted:
-        return device(point.framework)
+        saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
+        there = saves and arguments and arguments[0].value.kind == HOST_ARRAY
+        return None if there else device(point.framework)
     if point.kind == SyncKind.UPLOAD and point.source is not None and point.source.functions:
         # A sure entry uploads what it is given; the others what is given a type as well.
         typed = len(arguments) > 1 or point.confidence == Confidence.HIGH

@@ -195,7 +195,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         chosen_by = zip(target.slice, indices, strict=True)
         if any(
             (i.kind == HOST_ARRAY and i.framework == value.framework)
-            or (i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX)
+            or index_cost(frame, e.slice, i) == MASK_INDEX
             for e, i in chosen_by
         ):  # through which no array in host memory is written what is on the device
             owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)

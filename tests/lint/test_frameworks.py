@@ -806,6 +806,31 @@ SOURCES = {
                 b = cupy.zeros(3)
                 print(fit(a, b, tol, max_iter))
         """,
+    "a mask chooses where an array out of sight is written": """
+        import torch
+        def track(state, renderer, loader):
+            for x in loader:
+                radius = renderer.radius(x)
+                seen = radius > 0
+                state["largest"][seen] = torch.max(state["new"], radius)  # waits
+        """,
+    "what is in host memory is saved without a wait": """
+        import torch
+        def predict(model, loader):
+            for x in loader:
+                y = model(x).cpu()  # waits
+                torch.save(y, "y.pth")
+                torch.save(model(x), "y.pth")  # waits
+        """,
+    "a scorenet is a model": """
+        import torch
+        def sample(x, scorenet, count):
+            with torch.no_grad():
+                for _ in range(count):
+                    grad = scorenet(x, 3)
+                    x = x + grad
+                    print("mean {}".format(grad.abs().mean()))  # waits
+        """,
 }
 
 
