@@ -16,6 +16,7 @@ from asyncguard.lint.values import (
     DICT,
     FUNCTION,
     HOST,
+    HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
     MEDIUM,
@@ -72,7 +73,7 @@ def result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | No
         return first if first.kind == DEVICE else None
     if name == "sum":
         element = element_of(frame, first)
-        return element if element.kind in (DEVICE, HOST) else None
+        return element if element.kind in (DEVICE, HOST, HOST_ARRAY) else None
     if name in ("max", "min"):
         return _same(values) if len(values) > 1 else loop_element(frame, first)
     if name == "getattr" and len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):

@@ -326,7 +326,7 @@ def reads_of_call(
             value = bound.get(param, UNKNOWN_VALUE)
             if not read.whole:
                 value = first_device(value)
-            elif value.name == STRUCTURE:
+            elif value.name == STRUCTURE and not read.compared:
                 value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
             if read.point.kind == SyncKind.TEXT and value.name in (STRUCTURE, HINTED):
                 continue  # which may be text already
@@ -768,8 +768,11 @@ def _is_given(point: SyncPoint, wanted: tuple[int | str, ...], arguments: Argume
     """Whether a method is given what it waits for: device values to read, or lists to upload."""
     given = [a.value for a in _selected(wanted, arguments) if not a.stars]
     if point.kind == SyncKind.UPLOAD:
-        return any(value.kind == CONTAINER for value in given)
+        return any(value.kind in _UPLOADED for value in given)
     return any(_reads(first_device(value)) for value in given)
+
+
+_UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
 def _reads(value: Value) -> bool:
@@ -792,7 +795,9 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     """
     wanted = point.source.arguments if point.source else ()
     if not wanted:
-        return device(point.framework)
+        saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
+        there = saves and arguments and arguments[0].value.kind == HOST_ARRAY
+        return None if there else device(point.framework)
     if point.kind == SyncKind.UPLOAD and point.source is not None and point.source.functions:
         # A sure entry uploads what it is given; the others what is given a type as well.
         typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
@@ -1180,11 +1185,14 @@ def device_method(
         if wanted and not own and not _is_given(point, wanted, arguments):
             continue
         subject = node.func.value if type(node.func) is cst.Attribute else node
+        if point.kind == SyncKind.UPLOAD and _ON_HOST.search(dotted(subject)):
+            continue
         frame.site(point, node, owner, subject=subject)
         break
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
+_ON_HOST = re.compile(r"(^|[._])(cpu|host|pinned)([._]|$)")  # by its name
 _OF_MAPPINGS = frozenset(
     {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
 )

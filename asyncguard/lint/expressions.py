@@ -641,7 +641,9 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
         return list(value.items)
     part = element_of(frame, value)
     if part.kind == DEVICE and not part.name:
-        part = part._replace(name=STRUCTURE)
+        known = frame.analysis.knowledge.frameworks.get(part.framework)
+        if known is None or known.asynchronous_cpu:
+            part = part._replace(name=STRUCTURE)  # batches and functions out of sight give it
     return [part] * count
 
 

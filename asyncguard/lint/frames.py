@@ -30,6 +30,7 @@ from asyncguard.lint.values import (
     HOST_ARRAY,
     INSTANCE,
     LOW,
+    MASK,
     MEDIUM,
     MODEL,
     NAMED,
@@ -144,6 +145,7 @@ class Site:
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    compared: bool = False  # it reads the outcome of a comparison
     place: Place | None = None  # where it stands, once its tree is gone
 
     @property
@@ -436,6 +438,7 @@ class Frame:
             self.statement,
             tuple(self.blocks),
             value.params,
+            value.name == MASK,
         )
         if value.params:
             self.reads.append(site)

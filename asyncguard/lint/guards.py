@@ -269,10 +269,17 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
         listed = _LISTED(dotted(test.left).rpartition(".")[2])
         return (listed, False) if type(operator) is cst.In else (False, listed)
+    if type(operator) in _MORE and _ALL(dotted(sides[1]).rpartition(".")[2]):
+        return True, False  # at the end: `step >= total_steps`
     if type(operator) in (cst.LessThan, cst.LessThanEqual):
         bound = sides[1]
         return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False
     return False, False
+
+
+_ALL = naming(
+    r"^(max|total|num_(train(ing)?|total))_(\w+_)?(steps?|it(er(ation)?)?s?|updates?|epochs?|batch(es)?)$"
+)
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
@@ -421,7 +428,8 @@ def is_point(test: cst.BaseExpression) -> bool:
 def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
-    `if count >= n: count = 0`, `if step - last >= n: last = step`, `if len(kept) >= n: kept = []`.
+    `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
+    `if len(kept) >= n: kept = []`.
     """
     return _starts_anew(node.test, node.body)
 
@@ -442,7 +450,19 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
     anew = _is_number
     if type(left) is cst.Call and dotted(left.func) == "len" and len(left.args) == 1:
         left, anew = left.args[0].value, _is_empty
-    return any(path == dotted(left) and anew(value) for path, value in _assignments(body) if path)
+    bound = test.comparisons[0].comparator
+    return any(
+        path == dotted(left) and (anew(value) or _is_less(value, left, bound))
+        for path, value in _assignments(body)
+        if path
+    )
+
+
+def _is_less(node: cst.BaseExpression, left: cst.BaseExpression, by: cst.BaseExpression) -> bool:
+    """Whether this is `left - by`."""
+    if type(node) is not cst.BinaryOperation or type(node.operator) is not cst.Subtract:
+        return False
+    return node.left.deep_equals(left) and node.right.deep_equals(by)
 
 
 def _is_number(node: cst.BaseExpression) -> bool:

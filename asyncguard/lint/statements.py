@@ -193,8 +193,12 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     owner = evaluate(frame, target.value)
     indices = [index_value(frame, element.slice) for element in target.slice]
     if owner.kind == UNKNOWN and value.kind == DEVICE:
-        tensors = any(i.kind == HOST_ARRAY and i.framework == value.framework for i in indices)
-        if tensors:  # through which no array in host memory is written what is on the device
+        chosen_by = zip(target.slice, indices, strict=True)
+        if any(
+            (i.kind == HOST_ARRAY and i.framework == value.framework)
+            or index_cost(frame, e.slice, i) == MASK_INDEX
+            for e, i in chosen_by
+        ):  # through which no array in host memory is written what is on the device
             owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
@@ -480,7 +484,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
         if frame.loops:
             frame.loops[-1].ops |= record.ops
         return
-    if record.over_steps or record.inner or record.epoch_name:
+    if record.over_steps or record.inner or record.epoch_name or _counts_steps(record):
         if frame.loops:
             frame.loops[-1].inner = True
             frame.loops[-1].trainings |= record.strong or record.trainings
@@ -488,6 +492,13 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
         frame.rounds |= record.updates
     else:
         frame.evidence()
+
+
+def _counts_steps(record: LoopRecord) -> bool:
+    """Whether a loop goes over so many steps by its name: `for i in range(max_iter)`."""
+    iterable = record.node.iter if type(record.node) is cst.For else None
+    counts = type(iterable) is cst.Call and dotted(iterable.func) == "range"
+    return counts and record.step_name
 
 
 @executes(cst.With)

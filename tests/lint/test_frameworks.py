@@ -1,4 +1,4 @@
-"""TensorFlow, Keras, Chainer and CuPy: what their own idioms tell of values and of steps."""
+"""What the frameworks' own idioms tell of values and of steps."""
 
 from __future__ import annotations
 
@@ -705,6 +705,131 @@ SOURCES = {
         import torch
         def act(fetch):
             return fetch(1).numpy()
+        """,
+    "what unpacks an array is one, which a list takes as an index": """
+        import torch
+        def predict(model, loader):
+            names = ["cat", "dog"]
+            for x, y in loader:
+                _, predicted = model(x).max(1)
+                print(names[predicted[0]])  # waits
+        """,
+    "a helper that compares a part of what a model gave waits": """
+        import torch
+        def count(labels):
+            found = 0
+            for i in range(3):
+                if labels[i] != 0:  # waits
+                    found += 1
+            return found
+        def predict(model, loader):
+            for x, y in loader:
+                labels = model(x)
+                print(count(labels))  # waits
+        """,
+    "a batch that is copied into a tensor on the device is uploaded": """
+        import torch
+        def train(model, loader, optimizer, use_cuda):
+            held = torch.FloatTensor(1)
+            if use_cuda:
+                held = held.cuda()
+            for x, y in loader:
+                held.data.resize_(x.size()).copy_(x)  # waits
+                held.data.copy_(x, non_blocking=True)
+                model.host_io.ids.copy_(x)
+                loss = model(held)
+                loss.backward()
+                optimizer.step()
+        """,
+    "what a mask on the device chooses to be written is there": """
+        import torch
+        class Assigner(torch.nn.Module):
+            def forward(self, cost):
+                return self.matching(cost, torch.zeros_like(cost) > 0)  # waits
+            def matching(self, cost, mask):
+                chosen = torch.zeros_like(cost) > 1
+                mask[mask.clone()] = chosen  # waits
+                return mask
+        """,
+    "a counter that is set back, and the last of all steps, come seldom": """
+        import torch
+        def train(model, loader, optimizer, every, total_steps):
+            step = seen = 0
+            for x, y in loader:
+                loss = model(x)
+                loss.backward()
+                optimizer.step()
+                step, seen = step + 1, seen + 1
+                if seen >= every or step >= total_steps:
+                    seen = seen - every
+                    print(loss)
+                if step >= total_steps or step % 10 == 0:
+                    print(loss)
+                if step >= every:
+                    print(loss)  # waits
+        """,
+    "a sum of numbers on the host is one": """
+        from mxnet import autograd
+        from mxnet.gluon import Trainer
+        def train(net, data, trainer, writer):
+            total_loss = 0
+            for i, batch in enumerate(data):
+                with autograd.record():
+                    losses = [net(x) for x in batch]
+                for each in losses:
+                    each.backward()
+                trainer.step(1)
+                total_loss += sum([each.asnumpy() for each in losses])  # waits
+                writer.add_scalar("loss", total_loss, i)
+        """,
+    "what updates a metric is a module, wherever it is from": """
+        import mxnet as mx
+        class Agent:
+            def train(self, batches, metric):
+                for batch in batches:
+                    self.engine.forward(batch, is_train=True)
+                    self.engine.backward()
+                    self.engine.update()
+                    self.engine.update_metric(metric, batch.label)  # waits
+        """,
+    "what goes over iterations of its own is no step of a loop that calls it": """
+        import cupy
+        def fit(a, b, tol, max_iter):
+            r = b - cupy.dot(a, b)
+            for i in range(max_iter):
+                r = r - cupy.dot(a, r)
+                if cupy.linalg.norm(r) < tol:  # waits
+                    return r
+            return r
+        def run(a, tol, max_iter):
+            for trial in range(3):
+                b = cupy.zeros(3)
+                print(fit(a, b, tol, max_iter))
+        """,
+    "a mask chooses where an array out of sight is written": """
+        import torch
+        def track(state, renderer, loader):
+            for x in loader:
+                radius = renderer.radius(x)
+                seen = radius > 0
+                state["largest"][seen] = torch.max(state["new"], radius)  # waits
+        """,
+    "what is in host memory is saved without a wait": """
+        import torch
+        def predict(model, loader):
+            for x in loader:
+                y = model(x).cpu()  # waits
+                torch.save(y, "y.pth")
+                torch.save(model(x), "y.pth")  # waits
+        """,
+    "a scorenet is a model": """
+        import torch
+        def sample(x, scorenet, count):
+            with torch.no_grad():
+                for _ in range(count):
+                    grad = scorenet(x, 3)
+                    x = x + grad
+                    print("mean {}".format(grad.abs().mean()))  # waits
         """,
 }
 
