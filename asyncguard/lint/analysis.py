@@ -74,6 +74,8 @@ _PLACING = {
     for name in ("accelerator", "accelerate", "fabric", "lightning", "ignite")
 }
 _BUILTINS = frozenset(dir(builtins))
+# What a parameter is by its default, whatever else it is given.
+_TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
 
@@ -433,6 +435,8 @@ class FileAnalysis:
                 value = evaluate(outer, parameter.default)
             if value.kind == HOST and value.literal is not None and value.name == "literal":
                 return HOST_VALUE
+            if value.kind in _TOOLS:
+                return value
         return self._documented(outer, frame.function, parameter.name)
 
     def _documented(self, frame: Frame, info: FunctionInfo, name: str) -> Value:

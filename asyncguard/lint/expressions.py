@@ -975,14 +975,14 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     chosen = any(
         i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by
     )  # no list takes one, and no array in host memory
+    if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
+        return stored
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
         if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
         return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
-    if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
-        return stored
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
         number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
         for index in indices:

@@ -103,6 +103,12 @@ def _prefixes(names: Iterable[str]) -> set[str]:
     return found
 
 
+def _twins(modules: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that files in several folders have."""
+    without = ((name.partition(".")[2], path) for name, path in modules.items())
+    return frozenset(name for name, path in without if modules.get(name, path) != path)
+
+
 class Project:
     """The modules that one worker has read.
 
@@ -117,6 +123,8 @@ class Project:
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
+        self.twins = _twins(modules)
+        self.nearest: dict[tuple[str, str], str] = {}  # paths by such a name and who asks for it
         self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
@@ -132,7 +140,7 @@ class Project:
 
     def module(self, name: str, asker: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
-        path = self.modules.get(name)
+        path = self._path(name, asker)
         if path is None:
             return None
         self.asked.add((asker, path))
@@ -146,6 +154,23 @@ class Project:
             self._keep(name, None)
             return None
         return analysis
+
+    def _path(self, name: str, asker: str) -> str | None:
+        """Return the path of a module; of several with its name, that beside the asker."""
+        if name not in self.twins:
+            return self.modules.get(name)
+        key = (name, asker)
+        if key not in self.nearest:
+            self.nearest[key] = self._beside_asker(name, Path(asker).absolute())
+        return self.nearest[key]
+
+    def _beside_asker(self, name: str, asker: Path) -> str:
+        for folder in asker.parents[:NEAR]:
+            path = self.modules.get(f"{folder.name}.{name}", "")
+            beside = path and Path(path).absolute().is_relative_to(folder)
+            if beside and not _is_package(folder, self.packages):
+                return path
+        return self.modules[name]
 
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
         """Keep a module, as the one asked for last."""
@@ -241,7 +266,7 @@ class Project:
 
     def _outlined(self, name: str, asker: str) -> Outline | None:
         """Return the outline of a checked module."""
-        path = self.modules.get(name)
+        path = self._path(name, asker)
         if path is None:
             return None
         self.asked.add((asker, path))

@@ -200,10 +200,13 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             for e, i in chosen_by
         ):  # through which no array in host memory is written what is on the device
             owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
+    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
+        path = dotted(target.value) if named and len(indices) == 1 else ""
+        if path:
+            frame.note(f"{path}.{indices[0].literal}", value)
         return
-    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
     if owner.kind == HOST_ARRAY and value.kind == DEVICE and not named:
         known = frame.analysis.knowledge.frameworks.get(value.framework)
         if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
@@ -248,11 +251,16 @@ def _write_sites(
 
 
 def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:
-    """Whether an array in host memory is copied into a device value, which is no dict or list."""
+    """Whether an array in host memory is copied into a device value, which is no dict or list.
+
+    One element of many dimensions is given a number.
+    """
     known = frame.analysis.knowledge.frameworks[owner.framework]
     copied = value.framework == owner.framework or known.asynchronous_cpu
     entry = any(isinstance(index.literal, str) for index in indices)
-    return copied and not entry and owner.name not in (STRUCTURE, HINTED, WHEREVER)
+    points = all(i.kind == HOST and i.name not in ("slice", "None") for i in indices)
+    number = points and len(indices) > 2
+    return copied and not (entry or number) and owner.name not in (STRUCTURE, HINTED, WHEREVER)
 
 
 @executes(cst.Return)
@@ -509,7 +517,8 @@ def with_(frame: Frame, node: cst.With) -> bool:
         if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
-                frame.evidence(strong=True, asked=True)
+                trains = not item.item.args or dotted(item.item.args[0].value) != "False"
+                frame.evidence(strong=trains, asked=True)
         if item.asname is not None:
             store(frame, item.asname.name, value)
     return suite(frame, node.body)

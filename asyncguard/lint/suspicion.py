@@ -156,6 +156,7 @@ class Tables(NamedTuple):
     """What the catalogue says of some frameworks, by the last words of names."""
 
     methods: Mapping[str, list[SyncPoint]]  # that block
+    updates: list[SyncPoint]  # of metrics, which are given labels and predictions
     reading_methods: frozenset[str]  # that read their arguments
     functions: Mapping[str, list[SyncPoint]]  # that block, by full name
     function_ends: frozenset[str]
@@ -179,8 +180,10 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
         for name, points in knowledge.sync_functions.items()
         if (known := [p for p in points if p.framework in active])
     }
+    updates = knowledge.sync_methods.get(("metric", "update"), ())
     return Tables(
         methods,
+        [point for point in updates if point.framework in active],
         frozenset(knowledge.trigger_methods.keys() - COMMON - methods.keys()),
         functions,
         frozenset(_ends(functions)),
@@ -266,6 +269,8 @@ class Words:
         if type(func) is ast.Attribute and (known := self.tables.methods.get(func.attr)):
             telling = _MOVING.get(func.attr)
             return known if telling is None or telling(call) else []
+        if type(func) is ast.Attribute and func.attr == "update" and len(_given(call)) == 2:
+            return self.tables.updates
         if full is None:
             return []
         if not full:

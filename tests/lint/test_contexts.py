@@ -2529,3 +2529,21 @@ def test_what_is_missing_in_a_part_of_something_is_made_once() -> None:
                 return x
         """
     assert found(source) == [(7, "ASG106")]
+
+
+def test_of_several_packages_of_a_name_a_script_imports_that_beside_it(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        core = tmp_path / name / "core"
+        core.mkdir(parents=True)
+        (core / "__init__.py").write_text("from core.score import *\n")
+        (core / "score.py").write_text(
+            "import mxnet\ndef area(boxes):\n    return boxes.asnumpy()\n"
+        )
+        (tmp_path / name / "train.py").write_text(
+            "import mxnet\nfrom core import area\ndef run(net, loader):\n"
+            "    for x, y in loader:\n        total = area(net(x))\n"
+        )
+    findings = check_paths([tmp_path], SETTINGS).findings
+    found = [(Path(f.path).relative_to(tmp_path).as_posix(), f.line) for f in findings]
+    inner, outer = ("core/score.py", 3), ("train.py", 5)
+    assert found == [(f"{n}/{p}", line) for n in ("first", "second") for p, line in (inner, outer)]

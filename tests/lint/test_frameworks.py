@@ -16,6 +16,69 @@ SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402",
 
 # Each source is found to wait on the lines that end in `# waits`, and nowhere else.
 SOURCES = {
+    "what is recorded for no training is none of a step": """
+        from mxnet import autograd, gluon, nd
+        def train(net, trainer, train_data, loss_fn):
+            for i, (x, y) in enumerate(train_data):
+                with autograd.record():
+                    loss = loss_fn(net(x), y)
+                loss.backward()
+                trainer.step(1)
+                if i % 500 == 0:
+                    with autograd.record(False):
+                        sample = net(nd.random.randn(25, 1))
+                    show(sample.asnumpy())
+        """,
+    "what only updates a metric waits, by whatever name": """
+        import mxnet as mx
+        def accuracy(net, val_data):
+            top1 = mx.metric.Accuracy()
+            for x, y in val_data:
+                top1.update([y], [net(x)])  # waits
+            return top1.get()[1]
+        """,
+    "a parameter is the metric that it is by default": """
+        import mxnet as mx
+        def accuracy(net, val_data, batch_fn, top1=mx.metric.Accuracy(), ctx=[mx.cpu()]):
+            for batch in val_data:
+                data, label = batch_fn(batch, ctx)
+                outputs = [net(x) for x in data]
+                top1.update(label, outputs)  # waits
+            return top1.get()[1]
+        """,
+    "one element of an array is given a number": """
+        import numpy as np
+        from mxnet import autograd, nd
+        def encode(anchors, count):
+            anchors = anchors.asnumpy()  # waits
+            targets = nd.zeros((3, 4, 5))
+            for b in range(count):
+                for a in range(count):
+                    targets[b, a, 0] = np.log(max(count, 1) / anchors[a, 0])
+                targets[b] = anchors  # waits
+            return targets
+        def train(net, loader):
+            for x, y in loader:
+                with autograd.record():
+                    loss = net(x, encode(y, 3))  # waits
+                loss.backward()
+        """,
+    "what is put into a dict of losses is what it was": """
+        import numpy as np
+        import tensorflow as tf
+        from time import time
+        class Trainer:
+            @tf.function
+            def train_step(self, data):
+                return self.strategy.run(self._train_step, args=(next(data),))
+            def train(self, data):
+                for _ in range(0, self.train_steps, self.count):
+                    start = time()
+                    losses = self.train_step(data)
+                    losses["time"] = np.round(time() - start, 2)
+                    print(self.count / losses["time"])
+                    print(losses["total"])  # waits
+        """,
     "a metric is told by its name, and one of several models by a method that only they have": """
         import tensorflow as tf
         def train(models, optimizer, dataset, loss_metric):
