@@ -19,7 +19,7 @@ _FLAG = naming(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
     r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
+    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(run|trigger|stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )

@@ -2446,3 +2446,47 @@ def test_an_experiment_takes_steps_and_maps_a_function_over_their_results() -> N
                 scalars = utils.get_first(scalars)
                 return jax.tree.map(to_scalar, scalars)
         """) == [(4, "ASG102"), (11, "ASG102")]
+
+
+@pytest.mark.parametrize("drawn", ["next(ds)", "next(data)"])
+def test_a_loop_over_data_sets_that_draws_of_each_is_a_part(drawn: str) -> None:
+    source = f"""
+        import jax
+        def train(loss_fn, update, state, data, sets, n):
+            for step in range(n):
+                state = update(state, next(data))
+                if step % 100 == 0:
+                    for split, ds in sets.items():
+                        print(split, float(loss_fn(state.params, {drawn})))
+        """
+    assert bool(found(source)) == (drawn == "next(data)")
+
+
+@pytest.mark.parametrize("target", ["i", "epoch"])
+def test_epochs_times_the_steps_of_one_are_steps(target: str) -> None:
+    source = f"""
+        import jax
+        from model import train_step
+        def run(state, batches, epochs, steps_per_epoch):
+            for {target} in range(1, int(steps_per_epoch * epochs) + 1):
+                metrics = jax.jit(train_step)(state, batches[{target}])
+                jax.device_get(metrics)
+        """
+    assert bool(found(source)) == (target == "i")
+
+
+@pytest.mark.parametrize("name", ["_should_run", "_wants"])
+def test_a_method_that_says_what_should_run_guards(name: str) -> None:
+    source = f"""
+        import jax
+        class Action:
+            def after(self, step):
+                if self.{name}():
+                    print(jax.numpy.mean(self.cache))
+        def train(update, state, batches):
+            action = Action()
+            for batch in batches:
+                state = update(state, batch)
+                action.after(batch)
+        """
+    assert bool(found(source)) == (name == "_wants")

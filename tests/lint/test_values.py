@@ -1893,3 +1893,15 @@ def test_a_schedule_of_learning_rates_computes_them() -> None:
                 params, opt_state, loss = update(params, opt_state, batch)
                 keep(float(lr_schedule(step)))
         """) == [(5, "ASG102")]
+
+
+def test_what_shows_values_behind_it_is_a_progress_bar() -> None:
+    source = """
+        import jax
+        def train(state, batches, bars):
+            with bars(batches) as bar:
+                for batch in bar:
+                    loss = jax.jit(state.apply)(state.params, batch)
+                    bar.set_postfix({"loss": loss})
+        """
+    assert found(source) == [(6, "ASG107")]
