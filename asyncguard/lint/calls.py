@@ -112,6 +112,8 @@ def _called(frame: Frame, node: cst.Call) -> Value:
             return call_method(frame, node, owner, func, arguments)
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
+    if frame.loops and type(func) is cst.Name and func.value in frame.loops[-1].targets:
+        frame.loops[-1].transparent = True  # it goes over functions
     if type(func) is cst.Call and _differentiates(frame, func.func):
         frame.evidence(strong=True, update=False, asked=True)
     return call_value(frame, node, callee, _arguments(frame, node))
@@ -259,8 +261,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
         frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops and frame.loops:
-        frame.loops[-1].inner = True
+    if summary.step_loops:
+        frame.contains_steps()
     frame.rounds |= summary.rounds
     if summary.works:
         frame.evidence()

@@ -35,10 +35,21 @@ _COUNTER = naming(
 _LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _CHOOSING = _CONDITIONS | {cst.IfExp}
+_SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
 
 
 def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
-    """Keep the condition that a variable is assigned: `due = step % n == 0`."""
+    """Keep the condition that a variable is assigned: `due = step % n == 0`.
+
+    Or each of several: `log, save = [step % n == 0 for n in (10, 100)]`.
+    """
+    if type(target) is cst.Tuple and type(value) in _SEVERAL:
+        for index, element in enumerate(target.elements):
+            if type(value) is not cst.Tuple:
+                remember(frame, element.value, value.elt)  # type: ignore[attr-defined]
+            elif len(value.elements) == len(target.elements):
+                remember(frame, element.value, value.elements[index].value)
+        return
     if not frame.conditions and type(value) not in _CHOOSING:
         return  # there is nothing to forget
     path = dotted(target)

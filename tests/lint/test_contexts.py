@@ -2490,3 +2490,50 @@ def test_a_method_that_says_what_should_run_guards(name: str) -> None:
                 action.after(batch)
         """
     assert bool(found(source)) == (name == "_wants")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["[(i % n == 0) for n in (10, 100)]", "i % 10 == 0, i % 100 == 0"],
+)
+def test_several_flags_that_hold_periods_are_guards(flags: str) -> None:
+    source = f"""
+        import jax
+        def train(update, state, batches):
+            for i, batch in enumerate(batches):
+                state, loss = jax.jit(update)(state, batch)
+                log, save = {flags}
+                if log or save:
+                    print(loss)
+                print(loss.mean())
+        """
+    assert found(source) == [(8, "ASG101")]
+
+
+def test_an_evaluation_now_and_then_makes_steps_no_epochs() -> None:
+    source = """
+        import jax
+        def evaluate(model, params, loader):
+            for batch in loader:
+                model.apply(params, batch).block_until_ready()
+        def train(model, update, params, opt_state, loader, x, num_epochs):
+            for epoch in range(num_epochs):
+                params, opt_state, loss = update(params, opt_state, x)
+                {when}evaluate(model, params, loader)
+                print(loss)
+        """
+    assert (9, "ASG101") in found(source.format(when="if epoch % 100 == 0: "))
+    assert (9, "ASG101") not in found(source.format(when=""))
+
+
+def test_a_loop_over_functions_is_a_part_of_a_step() -> None:
+    source = """
+        import jax
+        def train(update, state, batches, functions):
+            for step, batch in enumerate(batches):
+                state = jax.jit(update)(state, batch)
+                if step % 100 == 0:
+                    for value_fn in functions:
+                        print(value_fn(state, batch))
+        """
+    assert found(source) == []
