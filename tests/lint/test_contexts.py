@@ -2537,3 +2537,17 @@ def test_a_loop_over_functions_is_a_part_of_a_step() -> None:
                         print(value_fn(state, batch))
         """
     assert found(source) == []
+
+
+@pytest.mark.parametrize("made", ["jax.value_and_grad(loss)", "jax.jit(jax.value_and_grad(loss))"])
+def test_a_loop_that_calls_a_gradient_by_a_name_has_steps(made: str) -> None:
+    source = f"""
+        import jax
+        def fit(loss, descend, params, x, n):
+            gradient = {made}
+            for epoch in range(n):
+                value, slope = gradient(params, x)
+                descend(params, slope)
+                print(value)
+        """
+    assert found(source) == [(7, "ASG101")]
