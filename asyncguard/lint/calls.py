@@ -43,6 +43,7 @@ from asyncguard.lint.values import (
     DICT,
     EITHER,
     FUNCTION,
+    GRADIENT,
     HIGH,
     HINTED,
     HOST,
@@ -112,6 +113,8 @@ def _called(frame: Frame, node: cst.Call) -> Value:
             return call_method(frame, node, owner, func, arguments)
         return call_value(frame, node, stored, _arguments(frame, node))
     callee = evaluate(frame, func)
+    if frame.loops and type(func) is cst.Name and func.value in frame.loops[-1].targets:
+        frame.loops[-1].transparent = True  # it goes over functions
     if type(func) is cst.Call and _differentiates(frame, func.func):
         frame.evidence(strong=True, update=False, asked=True)
     return call_value(frame, node, callee, _arguments(frame, node))
@@ -200,6 +203,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         graphs = frame.analysis.knowledge.graph_calls
         if graphs.get(callee.framework) is not None:
             return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
+    if callee.name == GRADIENT:
+        frame.evidence(strong=True, update=False, asked=True)
     frame.evidence()
     for argument in arguments:
         if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
@@ -259,8 +264,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     summary = frame.analysis.summary_for(frame, info)
     if summary.trained:
         frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops and frame.loops:
-        frame.loops[-1].inner = True
+    if summary.step_loops:
+        frame.contains_steps()
     frame.rounds |= summary.rounds
     if summary.works:
         frame.evidence()
@@ -664,7 +669,9 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         inner = arguments[0].value
         if knowledge.compiled.find(name) is not None:
             traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
-            return Value(kind, framework, ref=inner.ref if traced else None)
+            asks = inner.name == GRADIENT or knowledge.step_functions.find(name) is not None
+            asked = GRADIENT if asks else ""
+            return Value(kind, framework, name=asked, ref=inner.ref if traced else None)
         if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None

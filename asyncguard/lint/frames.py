@@ -375,6 +375,13 @@ class Frame:
         else:
             loop.weak = True
 
+    def contains_steps(self, *, trainings: bool = False) -> None:
+        """Note that the innermost loop contains one over steps, in each of its rounds."""
+        depth = len(self.loops)
+        if depth and not any(guard.depth >= depth for guard in self.guards):
+            self.loops[-1].inner = True
+            self.loops[-1].trainings |= trainings
+
     @contextmanager
     def fresh_evidence(self) -> Iterator[LoopRecord]:
         """Run something in a loop record of its own, to see what it is evidence of."""

@@ -19,7 +19,7 @@ _FLAG = naming(
     r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
     r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
     r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
+    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(run|trigger|stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
     r"(freq|interval|every|steps?|period)",
     re.IGNORECASE,
 )
@@ -35,10 +35,21 @@ _COUNTER = naming(
 _LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _CHOOSING = _CONDITIONS | {cst.IfExp}
+_SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
 
 
 def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
-    """Keep the condition that a variable is assigned: `due = step % n == 0`."""
+    """Keep the condition that a variable is assigned: `due = step % n == 0`.
+
+    Or each of several: `log, save = [step % n == 0 for n in (10, 100)]`.
+    """
+    if type(target) is cst.Tuple and type(value) in _SEVERAL:
+        for index, element in enumerate(target.elements):
+            if type(value) is not cst.Tuple:
+                remember(frame, element.value, value.elt)  # type: ignore[attr-defined]
+            elif len(value.elements) == len(target.elements):
+                remember(frame, element.value, value.elements[index].value)
+        return
     if not frame.conditions and type(value) not in _CHOOSING:
         return  # there is nothing to forget
     path = dotted(target)

@@ -65,7 +65,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         targets,
         epoch_name=any(_EPOCH(name) for name in names)
         and not _batchy(names)
-        and not _within_epoch(node.iter),
+        and not _within_epochs(node.iter, targets),
         step_name=_in_parts(node.iter)
         or any(map(_is_step, names | _sources(node.iter, views=False))),
     )
@@ -141,11 +141,10 @@ def _batchy(names: frozenset[str] | set[str]) -> bool:
     return any(re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH(n))
 
 
-def _within_epoch(node: cst.BaseExpression) -> bool:
-    """Whether this goes over `range(steps_per_epoch)`."""
-    if type(node) is not cst.Call or len(node.args) != 1:
-        return False
-    return dotted(node.args[0].value).endswith("_per_epoch")
+def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
+    """Whether this goes over `range(steps_per_epoch)`, or `range(epochs * steps_per_epoch)`."""
+    counted = any(name.endswith("_per_epoch") for name in _iterated_names(node))
+    return counted and not any(map(_EPOCH, targets))
 
 
 _FEED = re.compile(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
@@ -154,9 +153,13 @@ _FEED = re.compile(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator
 def note_draw(frame: Frame, node: cst.Call) -> None:
     """Note that the innermost loop draws a batch: `next(dataset)`."""
     source = dotted(node.args[0].value).rpartition(".")[2] if node.args else ""
-    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
-    if loop is not None and _FEED.search(source):
-        loop.loader = max(loop.loader, LOW)
+    if not _FEED.search(source):
+        return
+    for loop in reversed(frame.loops):
+        loop.transparent |= source in loop.targets  # which goes over data sets
+        if not loop.transparent:
+            loop.loader = max(loop.loader, LOW)
+            return
 
 
 def _iterated_names(node: cst.BaseExpression) -> set[str]:

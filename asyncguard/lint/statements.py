@@ -493,9 +493,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
             frame.loops[-1].ops |= record.ops
         return
     if record.over_steps or record.inner or record.epoch_name or _counts_steps(record):
-        if frame.loops:
-            frame.loops[-1].inner = True
-            frame.loops[-1].trainings |= record.strong or record.trainings
+        frame.contains_steps(trainings=record.strong or record.trainings)
         frame.step_loops = True
         frame.rounds |= record.updates
     else:

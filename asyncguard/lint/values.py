@@ -98,6 +98,7 @@ WHEREVER = "wherever"  # the name of an array that only its use or a test tells,
 MOVED = "moved"  # the name of an argument that was moved to the device, from wherever it was
 PART = "part"  # the name of an attribute or an element of an argument of unknown kind
 READ = "read"  # the name of what is a plain object on one path, and unknown on another
+GRADIENT = "gradient"  # the name of a function that gives another's gradient
 PLACE = "place"  # the name of the device that an argument is on
 ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
 

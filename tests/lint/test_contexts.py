@@ -2547,3 +2547,108 @@ def test_of_several_packages_of_a_name_a_script_imports_that_beside_it(tmp_path:
     found = [(Path(f.path).relative_to(tmp_path).as_posix(), f.line) for f in findings]
     inner, outer = ("core/score.py", 3), ("train.py", 5)
     assert found == [(f"{n}/{p}", line) for n in ("first", "second") for p, line in (inner, outer)]
+
+
+@pytest.mark.parametrize("drawn", ["next(ds)", "next(data)"])
+def test_a_loop_over_data_sets_that_draws_of_each_is_a_part(drawn: str) -> None:
+    source = f"""
+        import jax
+        def train(loss_fn, update, state, data, sets, n):
+            for step in range(n):
+                state = update(state, next(data))
+                if step % 100 == 0:
+                    for split, ds in sets.items():
+                        print(split, float(loss_fn(state.params, {drawn})))
+        """
+    assert bool(found(source)) == (drawn == "next(data)")
+
+
+@pytest.mark.parametrize("target", ["i", "epoch"])
+def test_epochs_times_the_steps_of_one_are_steps(target: str) -> None:
+    source = f"""
+        import jax
+        from model import train_step
+        def run(state, batches, epochs, steps_per_epoch):
+            for {target} in range(1, int(steps_per_epoch * epochs) + 1):
+                metrics = jax.jit(train_step)(state, batches[{target}])
+                jax.device_get(metrics)
+        """
+    assert bool(found(source)) == (target == "i")
+
+
+@pytest.mark.parametrize("name", ["_should_run", "_wants"])
+def test_a_method_that_says_what_should_run_guards(name: str) -> None:
+    source = f"""
+        import jax
+        class Action:
+            def after(self, step):
+                if self.{name}():
+                    print(jax.numpy.mean(self.cache))
+        def train(update, state, batches):
+            action = Action()
+            for batch in batches:
+                state = update(state, batch)
+                action.after(batch)
+        """
+    assert bool(found(source)) == (name == "_wants")
+
+
+@pytest.mark.parametrize(
+    "flags",
+    ["[(i % n == 0) for n in (10, 100)]", "i % 10 == 0, i % 100 == 0"],
+)
+def test_several_flags_that_hold_periods_are_guards(flags: str) -> None:
+    source = f"""
+        import jax
+        def train(update, state, batches):
+            for i, batch in enumerate(batches):
+                state, loss = jax.jit(update)(state, batch)
+                log, save = {flags}
+                if log or save:
+                    print(loss)
+                print(loss.mean())
+        """
+    assert found(source) == [(8, "ASG101")]
+
+
+def test_an_evaluation_now_and_then_makes_steps_no_epochs() -> None:
+    source = """
+        import jax
+        def evaluate(model, params, loader):
+            for batch in loader:
+                model.apply(params, batch).block_until_ready()
+        def train(model, update, params, opt_state, loader, x, num_epochs):
+            for epoch in range(num_epochs):
+                params, opt_state, loss = update(params, opt_state, x)
+                {when}evaluate(model, params, loader)
+                print(loss)
+        """
+    assert (9, "ASG101") in found(source.format(when="if epoch % 100 == 0: "))
+    assert (9, "ASG101") not in found(source.format(when=""))
+
+
+def test_a_loop_over_functions_is_a_part_of_a_step() -> None:
+    source = """
+        import jax
+        def train(update, state, batches, functions):
+            for step, batch in enumerate(batches):
+                state = jax.jit(update)(state, batch)
+                if step % 100 == 0:
+                    for value_fn in functions:
+                        print(value_fn(state, batch))
+        """
+    assert found(source) == []
+
+
+@pytest.mark.parametrize("made", ["jax.value_and_grad(loss)", "jax.jit(jax.value_and_grad(loss))"])
+def test_a_loop_that_calls_a_gradient_by_a_name_has_steps(made: str) -> None:
+    source = f"""
+        import jax
+        def fit(loss, descend, params, x, n):
+            gradient = {made}
+            for epoch in range(n):
+                value, slope = gradient(params, x)
+                descend(params, slope)
+                print(value)
+        """
+    assert found(source) == [(7, "ASG101")]

@@ -1967,3 +1967,15 @@ def test_what_is_moved_if_it_is_on_the_device_is_in_host_memory(test: str, waits
                 return x.tolist()
         """
     assert ("ASG102" in [code for _, code in found(source.replace("TEST", test))]) is waits
+
+
+def test_what_shows_values_behind_it_is_a_progress_bar() -> None:
+    source = """
+        import jax
+        def train(state, batches, bars):
+            with bars(batches) as bar:
+                for batch in bar:
+                    loss = jax.jit(state.apply)(state.params, batch)
+                    bar.set_postfix({"loss": loss})
+        """
+    assert found(source) == [(6, "ASG107")]
