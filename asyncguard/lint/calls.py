@@ -1403,6 +1403,8 @@ def instance_method(
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(f"{cls.name}.{method}")  # a subclass may have its own
+        if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
+            frame.call_by_name(method)  # so may another class, of which it may be as well
         if frame.analysis.is_abstract(attribute.ref):
             sure = owner.confidence == HIGH
             frame.call_by_name(f"{cls.name if sure else ''}.{method}")

@@ -2652,3 +2652,37 @@ def test_a_loop_that_calls_a_gradient_by_a_name_has_steps(made: str) -> None:
                 print(value)
         """
     assert found(source) == [(7, "ASG101")]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.sum_up(out)",
+        "{'sum': self.sum_up}[self.kind](out)",  # handed on
+        "self.base.sum_up(out)",  # or of whatever else this may be
+    ],
+)
+def test_a_subclass_is_meant_where_its_class_is(tmp_path: Path, call: str) -> None:
+    base = f"""
+        import torch
+        class Base(torch.nn.Module):
+            def __init__(self, kind):
+                self.kind, self.base = kind, Base(kind)
+            def forward(self, out):
+                if out.max() > 3:
+                    pass
+                return {call}
+            def sum_up(self, out):
+                return out.sum()
+        """
+    own = """
+        import torch
+        from base import Base
+        class Own(Base):
+            def sum_up(self, out: torch.Tensor):
+                return out.sum().item()
+        """
+    (tmp_path / "base.py").write_text(dedent(base))
+    (tmp_path / "own.py").write_text(dedent(own))
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert "own.py" in [Path(f.path).name for f in findings]
