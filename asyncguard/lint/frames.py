@@ -477,9 +477,9 @@ class Frame:
         if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(self, info)
-            own = self.function.cls
-            if info is not None and own is not None and own.lookup(info.name) is info:
-                self.call_by_name(f"{own.name}.{info.name}")  # a subclass may have its own
+            own, name = self.function.cls, info.name
+            if own is not None and own.lookup(name) is info:
+                self.call_by_name(f"{own.name}.{name}")  # a subclass may have its own
 
     def call_by_name(self, name: str) -> None:
         """Note a call of a method or function that may be any of that name: no model's own."""
