@@ -178,7 +178,8 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
             owner = qualname.rpartition(".")[0].rpartition(".")[2]
             owners.setdefault(name, set()).add(owner)
             for base in (*above.get(owner, ()), "") if owner and name in methods else ():
-                found.setdefault(f"{base}.{name}", set()).add((facts.path, qualname))
+                if (method := f"{base}.{name}") in called:
+                    found.setdefault(method, set()).add((facts.path, qualname))
         dormant = facts.dormant.difference(name for name, _ in facts.defined)
         for name in dormant:
             found.setdefault(name, set()).add((facts.path, name))
@@ -186,7 +187,8 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
             for name in known.dormant & dormant:
                 owners.setdefault(name, set()).add(owner)
                 for base in (*above[owner], "") if name in methods else ():
-                    found.setdefault(f"{base}.{name}", set()).add((facts.path, name))
+                    if (method := f"{base}.{name}") in called:
+                        found.setdefault(method, set()).add((facts.path, name))
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
