@@ -1405,9 +1405,8 @@ def instance_method(
         frame.call_by_name(f"{cls.name}.{method}")  # a subclass may have its own
         if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
             frame.call_by_name(method)  # so may another class, of which it may be as well
-        if frame.analysis.is_abstract(attribute.ref):
-            sure = owner.confidence == HIGH
-            frame.call_by_name(f"{cls.name if sure else ''}.{method}")
+        if owner.confidence != HIGH and frame.analysis.is_abstract(attribute.ref):
+            frame.call_by_name(f".{method}")
     elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
         frame.call_by_name(f"{cls.name}.{method}")
     if owner.kind == SUPER:

@@ -172,23 +172,26 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     owners: dict[str, set[str]] = {}  # the classes that define a method
     called = {call.name for facts in files for call in facts.named}
     methods = {name.rpartition(".")[2] for name in called if "." in name}
+
+    def note_method(owner: str, name: str, key: Key) -> None:
+        for base in (*above.get(owner, ()), "") if name in methods else ():
+            if (method := f"{base}.{name}") in called:
+                found.setdefault(method, set()).add(key)
+
     for facts in files:
         for name, qualname in facts.defined:
             found.setdefault(name, set()).add((facts.path, qualname))
             owner = qualname.rpartition(".")[0].rpartition(".")[2]
             owners.setdefault(name, set()).add(owner)
-            for base in (*above.get(owner, ()), "") if owner and name in methods else ():
-                if (method := f"{base}.{name}") in called:
-                    found.setdefault(method, set()).add((facts.path, qualname))
+            if owner:
+                note_method(owner, name, (facts.path, qualname))
         dormant = facts.dormant.difference(name for name, _ in facts.defined)
         for name in dormant:
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
             for name in known.dormant & dormant:
                 owners.setdefault(name, set()).add(owner)
-                for base in (*above[owner], "") if name in methods else ():
-                    if (method := f"{base}.{name}") in called:
-                        found.setdefault(method, set()).add((facts.path, name))
+                note_method(owner, name, (facts.path, name))
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
