@@ -185,11 +185,11 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
             owners.setdefault(name, set()).add(owner)
             if owner:
                 note_method(owner, name, (facts.path, qualname))
-        dormant = facts.dormant.difference(name for name, _ in facts.defined)
-        for name in dormant:
+        asleep = facts.dormant - facts.awake
+        for name in asleep.difference(name for name, _ in facts.defined):
             found.setdefault(name, set()).add((facts.path, name))
         for owner, known in facts.classes.items():
-            for name in known.dormant & dormant:
+            for name in known.dormant & asleep:
                 owners.setdefault(name, set()).add(owner)
                 note_method(owner, name, (facts.path, name))
     telling: dict[str, set[Key]] = {}
@@ -337,14 +337,18 @@ def to_wake(network: Network) -> dict[str, frozenset[str]]:
     seen.
     """
     files, meant, entered = network.facts, network.meant, network.entered
-    called = {
-        call.name.rpartition(".")[2]
-        for call in network.named
-        if _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP
-        and meant.of(call)
-    }
+    called: dict[str, set[str]] = {}  # by path
+
+    def note(keys: Iterable[Key]) -> None:
+        for path, function in keys:
+            called.setdefault(path, set()).add(function.rpartition(".")[2])
+
+    for call in network.named:
+        if _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP:
+            note(meant.of(call))
     innocent = (calls for facts in files.values() for calls in facts.innocent.values())
-    called |= meant.telling.keys() & frozenset[str]().union(*innocent)
+    for name in frozenset[str]().union(*innocent):
+        note(meant.telling.get(name, ()))
     leading = network.leading()
     waiting = {name for name, keys in meant.telling.items() if not leading.isdisjoint(keys)}
     waiting_here: dict[str, set[str]] = {}
@@ -353,9 +357,9 @@ def to_wake(network: Network) -> dict[str, frozenset[str]]:
             waiting_here.setdefault(path, set()).add(name)
     found = {}
     for path, facts in files.items():
-        near = called
+        near = called.get(path, set())
         if own := {name for name in facts.dormant if (path, name) in meant.own}:
-            near = called.union(*(calls & own for calls in facts.innocent.values()))
+            near = near.union(*(calls & own for calls in facts.innocent.values()))
         here = waiting_here.get(path, set())
         asking = {
             name

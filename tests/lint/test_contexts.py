@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from asyncguard.lint import knowledge
+from asyncguard.lint import knowledge, linking, worker
 from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.project import Project, index
 from asyncguard.lint.settings import Settings
@@ -2477,6 +2477,73 @@ def test_a_method_of_an_object_means_that_of_its_class_or_of_a_subclass(tmp_path
         (tmp_path / f"{name}.py").write_text(dedent(text))
     findings = check_paths([tmp_path], SETTINGS).findings
     assert [(Path(f.path).name, f.line, f.code) for f in findings] == [("masked.py", 7, "ASG104")]
+
+
+def test_only_what_a_call_means_is_looked_at(tmp_path: Path) -> None:
+    """Not all functions of that name: `sum_up` of other classes says nothing of this call."""
+    sources = {
+        "base.py": """
+            import torch
+            class Loss(torch.nn.Module):
+                def forward(self, out, target):
+                    print(out.mean())
+                    return self.sum_up(out, target)
+                def sum_up(self, out, target):
+                    return (out - target).sum()
+            """,
+        "masked.py": """
+            import torch
+            from base import Loss
+            class Masked(Loss):
+                def sum_up(self, out, target):
+                    return out.sum().item()
+            """,
+        "other.py": """
+            import torch
+            class Report:
+                def sum_up(self, out: torch.Tensor, target: torch.Tensor):
+                    return out.sum().item()
+            """,
+    }
+    paths = {name: str(tmp_path / name) for name in sources}
+    for name, text in sources.items():
+        (tmp_path / name).write_text(dedent(text))
+    checker = worker.Worker(worker.index([*paths.values()]), worker.Options(False))
+    network = linking.Network({path: checker.check(path) for path in paths.values()})
+    assert linking.to_wake(network) == {paths["masked.py"]: {"sum_up"}}
+
+
+def test_a_subclass_is_looked_at_beside_others_that_were_looked_at_before(tmp_path: Path) -> None:
+    sources = {
+        "base.py": """
+            import torch
+            class Loss(torch.nn.Module):
+                def forward(self, out, target):
+                    print(out.mean())
+                    return self.sum_up(out, target)
+                def sum_up(self, out, target):
+                    return (out - target).sum()
+            """,
+        "losses.py": """
+            import torch
+            from base import Loss
+            class Plain:
+                def sum_up(self, out):
+                    return out.sum()
+            def train(loader, model, optimizer):
+                plain = Plain()
+                for x in loader:
+                    plain.sum_up(model(x)).backward()
+                    optimizer.step()
+            class Masked(Loss):
+                def sum_up(self, out, target):
+                    return out.sum().item()
+            """,
+    }
+    for name, text in sources.items():
+        (tmp_path / name).write_text(dedent(text))
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("base.py", 5), ("losses.py", 14)]
 
 
 def test_what_is_reset_is_reset_now_and_then() -> None:
