@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import asyncguard
 from asyncguard import catalogue
-from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.linking import FileFacts, Linked
 from asyncguard.lint.settings import Settings
 
 FILE = "lint.pickle"
@@ -29,26 +29,36 @@ IGNORE = "# Made by asyncguard.\n*\n"
 Asked = tuple[str, str]  # a path, and that of a file that was read for it
 
 
-class Contents(NamedTuple):
-    """What a run leaves: facts by path, the stamps of the files, and who asked for what."""
+class Answer(NamedTuple):
+    """What a run said, and the stamps and digests of the files that it is true for."""
 
-    facts: dict[str, FileFacts]
-    stamps: dict[str, tuple[Stamp, str]]  # and a digest of the contents
+    stamps: Mapping[str, tuple[Stamp, str]]
+    linked: Mapping[str, Linked]
+
+
+class Contents(NamedTuple):
+    """What a run learned, where something has changed since: facts by path, who asked for what."""
+
+    facts: Mapping[str, FileFacts]
     asked: frozenset[Asked]
 
 
-NOTHING = Contents({}, {}, frozenset())
-
-
 class Cache:
-    """What the last run of one configuration left; `store` writes what this one leaves."""
+    """What the last run of one configuration left; `store` writes what this one leaves.
+
+    `linked` is that run's answer, if it still holds; the facts behind it are not read then.
+    """
 
     def __init__(self, settings: Settings, options: object, files: Iterable[str]) -> None:
         self.enabled = settings.cache
         self.path = settings.root / settings.cache_dir / FILE
         self.key = _key(options, files)
-        self.before = self._load() if self.enabled else NOTHING
-        self.stale = self._stale()
+        self.linked: Mapping[str, Linked] | None = None
+        self.before = Contents({}, frozenset())
+        self.stamps: Mapping[str, tuple[Stamp, str]] = {}
+        self.stale: set[str] = set()
+        if self.enabled:
+            self._load(set(files))
         self.asked = {pair for pair in self.before.asked if pair[0] not in self.stale}
 
     def get(self, path: str) -> FileFacts | None:
@@ -59,41 +69,37 @@ class Cache:
         """Note which files were read for which."""
         self.asked.update(asked)
 
-    def _stale(self) -> set[str]:
-        """Return the files that changed, and all that depend on these by however many steps."""
-        askers: dict[str, list[str]] = {}
-        for asker, path in self.before.asked:
-            askers.setdefault(path, []).append(asker)
-        pending = [p for p, stamped in self.before.stamps.items() if not _same(p, *stamped)]
-        stale: set[str] = set()
-        while pending:
-            path = pending.pop()
-            if path not in stale:
-                stale.add(path)
-                pending += askers.get(path, ())
-        return stale
+    def _load(self, files: set[str]) -> None:
+        """Read what the last run left, the facts only if its answer no longer holds."""
+        try:
+            with self.path.open("rb") as file:
+                key, answer = pickle.load(file)
+                if key != self.key:
+                    return
+                changed = [p for p, stamped in answer.stamps.items() if not _same(p, *stamped)]
+                if not changed and answer.stamps.keys() == files:
+                    self.linked = answer.linked
+                    return
+                before: Contents = pickle.load(file)
+        except Exception:  # noqa: BLE001 - a cache is only ever a shortcut
+            return
+        self.before, self.stamps = before, answer.stamps
+        self.stale = _with_askers(changed, before.asked)
 
-    def store(self, facts: Mapping[str, FileFacts]) -> None:
-        """Keep the facts of this run."""
-        if not self.enabled or (not self.stale and facts.keys() == self.before.facts.keys()):
+    def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, Linked]) -> None:
+        """Keep what this run learned and said."""
+        if not self.enabled:
             return
         stamps: dict[str, tuple[Stamp, str]] = {}
         for path in facts:
-            if path in self.before.stamps and path not in self.stale:
-                stamps[path] = self.before.stamps[path]
+            if path in self.stamps and path not in self.stale:
+                stamps[path] = self.stamps[path]
             elif (stamp := _stamp(path)) is not None:
                 stamps[path] = stamp, _digest(path)
         kept = {path: known for path, known in facts.items() if path in stamps}
-        self._write(Contents(kept, stamps, frozenset(self.asked)))
+        self._write(Answer(stamps, linked), Contents(kept, frozenset(self.asked)))
 
-    def _load(self) -> Contents:
-        try:
-            key, contents = pickle.loads(self.path.read_bytes())
-        except Exception:  # noqa: BLE001 - a cache is only ever a shortcut
-            return NOTHING
-        return contents if key == self.key else NOTHING
-
-    def _write(self, contents: Contents) -> None:
+    def _write(self, answer: Answer, contents: Contents) -> None:
         """Replace the file in one step, so that two runs at once cannot mix theirs."""
         import tempfile
 
@@ -101,10 +107,26 @@ class Cache:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             (self.path.parent / ".gitignore").write_text(IGNORE)
             with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
-                pickle.dump((self.key, contents), file, protocol=5)
+                pickle.dump((self.key, answer), file, protocol=5)
+                pickle.dump(contents, file, protocol=5)
             os.replace(file.name, self.path)
         except OSError:
             return
+
+
+def _with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
+    """Return the files that changed, and all that depend on these by however many steps."""
+    askers: dict[str, list[str]] = {}
+    for asker, path in asked:
+        askers.setdefault(path, []).append(asker)
+    pending = [*changed]
+    found: set[str] = set()
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found.add(path)
+            pending += askers.get(path, ())
+    return found
 
 
 def _same(path: str, stamp: Stamp, digest: str) -> bool:

@@ -7,7 +7,7 @@ want. A file that cannot be read, or that kills its worker, is a finding of its 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -17,7 +17,7 @@ from asyncguard.lint import linking, pool, worker
 from asyncguard.lint.cache import Asked, Cache
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.discover import source_files
-from asyncguard.lint.linking import FileFacts
+from asyncguard.lint.linking import FileFacts, Linked
 from asyncguard.lint.refine import refine
 from asyncguard.lint.registry import labels
 from asyncguard.lint.settings import Settings, chosen_rules
@@ -51,7 +51,7 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
         yield from ([checker.check(path, data, names)] for path, names in tasks)
 
     network = worker.with_deep_stack(lambda: _wake({path: checker.check(path, data)}, again))
-    return select(network, settings)
+    return select(linking.link(network), settings)
 
 
 def check_paths(
@@ -60,8 +60,8 @@ def check_paths(
     """Check files and directories; raises AsyncguardError for a path that does not exist."""
     files = [str(file) for file in source_files([Path(path) for path in paths], settings)]
     with pool.collecting_seldom():
-        network = _check_files(files, settings, progress or (lambda done, total: None))
-        findings = select(network, settings)
+        linked = _check_files(files, settings, progress or (lambda done, total: None))
+        findings = select(linked, settings)
     errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
     return LintResult(tuple(findings), len(files), errors)
 
@@ -71,13 +71,13 @@ def _options(settings: Settings) -> worker.Options:
     return worker.Options(not hot, settings.assume_device)
 
 
-def select(network: linking.Network, settings: Settings) -> list[Finding]:
-    """Link the facts and keep what the settings want, sorted by place."""
+def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
+    """Keep what the settings want, sorted by place."""
     known = labels()
     enabled = chosen_rules(settings, (r.code for r in known), (r.code for r in known if r.default))
     findings: list[Finding] = []
-    for path, linked in linking.link(network).items():
-        findings += _in_file(network.facts[path], linked, enabled, settings)
+    for path, told in linked.items():
+        findings += _in_file(path, told, enabled, settings)
     return sorted(set(findings), key=_order)
 
 
@@ -87,20 +87,18 @@ def _order(finding: Finding) -> tuple[str, int, int, int, str, int, int, str]:
     return *place, finding.end_line, finding.end_column, finding.api
 
 
-def _in_file(
-    facts: FileFacts, findings: Iterable[Finding], enabled: frozenset[str], settings: Settings
-) -> list[Finding]:
+def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Settings) -> list[Finding]:
     """Leave out what comments silence and what the configuration does not ask for.
 
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
-    findings = refine(findings, enabled)
-    kept, idle = apply(findings, facts.suppressions)
+    findings = refine(told.findings, enabled)
+    kept, idle = apply(findings, told.suppressions)
     if asg901.CODE in enabled:
         idle = [comment for comment in idle if _could(comment, enabled)]
-        kept += [asg901.finding(comment, facts.path) for comment in idle]
+        kept += [asg901.finding(comment, path) for comment in idle]
     kept = [f for f in kept if settings.shows(f) and not _ignored(f, settings)]
-    return [facts.notebook.place(f) for f in kept] if facts.notebook is not None else kept
+    return [told.notebook.place(f) for f in kept] if told.notebook is not None else kept
 
 
 def _could(comment: Suppression, enabled: frozenset[str]) -> bool:
@@ -119,28 +117,31 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
     )
 
 
-def _check_files(files: Sequence[str], settings: Settings, progress: Progress) -> linking.Network:
-    """Return what the files told, from the cache where nothing has changed."""
+def _check_files(
+    files: Sequence[str], settings: Settings, progress: Progress
+) -> Mapping[str, Linked]:
+    """Return what is to be said of the files, from the cache where nothing has changed."""
     options = _options(settings)
     cache = Cache(settings, options, files)
+    if cache.linked is not None:
+        progress(len(files), len(files))
+        return cache.linked
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
     fresh = [path for path in files if path not in known]
     done = len(known)
     progress(done, len(files))
-    if fresh:
-        jobs = settings.jobs if len(fresh) > FEW else 1
-        start = worker.start, (worker.index(files), options)
-        with pool.Pool(worker.check_many, jobs, *start) as workers:
-            check = partial(_checked, workers, cache.note)
-            for results in check([(path, frozenset()) for path in fresh]):
-                known.update({result.path: result for result in results})
-                done += len(results)
-                progress(done, len(files))
-            network = _wake(known, check)
-    else:  # what the cache holds was woken before
-        network = linking.Network(known)
-    cache.store(known)
-    return network
+    jobs = settings.jobs if len(fresh) > FEW else 1
+    start = worker.start, (worker.index(files), options)
+    with pool.Pool(worker.check_many, jobs, *start) as workers:
+        check = partial(_checked, workers, cache.note)
+        for results in check([(path, frozenset()) for path in fresh]):
+            known.update({result.path: result for result in results})
+            done += len(results)
+            progress(done, len(files))
+        network = _wake(known, check)
+    linked = linking.link(network)
+    cache.store(known, linked)
+    return linked
 
 
 def _wake(

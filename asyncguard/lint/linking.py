@@ -118,6 +118,17 @@ class FileFacts:
         )
 
 
+class Linked(NamedTuple):
+    """What is to be said of a file: findings in their final context, what silences and places them.
+
+    It is the same for all settings that the analysis was made for.
+    """
+
+    findings: tuple[Finding, ...]
+    suppressions: tuple[Suppression, ...] = ()
+    notebook: Notebook | None = None
+
+
 # Names that say nothing of whose method is called: those of Python's own types, and of arrays.
 _COMMON = frozenset(
     {
@@ -403,7 +414,7 @@ def _level(call: Call | NamedCall, caller: int) -> int:
     return max(caller, _OWN[call.loop])
 
 
-def link(network: Network) -> dict[str, list[Finding]]:
+def link(network: Network) -> dict[str, Linked]:
     """Give every candidate of every file its final context."""
     files = network.facts
     candidates = {c for facts in files.values() for c in facts.candidates}
@@ -431,8 +442,15 @@ def link(network: Network) -> dict[str, list[Finding]]:
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
-        found.setdefault(finding.path, []).append(in_context(finding, level))
-    return {path: [worded(f) for f in _hottest(findings)] for path, findings in found.items()}
+        found[finding.path].append(in_context(finding, level))
+    return {
+        path: Linked(
+            tuple(worded(f) for f in _hottest(findings)),
+            files[path].suppressions,
+            files[path].notebook,
+        )
+        for path, findings in found.items()
+    }
 
 
 def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint import worker
+from asyncguard.lint import linking, worker
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.settings import Settings
 
@@ -33,7 +33,18 @@ def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "main.py").write_text(MAIN)
     first = run(tmp_path)
     monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
+    monkeypatch.setattr(linking, "Network", lambda *_: pytest.fail("linked again"))
     assert run(tmp_path) == first == [("helper.py", 3), ("main.py", 8)]
+
+
+def test_an_answer_is_for_all_settings_of_one_analysis(tmp_path: Path) -> None:
+    """What to select, what comments silence and where cells stand is decided anew."""
+    (tmp_path / "helper.py").write_text(HELPER.format(body="print(x)  # asyncguard: ignore"))
+    (tmp_path / "main.py").write_text(MAIN)
+    assert run(tmp_path) == run(tmp_path) == [("main.py", 8)]
+    settings = Settings(root=tmp_path, jobs=1, select=("ASG2",))
+    assert check_paths([tmp_path], settings).findings == ()
+    assert run(tmp_path) == [("main.py", 8)]
 
 
 def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:

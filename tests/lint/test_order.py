@@ -72,7 +72,7 @@ def files(tmp_path: Path) -> list[str]:
 
 def found(facts: dict[str, FileFacts]) -> set[Finding]:
     linked = linking.link(linking.Network(facts))
-    return {finding for findings in linked.values() for finding in findings}
+    return {finding for told in linked.values() for finding in told.findings}
 
 
 def checked(order: Sequence[str], files: list[str]) -> set[Finding]:
@@ -126,8 +126,8 @@ def train(model, loader, optimizer):
     (known,) = facts.values()
     for candidates in itertools.permutations(known.candidates):
         kept = {"a.py": replace(known, candidates=candidates)}
-        findings = [f for f in select(linking.Network(kept), Settings(cache=False)) if f.line == 6]
-        assert [f.end_column for f in findings] == [40, 48]
+        findings = select(linking.link(linking.Network(kept)), Settings(cache=False))
+        assert [f.end_column for f in findings if f.line == 6] == [40, 48]
 
 
 def test_of_findings_that_differ_in_advice_alone_the_same_is_kept() -> None:
@@ -136,7 +136,7 @@ def test_of_findings_that_differ_in_advice_alone_the_same_is_kept() -> None:
         return FileFacts(f"{advice}.py", (Candidate(finding),))
 
     network = linking.Network({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
-    (finding,) = linking.link(network)["a.py"]
+    (finding,) = linking.link(network)["a.py"].findings
     assert finding.advice == "h"
 
 
