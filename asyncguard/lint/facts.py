@@ -81,15 +81,14 @@ def _of_text(
     text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
 ) -> FileFacts:
     analysis = project.file(path)
-    parsed = project.syntax(path, text) if analysis is None else None
     comments = suppressions(text) if not woken else ()  # which the first look has told
     frameworks = project.frameworks(path, text)
     if not frameworks:
+        project.validate(path, text)
         return FileFacts(path, suppressions=comments)
     _make_room(project)
     if analysis is None:
-        assert parsed is not None
-        analysis = project.add(path, text, parsed, frameworks)
+        analysis = project.add(path, text, project.syntax(path, text), frameworks)
     outline = analysis.outline
     dormant: frozenset[str] = frozenset()
     innocent: dict[str, frozenset[str]] = {}

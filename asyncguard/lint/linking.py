@@ -183,26 +183,29 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     owners: dict[str, set[str]] = {}  # the classes that define a method
     called = {call.name for facts in files for call in facts.named}
     methods = {name.rpartition(".")[2] for name in called if "." in name}
+    asked = called.union(*(calls for facts in files for calls in facts.innocent.values()))
 
-    def note_method(owner: str, name: str, key: Key) -> None:
-        for base in (*above.get(owner, ()), "") if name in methods else ():
+    def note(name: str, owner: str, key: Key) -> None:
+        if name in asked:
+            found.setdefault(name, set()).add(key)
+        note_method(name, owner, key)
+
+    def note_method(name: str, owner: str, key: Key) -> None:
+        if owner and name in asked:
+            owners.setdefault(name, set()).add(owner)
+        for base in (*above.get(owner, ()), "") if owner and name in methods else ():
             if (method := f"{base}.{name}") in called:
                 found.setdefault(method, set()).add(key)
 
     for facts in files:
         for name, qualname in facts.defined:
-            found.setdefault(name, set()).add((facts.path, qualname))
-            owner = qualname.rpartition(".")[0].rpartition(".")[2]
-            owners.setdefault(name, set()).add(owner)
-            if owner:
-                note_method(owner, name, (facts.path, qualname))
+            note(name, qualname.rpartition(".")[0].rpartition(".")[2], (facts.path, qualname))
         asleep = facts.dormant - facts.awake
         for name in asleep.difference(name for name, _ in facts.defined):
-            found.setdefault(name, set()).add((facts.path, name))
+            note(name, "", (facts.path, name))
         for owner, known in facts.classes.items():
             for name in known.dormant & asleep:
-                owners.setdefault(name, set()).add(owner)
-                note_method(owner, name, (facts.path, name))
+                note_method(name, owner, (facts.path, name))
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():

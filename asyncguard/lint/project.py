@@ -134,7 +134,7 @@ class Project:
         self.reach = Reach(self._outlined)
         self.packages: dict[Path, bool] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
-        self.asked: set[tuple[str, str]] = set()  # who asked for what: paths
+        self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
 
@@ -206,6 +206,12 @@ class Project:
         """Return what Python's parser says of a file; raises SourceError."""
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
+
+    def validate(self, path: str, text: str) -> None:
+        """Raise SourceError unless a file is Python, as it is if others have had its outline."""
+        if self.outlines.get(path) is None:
+            check_syntax(text)
+        self.parsed.pop(path, None)
 
     def frameworks(self, path: str, text: str) -> tuple[str, ...]:
         """Return the frameworks that a file imports, or that it has from a star import.

@@ -29,12 +29,15 @@ class SourceError(Exception):
 
 
 _FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
+_DECLARED = re.compile(rb"\xef\xbb\xbf|.*\n?.*coding")  # an encoding, if any, in two lines
 
 
 def decode(data: bytes) -> str:
     """Return the text, its line ends all turned into `\\n`; raises SourceError."""
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding = "utf-8"
+        if _DECLARED.match(data):
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
     except (SyntaxError, LookupError) as error:
         raise SourceError(f"unknown encoding: {error}") from error

@@ -87,6 +87,7 @@ class Worker:
         if self._project is None:
             return set()
         new = self._project.asked - self._told
+        self._project.asked.clear()
         self._told |= new
         return new
 

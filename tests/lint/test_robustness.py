@@ -54,6 +54,23 @@ def test_strange_input_gives_at_most_a_finding(data: bytes) -> None:
         assert "could not be analysed" not in finding.message
 
 
+@pytest.mark.parametrize("before", [b"", b"import torch\n", b"import torch\n" * 9])
+def test_what_is_no_text_is_told_by_its_place(before: bytes) -> None:
+    (finding,) = check_source(before + b"x = '\xff'\n", "strange.py", Settings())
+    assert (finding.line, finding.column) == (before.count(b"\n") + 1, 6)
+    assert finding.message == "not utf-8 text: invalid start byte"
+
+
+def test_a_file_that_is_no_python_is_told_once_though_others_read_it(tmp_path: Path) -> None:
+    """Without a framework in it nothing else needs its syntax."""
+    (tmp_path / "helper.py").write_text("def log(x):\n    print((x)\n")
+    (tmp_path / "plain.py").write_text("def log(x):\n    return x\n")
+    (tmp_path / "train.py").write_text(f"from helper import log\nimport plain\n{LOOP}")
+    findings = check_paths([tmp_path], Settings(cache=False, jobs=1)).findings
+    found = [(Path(f.path).name, f.code) for f in findings]
+    assert found == [("helper.py", "ASG000"), ("train.py", "ASG102")]
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [
