@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
@@ -35,21 +35,24 @@ _SUMMARY = re.compile(
 )
 
 
+@cache
+def _matcher(pattern: str) -> Callable[[str], object]:
+    """Return what matches a pattern; few are asked about, so that each is compiled when it is."""
+    return re.compile(fnmatch.translate(pattern)).match
+
+
 class Patterns:
     """Maps dotted names to a word: exact names first, then the longest literal prefix."""
 
     def __init__(self, tables: Iterable[tuple[str, str, str]]) -> None:
         """Build from (pattern, word, framework) triples."""
         self.exact: dict[str, tuple[str, str]] = {}
-        self.wild: list[tuple[int, str, re.Pattern[str], tuple[str, str]]] = []
+        self.wild: list[tuple[int, str, str, tuple[str, str]]] = []
         for pattern, word, framework in tables:
             if found := _WILD.search(pattern):
                 literal = pattern[: found.start()]
-                compiled = re.compile(fnmatch.translate(pattern))
-                specific = (len(literal), len(pattern))
-                self.wild.append(
-                    (specific[0] * 1000 + specific[1], literal, compiled, (word, framework))
-                )
+                specific = len(literal) * 1000 + len(pattern)
+                self.wild.append((specific, literal, pattern, (word, framework)))
             else:
                 self.exact[pattern] = (word, framework)
         self.wild.sort(key=lambda entry: -entry[0])
@@ -63,7 +66,7 @@ class Patterns:
             (
                 answer
                 for _, literal, pattern, answer in self.wild
-                if name.startswith(literal) and pattern.match(name)
+                if name.startswith(literal) and _matcher(pattern)(name)
             ),
             None,
         )
