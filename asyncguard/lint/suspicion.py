@@ -40,6 +40,7 @@ _HOST_MODULES = frozenset(
 )  # fmt: skip
 _HOST_TYPES = frozenset({"int", "float", "str", "bool", "bytes"})
 _CHOOSING = frozenset({"min", "max", "abs", "sum", "round"})  # what they give, they were given
+_PREDICATE = "is_"  # what is named so, is Python's own truth: functions and attributes
 HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "config"})
 # Names of settings, which hold numbers and words.
 _SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams", "hps", "flags"})
@@ -219,6 +220,7 @@ class Words:
         flow = Flow()
         looks = [_Look(self, flow, attributes, *function) for function in functions]
         for look in looks:
+            look.follow()
             look.judge()
         looks[-1].found.binds = frozenset(looks[-1].values)
         for look in looks:
@@ -289,11 +291,14 @@ class Words:
 
     def gives_host(self, call: ast.Call) -> bool:
         """Whether what a call gives is a plain Python object for sure."""
-        if last_name(call.func) in _HOST_CALLS:
+        name = last_name(call.func)
+        if name in _HOST_CALLS or (type(call.func) is ast.Name and name.startswith(_PREDICATE)):
             return True
         full = self.names.of(call.func)
         if not full or "." not in full:
             return False
+        if name.startswith(_PREDICATE):
+            return True
         if full.partition(".")[0] in _HOST_MODULES:
             return True
         found = self.knowledge.returns.find(self.knowledge.canonical(full))
@@ -449,6 +454,12 @@ class _Look:
         parts = (part for iterated in self.iterated for part in ast.walk(iterated))
         names = (last_name(part) for part in parts)  # type: ignore[arg-type]
         return any(map(_FEEDS, names)) or any(map(_FEEDS, self.elements | self.calls))
+
+    def follow(self) -> None:
+        """Note functions that are called by an attribute's name: `self.loss = focal_loss`."""
+        given = (stored for name in self.calls for stored in self.attributes.get(name, ()))
+        names = {v.id for by, v in given if type(v) is ast.Name and v.id not in by.values}
+        self.found.calls |= names
 
     def judge(self) -> None:
         """Say whether anything in it may be a sync point."""
@@ -666,12 +677,16 @@ class _Look:
     def _attribute_may(self, node: ast.Attribute) -> bool:
         if node.attr in HOST_ATTRIBUTES or last_name(node.value) in _SETTINGS:
             return False
+        if node.attr.startswith(_PREDICATE):
+            return False
         own = type(node.value) is ast.Name and node.value.id == "self"
         return not own or self._may_hold(node.attr, self.attributes)
 
     def _call_may(self, call: ast.Call) -> bool:
         if type(call.func) is ast.Name and call.func.id in _CHOOSING:
             return any(map(self._interesting, call.args))
+        if type(call.func) is ast.Attribute and call.func.attr == "get":
+            return self._interesting(call.func.value)
         return not self.words.gives_host(call)
 
     def _may_hold(self, name: str, table: dict[str, list[Stored]]) -> bool:
@@ -708,7 +723,7 @@ class _Look:
             return False
         if isinstance(test.ops[0], (ast.In, ast.NotIn)) and self._is_element(sides[1]):
             return True
-        if any(type(side) is ast.Constant and isinstance(side.value, _NO_NUMBER) for side in sides):
+        if any(map(_is_no_number, sides)):
             return False
         return any(self._holds_data(side) for side in sides)
 
@@ -767,6 +782,13 @@ _JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
 _INDICES = re.compile(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
+
+
+def _is_no_number(side: ast.expr) -> bool:
+    """Whether it is text, or a member of an enumeration: no array is compared with it."""
+    if type(side) is ast.Attribute:
+        return len(side.attr) > 2 and side.attr.isupper()
+    return type(side) is ast.Constant and isinstance(side.value, _NO_NUMBER)
 
 
 def _over_batches(node: ast.expr) -> bool:

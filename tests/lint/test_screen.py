@@ -44,6 +44,9 @@ def function(body: str, name: str = "f") -> str:
         "def inner(y):\n    return y.item()\nfor y in items:\n    inner(y)",
         "for y in items:\n    print(f'{y}')",
         "for y in items:\n    if check(y):\n        pass",
+        "for y in items:\n    if y.is_last():\n        pass",
+        "for y in items:\n    known = y.found.get(depth)\n    if known:\n        pass",
+        "for y in items:\n    same = find(y)\n    if same == y.T:\n        pass",
         "for y in items:\n    if 'id' in y:\n        pass",
         "for i in range(depth):\n    i = x[i]\n    print(i)",
         "for y in items:\n    n = y.sum()\n    m = n * 2\n    if m > 1:\n        pass",
@@ -86,6 +89,9 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
         "kept = torch.zeros(3)\nfor i in range(3):\n    kept[i] = len(items)",
         "self.register_buffer('size', x)\nfor y in items:\n    self.size.to(y.device)",
         "self.size = torch.nn.Buffer(x)\nfor y in items:\n    self.size.to(y.device)",
+        "for y in items:\n    if not torch.jit.is_scripting() or is_compiling():\n        pass",
+        "for y in items:\n    known = y.is_known.get(depth)\n    if known:\n        pass",
+        "for y in items:\n    kind = find(y)\n    if kind == Kind.MANY:\n        pass",
     ],
 )
 def test_what_can_be_no_device_value_is_not(body: str) -> None:
@@ -116,6 +122,14 @@ def test_so_is_one_that_has_it_by_another_name_or_hands_it_on(body: str) -> None
     helper = function("print(x.item())", "helper")
     assert roots(helper + "\n" + function(body)) == ["f"]
     assert roots(helper + "\n" + function("helper = items\n" + body)) == []
+
+
+def test_so_is_one_that_has_it_by_an_attribute() -> None:
+    helper = function("print(x.item())", "helper")
+    given = function("self.read = helper", "__init__")
+    assert roots(f"{helper}\n{given}\n" + function("for y in items:\n    self.read(y)")) == ["f"]
+    taken = given.replace("(self", "(self, helper")
+    assert roots(f"{helper}\n{taken}\n" + function("for y in items:\n    self.read(y)")) == []
 
 
 def test_a_file_named_like_a_framework_changes_nothing_elsewhere() -> None:
