@@ -466,7 +466,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return mapped(frame, node, arguments)
     if len(arguments) > 1 and name in knowledge.tree_maps:
         result = mapped_structure(frame, node, arguments)
-        if result.kind != UNKNOWN:
+        if result.kind != UNKNOWN or result.params:
             return result
     if special := builtin_calls.result(frame, name, arguments):
         return special
@@ -647,6 +647,10 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return as_mask(frame, placed(frame, framework, arguments), last, operands, arguments)
     if name in knowledge.registers.get(framework, NOTHING):
         return device(framework)
+    if kind == "leaves":  # what it makes of those of a tree is where they are
+        if any(leaf(value).kind == HOST for value in operands[1:2]):
+            return HOST_VALUE
+        kind = DEVICE
     if kind == DEVICE:
         frame.operation(framework)
         uploads = knowledge.frameworks[framework].asynchronous_cpu

@@ -894,6 +894,58 @@ SOURCES = {
                     x = x + grad
                     print("mean {}".format(grad.abs().mean()))  # waits
         """,
+    "what a tree's leaves are made into is where they are": """
+        import jax
+        import jax.numpy as jnp
+        import operator
+        def count(params):
+            sizes = jax.tree_util.tree_map(jnp.size, params)
+            return jax.tree_util.tree_reduce(lambda a, b: a + b, sizes)
+        def is_placed(params):
+            places = jax.tree.map(lambda x: x.sharding.memory_kind == "device", params)
+            return jax.tree.reduce(operator.or_, places)
+        def norm(params):
+            return jax.tree.reduce(operator.add, jax.tree.map(lambda x: jnp.sum(x * x), params))
+        def train(state, loader, update):
+            for x, y in loader:
+                state, loss = update(state, x, y)
+                print(f"{count(state.params):.3f}")
+                if is_placed(state.params) and norm(state.params) > 1:  # waits
+                    return state
+        """,
+    "what only reshapes the leaves of a batch leaves it on the host": """
+        import jax
+        import numpy as np
+        def shard(batch):
+            return jax.tree_util.tree_map(lambda x: x.reshape((8, -1) + x.shape[1:]), batch)
+        def translate(p_pred_step, params, dataset):
+            for batch in dataset:
+                batch = jax.tree_util.tree_map(lambda x: x._numpy(), batch)
+                batch = shard(batch)
+                predicted = np.array(p_pred_step(batch["inputs"], params))  # waits
+                write(predicted, np.array(batch["inputs"]))
+        """,
+    "a training loop is many steps, and what is asked for beside NaN is as rare": """
+        import jax
+        import jax.numpy as jnp
+        class Trainer:
+            def train_loop(self, state, update, batches, count, step):
+                total = 0
+                for _ in range(count):
+                    state, loss = update(state, next(batches))
+                    if loss <= 1e-8 or jnp.isnan(loss):  # waits
+                        print(loss)
+                    total += loss
+                    step += 1
+                return total, step, state
+            def fit(self, state, batches, count, epochs):
+                update = jax.jit(self.update)
+                step = self.load()
+                while step < count * epochs:
+                    print(f"{step // count}")
+                    total, step, state = self.train_loop(state, update, batches, count, step)
+                    print(total)
+        """,
 }
 
 
