@@ -586,8 +586,18 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     result = call_value(frame, node, arguments[0].value, leaves)
     if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
         result = Value(HOST_ARRAY, "numpy", MEDIUM)
-    held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
-    return container(result) if held else result
+    tree = given[0].value if given else UNKNOWN_VALUE
+    if result.kind == UNKNOWN or tree.kind != CONTAINER:
+        return result
+    if len(given) > 1 or not tree.fields:
+        return container(result)
+    function = arguments[0].value
+    with frame.quiet():
+        fields = tuple(
+            (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
+            for key, value in tree.fields
+        )
+    return container(result)._replace(name=tree.name, fields=fields)
 
 
 def _brings_to_host(function: Value) -> bool:
