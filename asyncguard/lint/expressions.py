@@ -483,6 +483,8 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         if attr in base.annotations:
             with frame.quiet():
                 declared = type_value(base.module.frame, base.annotations[attr])
+            if frame.analysis.knowledge.functional_of((declared.framework,)):
+                declared = weaken(declared, LOW) if declared.kind == DEVICE else declared
             base.attributes[attr] = declared
             return declared
     method = cls.lookup(attr)

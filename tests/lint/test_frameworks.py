@@ -946,6 +946,58 @@ SOURCES = {
                     total, step, state = self.train_loop(state, update, batches, count, step)
                     print(total)
         """,
+    "what a tree map makes of a dict is known by its keys": """
+        import jax
+        import numpy as np
+        def evaluate(eval_step, state, batches, count):
+            for _ in range(count):
+                batch = next(batches)
+                pack = {"mask": batch["mask"], "text": np.stack(batch["text"])}
+                metrics, pack["pred"] = eval_step(state, batch)
+                pack = jax.tree_util.tree_map(lambda x: x.reshape((-1, 4)), pack)
+                for i, valid in enumerate(pack["mask"]):
+                    if valid:
+                        print(pack["text"][i])
+                        print(int(pack["pred"][i][0]))  # waits
+                print(list(pack.values()))  # waits
+        """,
+    "what a class declares to be an array of JAX's may be one of NumPy's": """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        from typing import NamedTuple
+        class Batch(NamedTuple):
+            x: jnp.ndarray
+            lengths: jnp.ndarray
+        class Output(NamedTuple):
+            embeddings: jnp.ndarray
+        def encode(net: "Net", batch) -> jnp.ndarray:
+            out: Output = net.encode(batch)
+            return out.embeddings
+        def save(net, steps: jax.typing.ArrayLike = 5):
+            batch: Batch
+            for batch in read():
+                values = jax.device_get(net.apply(batch.x))  # waits
+                for i, length in enumerate(batch.lengths):
+                    if length > 3 and i < steps:
+                        write(values[i, :length])
+                write(np.asarray(encode(net, batch)))  # waits
+        """,
+    "a branch that drops the state which a step gives evaluates": """
+        import jax
+        import optax
+        @jax.jit
+        def update(state, batch):
+            loss, grads = jax.value_and_grad(loss_fn)(state.params, batch)
+            return state.apply_gradients(grads=grads), {"loss": loss}
+        def train(state, batches, valid, every):
+            for i in range(1000):
+                state, info = update(state, next(batches))
+                if i % every == 0 or i == 1:
+                    info = jax.device_get(info)
+                    _, valid_info = update(state, next(valid))
+                    log(info, jax.device_get(valid_info))
+        """,
 }
 
 
