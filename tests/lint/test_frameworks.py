@@ -998,6 +998,30 @@ SOURCES = {
                     _, valid_info = update(state, next(valid))
                     log(info, jax.device_get(valid_info))
         """,
+    "metrics of NNX are computed on the device": """
+        from flax import nnx
+        import optax
+        def train(model, train_step, dataset, history):
+            optimizer = nnx.Optimizer(model, optax.adam(1e-3))
+            metrics = nnx.MultiMetric(loss=nnx.metrics.Average("loss"))
+            for step, batch in enumerate(dataset.as_numpy_iterator()):
+                train_step(model, optimizer, metrics, batch)
+                for metric, value in metrics.compute().items():
+                    history[metric].append(float(value))  # waits
+                print(metrics.compute()["loss"])  # waits
+                metrics.reset()
+        """,
+    "an action that is made a number was none in a program of JAX's": """
+        import jax
+        from agents import DQN
+        def run(env, key, episodes):
+            agent = DQN(key)
+            for episode in range(episodes):
+                timestep = env.reset()
+                while not timestep.last():
+                    action = agent.select_action(timestep.observation)
+                    timestep = env.step(int(action))  # waits
+        """,
 }
 
 
