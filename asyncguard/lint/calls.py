@@ -936,7 +936,7 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
         counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
-        if value.name == ACTION and trigger.protocol in ("__array__", "__int__"):
+        if value.name == ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
         elif counts and _COUNT(dotted(argument.node)):
             value = _converted(frame, value)  # a number of the host's is not converted to one

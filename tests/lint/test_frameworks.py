@@ -1011,16 +1011,20 @@ SOURCES = {
                 print(metrics.compute()["loss"])  # waits
                 metrics.reset()
         """,
-    "an action that is made a number was none in a program of JAX's": """
+    "what is looked into for a name or may be an empty dict is no array": """
         import jax
-        from agents import DQN
-        def run(env, key, episodes):
-            agent = DQN(key)
-            for episode in range(episodes):
-                timestep = env.reset()
-                while not timestep.last():
-                    action = agent.select_action(timestep.observation)
-                    timestep = env.step(int(action))  # waits
+        def update(info, extra=None, **more):
+            extra = extra or dict(more)
+            known = info or {}
+            known.update(extra)
+            return known
+        def run(env, state, agent, steps, names):
+            for _ in range(steps):
+                state, out = train_step(state, agent)
+                info = out.info
+                kept = {name: info[name] for name in names if name in info}
+                update(out.extras, out.logs)
+                print(out.loss)  # waits
         """,
 }
 
