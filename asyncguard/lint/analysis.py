@@ -303,7 +303,7 @@ class FileAnalysis:
         if declared.kind == HOST and declared.name in expressions.HOST_TYPES:
             computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.name
             return result if computed else declared  # by arithmetic or a framework's function
-        if declared.kind == DEVICE and result.kind == UNKNOWN:
+        if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
             return weaken(declared, MEDIUM)._replace(params=result.params)
         if declared.kind == CONTAINER and result.kind == UNKNOWN and not result.params:
             return declared
@@ -425,6 +425,8 @@ class FileAnalysis:
         if parameter.annotation is not None:
             with outer.quiet():
                 value = expressions.type_value(outer, parameter.annotation)
+            if value.kind == DEVICE and type(parameter.default) in (cst.Integer, cst.Float):
+                return HOST_VALUE  # a number that may as well be an array
             if value.kind != UNKNOWN:
                 named = self.knowledge.by_name(parameter.name, self.frameworks)
                 if named is None or named[0] != HOST_ARRAY:

@@ -466,7 +466,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return mapped(frame, node, arguments)
     if len(arguments) > 1 and name in knowledge.tree_maps:
         result = mapped_structure(frame, node, arguments)
-        if result.kind != UNKNOWN:
+        if result.kind != UNKNOWN or result.params:
             return result
     if special := builtin_calls.result(frame, name, arguments):
         return special
@@ -586,8 +586,18 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     result = call_value(frame, node, arguments[0].value, leaves)
     if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
         result = Value(HOST_ARRAY, "numpy", MEDIUM)
-    held = result.kind != UNKNOWN and given and given[0].value.kind == CONTAINER
-    return container(result) if held else result
+    tree = given[0].value if given else UNKNOWN_VALUE
+    if result.kind == UNKNOWN or tree.kind != CONTAINER:
+        return result
+    if len(given) > 1 or not tree.fields:
+        return container(result)
+    function = arguments[0].value
+    with frame.quiet():
+        fields = tuple(
+            (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
+            for key, value in tree.fields
+        )
+    return container(result)._replace(name=tree.name, fields=fields)
 
 
 def _brings_to_host(function: Value) -> bool:
@@ -647,6 +657,10 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return as_mask(frame, placed(frame, framework, arguments), last, operands, arguments)
     if name in knowledge.registers.get(framework, NOTHING):
         return device(framework)
+    if kind == "leaves":  # what it makes of those of a tree is where they are
+        if any(leaf(value).kind == HOST for value in operands[1:2]):
+            return HOST_VALUE
+        kind = DEVICE
     if kind == DEVICE:
         frame.operation(framework)
         uploads = knowledge.frameworks[framework].asynchronous_cpu

@@ -98,7 +98,9 @@ def protocol_site(
     unsure = read.kind == UNKNOWN or read.confidence < HIGH
     if text and unsure and _NAMES.search(dotted(node)):
         return False  # a word, maybe one of a batch
-    if read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__"):
+    if (read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__")) or (
+        unsure and protocol == "__contains__"
+    ):
         read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
     if read.name == HINTED and text:
         likely = frame.analysis.knowledge.likely[read.framework]
@@ -483,6 +485,8 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         if attr in base.annotations:
             with frame.quiet():
                 declared = type_value(base.module.frame, base.annotations[attr])
+            if frame.analysis.knowledge.functional_of((declared.framework,)):
+                declared = weaken(declared, LOW) if declared.kind == DEVICE else declared
             base.attributes[attr] = declared
             return declared
     method = cls.lookup(attr)
@@ -833,13 +837,21 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 @handles(cst.BooleanOperation)
 def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    """`a or b` reads `a`, and yields one of the two."""
-    left = truth(frame, node.left)
+    """`a or b` reads `a`, and yields one of the two; in `a or {}` it is no array."""
+    reads = type(node.operator) is cst.And or not _holds_others(node.right)
+    left = (truth if reads else evaluate)(frame, node.left)
     before = dict(frame.env)
     narrow(frame, node.left, type(node.operator) is cst.And)
     right = evaluate(frame, node.right)
     frame.env = before
     return join(left, right)
+
+
+def _holds_others(node: cst.BaseExpression) -> bool:
+    """Whether this is a dict or a list."""
+    if type(node) is cst.Call:
+        return dotted(node.func) in ("dict", "list", "set")
+    return type(node) is cst.Dict or type(node) is cst.List
 
 
 @handles(cst.Comparison)

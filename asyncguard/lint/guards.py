@@ -113,7 +113,8 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
         if type(test.operator) is cst.And:
             return left[0] or right[0], left[1] and right[1]
         rarely = (left[0] or _is_switch(test.left)) and (right[0] or _is_switch(test.right))
-        return rarely and (left[0] or right[0]), left[1] or right[1]
+        odd = any(map(_abnormal, (test.left, test.right)))  # and so is what else is asked for
+        return odd or (rarely and (left[0] or right[0])), left[1] or right[1]
     if type(test) is cst.NamedExpr:
         return rare(frame, test.value)
     if (abnormal := _abnormal(test)) is not None:

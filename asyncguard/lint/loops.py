@@ -252,6 +252,7 @@ def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value:
     return weaken(before, MEDIUM) if pure else value
 
 
+_ROUND = naming(r"epoch|(^|_)train(ing)?_loop$", re.IGNORECASE)
 _FITS = naming(r"^_*(train|fit|learn|optimi[sz]e)$")
 _MANY = naming(
     r"^((n|nb|num|max|total)_)?(train(ing)?_)?(epochs|steps|timesteps|iters|iterations)$"
@@ -259,11 +260,11 @@ _MANY = naming(
 
 
 def names_epochs(call: cst.Call) -> bool:
-    """Whether a call runs an epoch, by its name, or trains for a given number of steps."""
+    """Whether a call runs a loop of steps, by its name, or trains for a given number of them."""
     name = call.func.attr if type(call.func) is cst.Attribute else call.func
     if type(name) is not cst.Name:
         return False
-    return _EPOCH(name.value) or (_FITS(name.value) and any(map(_gives_many, call.args)))
+    return _ROUND(name.value) or (_FITS(name.value) and any(map(_gives_many, call.args)))
 
 
 def _gives_many(argument: cst.Arg) -> bool:

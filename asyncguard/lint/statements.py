@@ -56,6 +56,7 @@ from asyncguard.lint.values import (
     join,
     weaken,
 )
+from asyncguard.lint.words import naming
 from asyncguard.model import Loop, SyncKind
 
 Executor = Callable[[Frame, Any], bool]
@@ -417,7 +418,26 @@ def _trains(frame: Frame, node: cst.If) -> bool:
     evidence = _evidence_of(frame, branch)
     asks = evidence.strong and not evidence.updates
     trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
-    return trains or _names_training(node.body)
+    return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
+
+
+def _drops_state(frame: Frame, body: cst.CSTNode) -> bool:
+    """Whether the state that a step gives is dropped, where one hands it on: it only evaluates."""
+    if not frame.analysis.knowledge.functional_of(frame.analysis.frameworks):
+        return False
+    return any(_drops(n) for n in walk(body) if type(n) is cst.Assign)
+
+
+_STATE = naming(r"(^|[._])(state|params|agent)$")
+
+
+def _drops(node: cst.Assign) -> bool:
+    """Whether this is `_, info = update(state, batch)`."""
+    target, call = node.targets[0].target, node.value
+    if type(target) is not cst.Tuple or type(call) is not cst.Call:
+        return False
+    taken = any(_STATE(dotted(argument.value)) for argument in call.args)
+    return taken and dotted(target.elements[0].value) == "_"
 
 
 def _evidence_of(frame: Frame, block: Callable[[], bool]) -> LoopRecord:

@@ -894,6 +894,138 @@ SOURCES = {
                     x = x + grad
                     print("mean {}".format(grad.abs().mean()))  # waits
         """,
+    "what a tree's leaves are made into is where they are": """
+        import jax
+        import jax.numpy as jnp
+        import operator
+        def count(params):
+            sizes = jax.tree_util.tree_map(jnp.size, params)
+            return jax.tree_util.tree_reduce(lambda a, b: a + b, sizes)
+        def is_placed(params):
+            places = jax.tree.map(lambda x: x.sharding.memory_kind == "device", params)
+            return jax.tree.reduce(operator.or_, places)
+        def norm(params):
+            return jax.tree.reduce(operator.add, jax.tree.map(lambda x: jnp.sum(x * x), params))
+        def train(state, loader, update):
+            for x, y in loader:
+                state, loss = update(state, x, y)
+                print(f"{count(state.params):.3f}")
+                if is_placed(state.params) and norm(state.params) > 1:  # waits
+                    return state
+        """,
+    "what only reshapes the leaves of a batch leaves it on the host": """
+        import jax
+        import numpy as np
+        def shard(batch):
+            return jax.tree_util.tree_map(lambda x: x.reshape((8, -1) + x.shape[1:]), batch)
+        def translate(p_pred_step, params, dataset):
+            for batch in dataset:
+                batch = jax.tree_util.tree_map(lambda x: x._numpy(), batch)
+                batch = shard(batch)
+                predicted = np.array(p_pred_step(batch["inputs"], params))  # waits
+                write(predicted, np.array(batch["inputs"]))
+        """,
+    "a training loop is many steps, and what is asked for beside NaN is as rare": """
+        import jax
+        import jax.numpy as jnp
+        class Trainer:
+            def train_loop(self, state, update, batches, count, step):
+                total = 0
+                for _ in range(count):
+                    state, loss = update(state, next(batches))
+                    if loss <= 1e-8 or jnp.isnan(loss):  # waits
+                        print(loss)
+                    total += loss
+                    step += 1
+                return total, step, state
+            def fit(self, state, batches, count, epochs):
+                update = jax.jit(self.update)
+                step = self.load()
+                while step < count * epochs:
+                    print(f"{step // count}")
+                    total, step, state = self.train_loop(state, update, batches, count, step)
+                    print(total)
+        """,
+    "what a tree map makes of a dict is known by its keys": """
+        import jax
+        import numpy as np
+        def evaluate(eval_step, state, batches, count):
+            for _ in range(count):
+                batch = next(batches)
+                pack = {"mask": batch["mask"], "text": np.stack(batch["text"])}
+                metrics, pack["pred"] = eval_step(state, batch)
+                pack = jax.tree_util.tree_map(lambda x: x.reshape((-1, 4)), pack)
+                for i, valid in enumerate(pack["mask"]):
+                    if valid:
+                        print(pack["text"][i])
+                        print(int(pack["pred"][i][0]))  # waits
+                print(list(pack.values()))  # waits
+        """,
+    "what a class declares to be an array of JAX's may be one of NumPy's": """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        from typing import NamedTuple
+        class Batch(NamedTuple):
+            x: jnp.ndarray
+            lengths: jnp.ndarray
+        class Output(NamedTuple):
+            embeddings: jnp.ndarray
+        def encode(net: "Net", batch) -> jnp.ndarray:
+            out: Output = net.encode(batch)
+            return out.embeddings
+        def save(net, steps: jax.typing.ArrayLike = 5):
+            batch: Batch
+            for batch in read():
+                values = jax.device_get(net.apply(batch.x))  # waits
+                for i, length in enumerate(batch.lengths):
+                    if length > 3 and i < steps:
+                        write(values[i, :length])
+                write(np.asarray(encode(net, batch)))  # waits
+        """,
+    "a branch that drops the state which a step gives evaluates": """
+        import jax
+        import optax
+        @jax.jit
+        def update(state, batch):
+            loss, grads = jax.value_and_grad(loss_fn)(state.params, batch)
+            return state.apply_gradients(grads=grads), {"loss": loss}
+        def train(state, batches, valid, every):
+            for i in range(1000):
+                state, info = update(state, next(batches))
+                if i % every == 0 or i == 1:
+                    info = jax.device_get(info)
+                    _, valid_info = update(state, next(valid))
+                    log(info, jax.device_get(valid_info))
+        """,
+    "metrics of NNX are computed on the device": """
+        from flax import nnx
+        import optax
+        def train(model, train_step, dataset, history):
+            optimizer = nnx.Optimizer(model, optax.adam(1e-3))
+            metrics = nnx.MultiMetric(loss=nnx.metrics.Average("loss"))
+            for step, batch in enumerate(dataset.as_numpy_iterator()):
+                train_step(model, optimizer, metrics, batch)
+                for metric, value in metrics.compute().items():
+                    history[metric].append(float(value))  # waits
+                print(metrics.compute()["loss"])  # waits
+                metrics.reset()
+        """,
+    "what is looked into for a name or may be an empty dict is no array": """
+        import jax
+        def update(info, extra=None, **more):
+            extra = extra or dict(more)
+            known = info or {}
+            known.update(extra)
+            return known
+        def run(env, state, agent, steps, names):
+            for _ in range(steps):
+                state, out = train_step(state, agent)
+                info = out.info
+                kept = {name: info[name] for name in names if name in info}
+                update(out.extras, out.logs)
+                print(out.loss)  # waits
+        """,
 }
 
 
