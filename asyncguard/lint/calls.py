@@ -473,7 +473,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if knowledge.compiled.find(name):
         mark_compiled(arguments)
     result = symbol_result(frame, name, arguments)
-    frame.prepares |= result.kind == "optimizer" and not frame.loops
+    frame.prepares |= result.kind == "optimizer" and frame.context() == (Loop.NONE, False)
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     elif result.kind == UNKNOWN and name not in HARMLESS:
@@ -662,6 +662,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == HOST and framework != "numpy" and arguments:  # a device, say
         place = arguments[0].value.literal
         return Value(HOST, literal=place if isinstance(place, str) else None)
+    if kind == CONTAINER and any(argument.keyword for argument in arguments):
+        return builtin_calls.result(frame, "dict", arguments) or UNKNOWN_VALUE
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)

@@ -2753,3 +2753,23 @@ def test_a_subclass_is_meant_where_its_class_is(tmp_path: Path, call: str) -> No
     (tmp_path / "own.py").write_text(dedent(own))
     findings = check_paths([tmp_path], SETTINGS).findings
     assert "own.py" in [Path(f.path).name for f in findings]
+
+
+@pytest.mark.parametrize(
+    ("test", "lines"), [("if not self.ready:", [11]), ("with self.place:", [])]
+)
+def test_a_step_may_make_its_optimizer_the_first_time(test: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Trainer:
+            def train(self):
+                {test}
+                    self.optimizer = tf.keras.optimizers.Adam()
+                    self.ready = True
+                with tf.GradientTape() as tape:
+                    loss = self.model(self.memory.sample())
+                grads = tape.gradient(loss, self.model.trainable_variables)
+                self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))
+                self.info["loss"] = loss.numpy()
+        """
+    assert [line for line, _ in found(source)] == lines
