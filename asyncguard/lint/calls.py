@@ -1149,6 +1149,8 @@ def method_sites(
 ) -> bool:
     """Note the sites of a method call on a value of known kind."""
     knowledge = frame.analysis.knowledge
+    if owner.kind == MODEL and owner.confidence < HIGH and frame.analysis.outline.defines(method):
+        return False  # of one of these classes, maybe
     for point in knowledge.sync_methods.get((owner.kind, method), ()):
         if owner.framework and point.framework != owner.framework:
             continue

@@ -2773,3 +2773,39 @@ def test_a_step_may_make_its_optimizer_the_first_time(test: str, lines: list[int
                 self.info["loss"] = loss.numpy()
         """
     assert [line for line, _ in found(source)] == lines
+
+
+@pytest.mark.parametrize(("stages", "lines"), [("[1000, 2000]", [10]), ("config.stages", [6])])
+def test_a_loop_over_numbers_is_over_no_steps(stages: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        def train(config, dataset, model):
+            decay_steps = {stages}
+            at = tf.Variable(1)
+            for decay_step in decay_steps:
+                if at > decay_step:
+                    at = at + 1
+            for batch in dataset:
+                model(batch)
+                if at in decay_steps:
+                    at = at + 1
+        """
+    assert [line for line, _ in found(source)] == lines
+
+
+@pytest.mark.parametrize(("name", "lines"), [("evaluate", []), ("predict", [5])])
+def test_a_model_of_unknown_class_may_have_the_methods_of_one_here(
+    name: str, lines: list[int]
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Trainer:
+            def train_batch(self, batch):
+                with tf.GradientTape() as tape:
+                    value = self.target_net.{name}(batch)
+                return value
+        class Policy(tf.keras.Model):
+            def evaluate(self, batch):
+                return self(batch)
+        """
+    assert [line for line, _ in found(source)] == lines
