@@ -1091,3 +1091,25 @@ def test_what_a_checkpoint_is_given_is_an_attribute_of_it() -> None:
         """
     found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
     assert [f.line for f in found] == [4, 7]
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "lines"),
+    [
+        ("Evaluator", "eval_reduce", [4]),
+        ("Evaluator", "eval_report", []),
+        ("Agent", "policy", [4]),
+        ("Schedule", "policy", []),
+    ],
+)
+def test_what_is_called_for_every_step_by_its_name(
+    base: str, method: str, lines: list[int]
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        class My{base}:
+            def {method}(self, state, outputs):
+                return tf.reduce_sum(outputs["mode"]).numpy()
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == lines
