@@ -548,6 +548,33 @@ def test_calls_are_followed_from_hooks_into_other_files(
     assert any(f.code == "ASG103" for f in findings)
 
 
+def test_what_a_script_imports_whole_is_the_file_beside_it(tmp_path: Path) -> None:
+    read = """
+        def accuracy(output, label):
+            return (output.argmax(axis=1) == label).mean().asscalar()
+        """
+    script = """
+        import utils
+        from mxnet import autograd
+        def train(net, batches, trainer):
+            for data, label in batches:
+                with autograd.record():
+                    output = net(data)
+                output.backward()
+                trainer.step(2)
+                utils.accuracy(output, label)
+        """
+    for name, text in {"a/utils.py": read, "a/run.py": script, "b/other.py": read}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("from mxnet import nd" + dedent(text), encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [
+        ("run.py", 10),
+        ("utils.py", 3),
+    ]
+
+
 EVALUATOR = """\
 import torch
 class Evaluator:
