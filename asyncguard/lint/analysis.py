@@ -636,7 +636,8 @@ class FileAnalysis:
                 frame.bind(alias.asname.name.value, self._imported(name))
             else:
                 first = name.partition(".")[0]
-                frame.bind(first, symbol(first))
+                above = self._beside(name).removesuffix(name)
+                frame.bind(first, symbol(above + first))
 
     def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
         """`from a import b` binds `b` to a.b; relative imports start from the package."""

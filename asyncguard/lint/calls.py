@@ -473,7 +473,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if knowledge.compiled.find(name):
         mark_compiled(arguments)
     result = symbol_result(frame, name, arguments)
-    frame.prepares |= result.kind == "optimizer" and not frame.loops
+    frame.prepares |= result.kind == "optimizer" and frame.context() == (Loop.NONE, False)
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     elif result.kind == UNKNOWN and name not in HARMLESS:
@@ -676,6 +676,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == HOST and framework != "numpy" and arguments:  # a device, say
         place = arguments[0].value.literal
         return Value(HOST, literal=place if isinstance(place, str) else None)
+    if kind == CONTAINER and any(argument.keyword for argument in arguments):
+        return builtin_calls.result(frame, "dict", arguments) or UNKNOWN_VALUE
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
         return Value(kind, framework, inner.confidence, element=inner)
@@ -1161,6 +1163,8 @@ def method_sites(
 ) -> bool:
     """Note the sites of a method call on a value of known kind."""
     knowledge = frame.analysis.knowledge
+    if owner.kind == MODEL and owner.confidence < HIGH and frame.analysis.outline.defines(method):
+        return False  # of one of these classes, maybe
     for point in knowledge.sync_methods.get((owner.kind, method), ()):
         if owner.framework and point.framework != owner.framework:
             continue

@@ -894,6 +894,8 @@ def _compare(
         named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name
         if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
+        if left.kind == DEVICE and left.confidence == HIGH and holds_numbers(right):
+            protocol_site(frame, "__bool__", node, left)
         return HOST_VALUE
     equal = type(operator) in (cst.Equal, cst.NotEqual)
     for side in (left, right):
@@ -904,6 +906,14 @@ def _compare(
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return HOST_VALUE
     return combine(left, right, mask=True)
+
+
+def holds_numbers(value: Value) -> bool:
+    """Whether this is a list or tuple of numbers that are written there."""
+    listed = value.kind == CONTAINER and value.items
+    return bool(listed) and all(
+        isinstance(item.literal, (int, float)) for item in value.items or ()
+    )
 
 
 @handles(cst.IfExp)

@@ -295,6 +295,8 @@ _ALL = naming(
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
+    if type(node) is cst.Call and dotted(node.func) == "int" and len(node.args) == 1:
+        return _counts(frame, node.args[0].value)
     if type(node) is cst.BinaryOperation:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from asyncguard.lint import guards
 from asyncguard.lint.builtin_calls import source_of
-from asyncguard.lint.expressions import unpacked
+from asyncguard.lint.expressions import holds_numbers, unpacked
 from asyncguard.lint.frames import Frame, LoopRecord
 from asyncguard.lint.tree import dotted, walk
 from asyncguard.lint.values import (
@@ -67,7 +67,10 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         and not _batchy(names)
         and not _within_epochs(node.iter, targets),
         step_name=_in_parts(node.iter)
-        or any(map(_is_step, names | _sources(node.iter, views=False))),
+        or (
+            not holds_numbers(iterable)
+            and any(map(_is_step, names | _sources(node.iter, views=False)))
+        ),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
     record.transparent |= any(map(_WITHIN_STEP.search, _iterated_names(node.iter)))

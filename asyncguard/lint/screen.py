@@ -196,6 +196,10 @@ class Outline:
             found.setdefault(function.class_name, set()).add(function.name)
         return {name: frozenset(methods) for name, methods in found.items()}
 
+    def defines(self, method: str) -> bool:
+        """Whether a class here defines a method of this name."""
+        return any(function.class_name for function in self.by_name.get(method, ()))
+
     def full_name(self, called: str) -> str:
         """Return the full name of what a call means in other checked files; "" if nothing."""
         first, dot, rest = called.partition(".")

@@ -101,7 +101,9 @@ def starred_in(text: str) -> list[str]:
     return [module for line in lines for module in _STARRED.findall(line)]
 
 
-_TELLING = re.compile(r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar)\(")
+_TELLING = re.compile(
+    r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar|numpy|apply_gradients|train_on_batch)\("
+)
 
 
 def telling_in(text: str) -> set[str]:

@@ -548,6 +548,33 @@ def test_calls_are_followed_from_hooks_into_other_files(
     assert any(f.code == "ASG103" for f in findings)
 
 
+def test_what_a_script_imports_whole_is_the_file_beside_it(tmp_path: Path) -> None:
+    read = """
+        def accuracy(output, label):
+            return (output.argmax(axis=1) == label).mean().asscalar()
+        """
+    script = """
+        import utils
+        from mxnet import autograd
+        def train(net, batches, trainer):
+            for data, label in batches:
+                with autograd.record():
+                    output = net(data)
+                output.backward()
+                trainer.step(2)
+                utils.accuracy(output, label)
+        """
+    for name, text in {"a/utils.py": read, "a/run.py": script, "b/other.py": read}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("from mxnet import nd" + dedent(text), encoding="utf-8")
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [
+        ("run.py", 10),
+        ("utils.py", 3),
+    ]
+
+
 EVALUATOR = """\
 import torch
 class Evaluator:
@@ -2753,3 +2780,59 @@ def test_a_subclass_is_meant_where_its_class_is(tmp_path: Path, call: str) -> No
     (tmp_path / "own.py").write_text(dedent(own))
     findings = check_paths([tmp_path], SETTINGS).findings
     assert "own.py" in [Path(f.path).name for f in findings]
+
+
+@pytest.mark.parametrize(
+    ("test", "lines"), [("if not self.ready:", [11]), ("with self.place:", [])]
+)
+def test_a_step_may_make_its_optimizer_the_first_time(test: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Trainer:
+            def train(self):
+                {test}
+                    self.optimizer = tf.keras.optimizers.Adam()
+                    self.ready = True
+                with tf.GradientTape() as tape:
+                    loss = self.model(self.memory.sample())
+                grads = tape.gradient(loss, self.model.trainable_variables)
+                self.optimizer.apply_gradients(zip(grads, self.model.trainable_variables))
+                self.info["loss"] = loss.numpy()
+        """
+    assert [line for line, _ in found(source)] == lines
+
+
+@pytest.mark.parametrize(("stages", "lines"), [("[1000, 2000]", [10]), ("config.stages", [6])])
+def test_a_loop_over_numbers_is_over_no_steps(stages: str, lines: list[int]) -> None:
+    source = f"""
+        import tensorflow as tf
+        def train(config, dataset, model):
+            decay_steps = {stages}
+            at = tf.Variable(1)
+            for decay_step in decay_steps:
+                if at > decay_step:
+                    at = at + 1
+            for batch in dataset:
+                model(batch)
+                if at in decay_steps:
+                    at = at + 1
+        """
+    assert [line for line, _ in found(source)] == lines
+
+
+@pytest.mark.parametrize(("name", "lines"), [("evaluate", []), ("predict", [5])])
+def test_a_model_of_unknown_class_may_have_the_methods_of_one_here(
+    name: str, lines: list[int]
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        class Trainer:
+            def train_batch(self, batch):
+                with tf.GradientTape() as tape:
+                    value = self.target_net.{name}(batch)
+                return value
+        class Policy(tf.keras.Model):
+            def evaluate(self, batch):
+                return self(batch)
+        """
+    assert [line for line, _ in found(source)] == lines

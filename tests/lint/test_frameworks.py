@@ -1179,3 +1179,69 @@ def test_what_a_callback_is_told_are_numbers(logs: str, lines: list[int]) -> Non
         """
     found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
     assert [f.line for f in found] == lines
+
+
+def test_a_file_that_reads_tensors_has_the_framework_of_the_files_beside(tmp_path: Path) -> None:
+    model = """
+        import tensorflow as tf
+        class Model(tf.keras.Model):
+            @tf.function
+            def train_step(self, batch):
+                with tf.GradientTape() as tape:
+                    loss = tf.reduce_mean(self(batch))
+                grads = tape.gradient(loss, self.trainable_variables)
+                self.optimizer.apply_gradients(zip(grads, self.trainable_variables))
+                return loss
+        """
+    trainer = """
+        from model import Model
+        class Trainer:
+            def __init__(self):
+                self.model = Model()
+            def train(self, sampler, bar):
+                total = 0
+                for batch in sampler.step(64):
+                    total += self.model.train_step(batch)
+                    bar.set_postfix({"loss": f"{total.numpy():.5f}"})
+        """
+    (tmp_path / "model.py").write_text(dedent(model).lstrip())
+    (tmp_path / "trainer.py").write_text(dedent(trainer).lstrip())
+    findings = check_paths([tmp_path], SETTINGS).findings
+    assert [(Path(f.path).name, f.line) for f in findings] == [("trainer.py", 9)]
+
+
+def test_what_a_checkpoint_is_given_is_an_attribute_of_it() -> None:
+    source = """
+        import tensorflow as tf
+        def train(step, batches, model, optimizer):
+            ckpt = tf.train.Checkpoint(step=tf.Variable(0), model=model)
+            while int(ckpt.step) < 1000:
+                step(next(batches))
+                optimizer.apply_gradients(model)
+                if int(ckpt.step) == 999:
+                    print(model(next(batches)))
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == [4, 7]
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "lines"),
+    [
+        ("Evaluator", "eval_reduce", [4]),
+        ("Evaluator", "eval_report", []),
+        ("Agent", "policy", [4]),
+        ("Schedule", "policy", []),
+    ],
+)
+def test_what_is_called_for_every_step_by_its_name(
+    base: str, method: str, lines: list[int]
+) -> None:
+    source = f"""
+        import tensorflow as tf
+        class My{base}:
+            def {method}(self, state, outputs):
+                return tf.reduce_sum(outputs["mode"]).numpy()
+        """
+    found = check_source(dedent(source).lstrip(), "a.py", SETTINGS)
+    assert [f.line for f in found] == lines
