@@ -1090,11 +1090,17 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
             read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
-            if index.kind == owner.kind == DEVICE and index.name == MASK:
+            if index.kind == owner.kind == DEVICE and (index.name == MASK or _in_module(frame)):
                 read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def _in_module(frame: Frame) -> bool:
+    """Whether this is a module's, in a file of one framework: what that is given is there."""
+    cls = frame.function.cls if frame.function is not None else None
+    return cls is not None and frame.analysis.is_alone and instance_of(cls).kind in CALLABLE
 
 
 def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> None:
@@ -1113,7 +1119,8 @@ def _may_be_numpy(frame: Frame, owner: Value) -> bool:
 
 def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
-    if index.kind == HOST_ARRAY and index.framework == owner.framework:
+    parts = (index, *(index.items or ()))
+    if any(part.kind == HOST_ARRAY and part.framework == owner.framework for part in parts):
         owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
     return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
 
@@ -1157,6 +1164,8 @@ def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
         if not any(inner.func.attr.value in keeps.get(f, ()) for f in frame.analysis.frameworks):
             return ""
         inner = inner.func.value
+    if type(inner) is cst.Subscript:
+        return _subscript_path(inner).rpartition(".")[2]
     return dotted(inner).rpartition(".")[2] if inner is not None else ""
 
 

@@ -440,7 +440,7 @@ def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
-    `if len(kept) >= n: kept = []`.
+    `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
     """
     return _starts_anew(node.test, node.body)
 
@@ -463,10 +463,18 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
         left, anew = left.args[0].value, _is_empty
     bound = test.comparisons[0].comparator
     return any(
-        path == dotted(left) and (anew(value) or _is_less(value, left, bound))
+        (path == dotted(left) and (anew(value) or _is_less(value, left, bound)))
+        or (path == dotted(bound) and _is_further(value, path, left))
         for path, value in _assignments(body)
         if path
     )
+
+
+def _is_further(node: cst.BaseExpression, bound: str, counted: cst.BaseExpression) -> bool:
+    """Whether this is the next bound: `due + n`, `step + n`, `next(dues)`."""
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
+        return dotted(node.left) in (bound, dotted(counted))
+    return type(node) is cst.Call and dotted(node.func) == "next"
 
 
 def _is_less(node: cst.BaseExpression, left: cst.BaseExpression, by: cst.BaseExpression) -> bool:
@@ -493,6 +501,9 @@ def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]
         for small in line.body if type(line) is cst.SimpleStatementLine else ():
             if type(small) is cst.Assign:
                 yield dotted(small.targets[0].target), small.value
+            elif type(small) is cst.AugAssign and type(small.operator) is cst.AddAssign:
+                added = cst.BinaryOperation(small.target, cst.Add(), small.value)
+                yield dotted(small.target), added
 
 
 def chooses(node: cst.If, last: cst.If) -> bool:
