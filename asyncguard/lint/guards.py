@@ -130,6 +130,9 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
         if type(test.comparisons[0].operator) in _MORE and _reads_clock(frame, test):
             return True, False  # so long after the last time
+        if type(test.comparisons[0].operator) in _EQUAL and _asks_for_host(frame, test):
+            there = type(test.comparisons[0].operator) is cst.NotEqual
+            return not there, there
         return _counter_comparison(frame, test)
     return False, False
 
@@ -155,6 +158,28 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+_EQUAL = frozenset({cst.Equal, cst.NotEqual})
+_PLACE = naming(r"(^|\.)_?dev(ice)?([._]?type)?$")
+
+
+def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
+    """Whether a test asks if all is in host memory: `device.type == "cpu"`.
+
+    Or an argument that says otherwise by default: `mode == "cpu"`.
+    """
+    told = test.comparisons[0].comparator
+    if type(told) is cst.Call and len(told.args) == 1:
+        told = told.args[0].value  # torch.device("cpu")
+    if type(told) is not cst.SimpleString or told.value[1:-1] != "cpu":
+        return False
+    path = dotted(test.left)
+    parameters = frame.function.parameters if frame.function is not None else ()
+    return bool(path) and (
+        bool(_PLACE(path))
+        or any(type(p.default) is cst.SimpleString for p in parameters if p.name == path)
+    )
+
+
 _TIME = naming(r"(^|_)(time|now)(_|$)", re.IGNORECASE)
 # An episode is over, or an epoch.
 _RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")

@@ -713,6 +713,25 @@ SOURCES = {
                 if loss.item() >= 9:  # waits
                     print(loss)  # waits
         """,
+    "where all is asked to be in host memory nothing is on the device": """
+        import torch
+        class Head:
+            def act(self, x):
+                action = self.actor(torch.from_numpy(x).to(self.device))  # waits
+                if self.device.type == "cpu":
+                    return action.numpy()
+                return action.cpu().numpy()  # waits
+            def learn(self, batch):
+                loss = self.assign(batch.cuda())  # waits
+                loss.backward()
+                self.optimizer.step()
+                if self.device != torch.device("cpu"):
+                    print(loss)  # waits
+            def assign(self, x, mode="gpu"):
+                if mode == "cpu":
+                    x = x.cpu()
+                return self.model(x)
+        """,
     "what is joined is in one place, as is what a batch holds that is moved": """
         import torch
         def train(self, data):
