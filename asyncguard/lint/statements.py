@@ -52,8 +52,10 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     WHEREVER,
     Value,
+    container,
     device,
     join,
+    part_of,
     weaken,
 )
 from asyncguard.model import Loop, SyncKind
@@ -131,8 +133,26 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
         value = loops.note_update(frame, node, node.value, value)
     guards.remember(frame, node.targets[0].target, node.value)
     for target in node.targets:
+        if type(target.target) is cst.Subscript and _is_of(node.value, target.target):
+            path = dotted(target.target.value)
+            owner = frame.lookup(path) if path else None
+            if owner is not None and owner.kind == HOST_ARRAY:
+                frame.bind(path, container(part_of(owner)))  # whose parts are moved one by one
         store(frame, target.target, value)
     return True
+
+
+def _is_of(node: cst.BaseExpression, owner: cst.Subscript) -> bool:
+    """Whether this moves such an element, which has a number: `images[0].cuda()`."""
+    index = owner.slice[0].slice
+    if type(index) is not cst.Index or type(index.value) is not cst.Integer:
+        return False
+    called = type(node) is cst.Call and type(node.func) is cst.Attribute
+    moves = called and node.func.attr.value in _MOVES  # type: ignore[attr-defined]
+    return bool(moves) and node.func.value.deep_equals(owner)  # type: ignore[attr-defined]
+
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
 
 
 @executes(cst.AnnAssign)

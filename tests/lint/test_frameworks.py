@@ -713,6 +713,16 @@ SOURCES = {
                 if loss.item() >= 9:  # waits
                     print(loss)  # waits
         """,
+    "what moves one of its parts is no array": """
+        import torch
+        def train(loader, model, optimizer, gpu):
+            for i, (images, _) in enumerate(loader):
+                images[0] = images[0].cuda(gpu, non_blocking=True)
+                images[1] = images[1].cuda(gpu)  # waits
+                loss = model(images[0], images[1])
+                loss.backward()
+                optimizer.step()
+        """,
     "where all is asked to be in host memory nothing is on the device": """
         import torch
         class Head:
