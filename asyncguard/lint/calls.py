@@ -57,6 +57,7 @@ from asyncguard.lint.values import (
     MODEL,
     MOVED,
     NAMED,
+    NONE_VALUE,
     PAIRS,
     PLACE,
     STRUCTURE,
@@ -277,6 +278,11 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if edge is not None and not frame.analysis.places_batches:
         edge.spared = frozenset(index for index, value in bound.items() if _on_host(value))
     reads = summary.reads
+    asked = {param for read in reads for param in read.params if param < 0}
+    if given := frozenset(param for param in asked if _is_given_to(frame, bound.get(~param))):
+        reads = tuple(read for read in reads if given.isdisjoint(read.params))
+        if edge is not None:
+            edge.spared |= given
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
@@ -286,6 +292,15 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if result.confidence == NAMED and result.name == STRUCTURE and frame.trains:
         return result._replace(confidence=MEDIUM)
     return result
+
+
+def _is_given_to(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is not left out, by the caller's caller either, nor on the device."""
+    if value is None or value == NONE_VALUE or value.kind == DEVICE:
+        return False
+    own = frame.function.parameters if frame.function is not None and value.params else ()
+    defaults = (own[p].default for p in value.params if 0 <= p < len(own))
+    return value.kind != UNKNOWN or all(d is None or dotted(d) != "None" for d in defaults)
 
 
 _MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")

@@ -40,6 +40,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    NO_PARAMS,
     NONE_VALUE,
     PART,
     PLACE,
@@ -901,16 +902,41 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     before = dict(frame.env)
     narrow(frame, node.test, True)
     guard_true, guard_false = guard_of(frame, node.test)
+    left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
+    outer = frame.left_out
+    frame.left_out = outer | left_out
     with frame.guarded(guard_true):
         chosen = evaluate(frame, node.body)
     frame.env = dict(before)
+    frame.left_out = outer | given
     narrow(frame, node.test, False)
     with frame.guarded(guard_false):
         other = evaluate(frame, node.orelse)
     frame.env = before
+    frame.left_out = outer
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
-    return join(chosen, other)
+    result = join(chosen, other)
+    return from_params(result, result.params | left_out | given) if result.params else result
+
+
+def asked_for(
+    frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]
+) -> frozenset[int]:
+    """Return `~p` of the parameter of which this asks if a call leaves it out: `p is None`."""
+    if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
+        return NO_PARAMS
+    path = dotted(test.left)
+    value = frame.env.get(path)
+    if value is None or len(value.params) != 1 or dotted(test.comparisons[0].comparator) != "None":
+        return NO_PARAMS
+    index = next(iter(value.params))
+    parameters = frame.function.parameters if frame.function is not None else ()
+    if not 0 <= index < len(parameters) or parameters[index].name != path:
+        return NO_PARAMS
+    default = parameters[index].default
+    asked = default is not None and dotted(default) == "None"
+    return frozenset({~index}) if asked else NO_PARAMS
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:

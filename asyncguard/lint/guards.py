@@ -408,6 +408,7 @@ def improves(node: cst.If) -> bool:
     return any(
         dotted(side) in records
         for test in tests
+        if type(test.comparisons[0].operator) not in IDENTITY
         for side in (test.left, test.comparisons[0].comparator)
     )
 

@@ -437,7 +437,7 @@ def link(network: Network) -> dict[str, Linked]:
         if params := candidate.params:
             by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
             at_calls = (by[0], *by[2:]) in told
-            if at_calls or params <= spared.get(function, frozenset()):
+            if at_calls or _is_spared(params, spared.get(function, frozenset())):
                 levels = network.hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
@@ -451,6 +451,12 @@ def link(network: Network) -> dict[str, Linked]:
         )
         for path, findings in found.items()
     }
+
+
+def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:
+    """Whether no call hands a function what it reads, or all what spares it to make that (`~p`)."""
+    read = {p for p in params if p >= 0}
+    return (bool(read) and read <= spared) or any(p < 0 for p in params & spared)
 
 
 def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:

@@ -18,6 +18,7 @@ from asyncguard.lint.expressions import (
     MASK_INDEX,
     SEQUENCES,
     UPLOADED_INDEX,
+    asked_for,
     asks_whether_on_device,
     bind_target,
     combine,
@@ -54,6 +55,7 @@ from asyncguard.lint.values import (
     Value,
     container,
     device,
+    from_params,
     join,
     part_of,
     weaken,
@@ -388,8 +390,11 @@ def if_(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, True)
     frame.findings += asked
     last = frame.last_choice is node
+    left_out, outer = asked_for(frame, node.test, cst.Is), frame.left_out
+    frame.left_out = outer | left_out
     with frame.guarded(guard_true):
         then_falls = suite(frame, node.body)
+    frame.left_out = outer
     frame.findings -= asked
     after_then = frame.env
     frame.env = before
@@ -407,6 +412,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
         frame.env = after_then  # it is one of the words that are asked for, or in host memory
     elif then_falls and else_falls:
         frame.env = merge(after_then, frame.env)
+        if left_out:  # what is made for it comes from the others without it
+            path = dotted(node.test.left)  # type: ignore[attr-defined]
+            value = frame.env[path]
+            frame.env[path] = from_params(value, value.params | left_out)
     elif then_falls:
         frame.env = after_then
     leaves = not then_falls and node.orelse is None and not guards.raises(node.body)
