@@ -334,9 +334,12 @@ class Network:
         found: dict[Key, frozenset[int]] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
-        for call in (*self.calls, *others):
+        for call in self.calls:
             key = call.callee_path, call.callee
             found[key] = found.get(key, call.spared) & call.spared
+        for call in others:  # which leave nothing out that no known call does
+            key = call.callee_path, call.callee
+            found[key] = frozenset(p for p in found.get(key, call.spared) if p < 0)
         return found
 
 
