@@ -300,7 +300,7 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
         return False
     own = frame.function.parameters if frame.function is not None and value.params else ()
     defaults = (own[p].default for p in value.params if 0 <= p < len(own))
-    return value.kind != UNKNOWN or all(d is None or dotted(d) != "None" for d in defaults)
+    return all(default is None or dotted(default) != "None" for default in defaults)
 
 
 _MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")

@@ -141,9 +141,11 @@ _STEPS = naming(r"(^|_)(steps?|iter(ation)?s?|updates?|epochs?)$", re.IGNORECASE
 
 
 def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
-    """Whether a call is asked if it is time for something: `is_due(step, every)`."""
+    """Whether a call is asked if it is time: `is_due(step, every)`, `check_freq(every, step)`."""
     if type(test) is not cst.Call or len(test.args) < 2:
         return False
+    if _PERIOD(dotted(test.func).rpartition(".")[2]):
+        return any(_STEPS(dotted(argument.value)) for argument in test.args)
     path = dotted(test.args[0].value)
     counted = any(path in loop.targets for loop in frame.loops)
     return counted and _STEPS(path)

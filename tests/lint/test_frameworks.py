@@ -708,6 +708,8 @@ SOURCES = {
                 if step >= shown:
                     shown = next(times)
                     print(loss)
+                if check_freq(period, step):
+                    print(loss)
                 if step >= bound:
                     bound = loss.item()  # waits
                 if loss.item() >= 9:  # waits
