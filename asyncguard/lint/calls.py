@@ -57,6 +57,7 @@ from asyncguard.lint.values import (
     MODEL,
     MOVED,
     NAMED,
+    NONE_VALUE,
     PAIRS,
     PLACE,
     STRUCTURE,
@@ -277,6 +278,11 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if edge is not None and not frame.analysis.places_batches:
         edge.spared = frozenset(index for index, value in bound.items() if _on_host(value))
     reads = summary.reads
+    asked = {param for read in reads for param in read.params if param < 0}
+    if given := frozenset(param for param in asked if _is_given_to(frame, bound.get(~param))):
+        reads = tuple(read for read in reads if given.isdisjoint(read.params))
+        if edge is not None:
+            edge.spared |= given
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
@@ -286,6 +292,15 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if result.confidence == NAMED and result.name == STRUCTURE and frame.trains:
         return result._replace(confidence=MEDIUM)
     return result
+
+
+def _is_given_to(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is not left out, by the caller's caller either, nor on the device."""
+    if value is None or value == NONE_VALUE or value.kind == DEVICE:
+        return False
+    own = frame.function.parameters if frame.function is not None and value.params else ()
+    defaults = (own[p].default for p in value.params if 0 <= p < len(own))
+    return all(default is None or dotted(default) != "None" for default in defaults)
 
 
 _MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
@@ -393,7 +408,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             ):
                 merged = value if merged is None else join(merged, value)
         if merged is not None and not (told and merged.kind == UNKNOWN):
-            return merged._replace(name="", literal=None)
+            mask = result.name == MASK and merged.kind in ARRAYS
+            return merged._replace(name=MASK if mask else "", literal=None)
         if not told:
             return UNKNOWN_VALUE
     params: frozenset[int] = frozenset().union(
@@ -718,10 +734,12 @@ def _gives_one(name: str, arguments: Arguments) -> bool:
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
     """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
-    confidence = max((v.confidence for v in held if v.kind == DEVICE), default=LOW)
+    placed = (v for v in held if v.kind == DEVICE and v.name != WHEREVER)
+    confidence = max((v.confidence for v in placed), default=LOW)
     arrays = [_first_array(argument.value) for argument in arguments]
     on_host = any(array is not None and array.framework == framework for array in arrays)
-    if on_host and confidence < MEDIUM and not uploads:
+    listed = bool(arguments) and arguments[0].value.kind == CONTAINER  # all are in one place
+    if on_host and confidence < (HIGH if listed else MEDIUM) and not uploads:
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     known = [value for value in held if value.kind == DEVICE]
     if known:
@@ -729,7 +747,7 @@ def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Va
         told = all(value.name == WHEREVER for value in known)
         return made._replace(name=WHEREVER) if told else made
     unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
-    return somewhere(framework, HIGH) if unknown else device(framework, HIGH)
+    return somewhere(framework, HIGH if uploads else MEDIUM) if unknown else device(framework, HIGH)
 
 
 def _on_host(value: Value) -> bool:
@@ -745,6 +763,8 @@ def _on_host(value: Value) -> bool:
 def _first_array(value: Value) -> Value | None:
     if value.kind == HOST_ARRAY:
         return value
+    if value.kind == CONTAINER and value.items is not None:
+        return next(filter(None, map(_first_array, value.items)), None)
     if value.kind == CONTAINER and value.element is not None:
         return _first_array(value.element)
     return None
@@ -1067,11 +1087,17 @@ _KEEPS_ALL = frozenset(
 )
 
 
+_KEYED = frozenset({"get", "pop"})
+
+
 def _is_as_given(node: Any) -> bool:
     """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
     while type(node) in (cst.Subscript, cst.Call):
         if type(node) is cst.Call:
-            if type(node.func) is not cst.Attribute or node.func.attr.value not in _KEEPS_ALL:
+            if type(node.func) is not cst.Attribute:
+                return False
+            keyed = bool(node.args) and type(node.args[0].value) is cst.SimpleString
+            if node.func.attr.value not in (_KEYED if keyed else _KEEPS_ALL):
                 return False
             node = node.func.value
             continue
@@ -1376,14 +1402,14 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
 
 
-_A_TYPE = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
+_A_TYPE = re.compile(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)
 
 
 def _is_other(argument: Argument) -> bool:
-    """Whether an argument of `.to` is a parameter, a tensor then: its name says no type."""
-    value, node = argument.value, argument.node
-    given = value.kind == UNKNOWN and bool(value.params) and not argument.keyword
-    return given and type(node) is cst.Name and not _A_TYPE.search(node.value)
+    """Whether an argument of `.to` is unknown, a place then or a tensor: its name says no type."""
+    name = dotted(argument.node).rpartition(".")[2]
+    given = argument.value.kind == UNKNOWN and not argument.keyword
+    return given and bool(name) and not _A_TYPE.search(name)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:

@@ -40,6 +40,7 @@ from asyncguard.lint.values import (
     MEDIUM,
     MODEL,
     NAMED,
+    NO_PARAMS,
     NONE_VALUE,
     PART,
     PLACE,
@@ -923,16 +924,41 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     before = dict(frame.env)
     narrow(frame, node.test, True)
     guard_true, guard_false = guard_of(frame, node.test)
+    left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
+    outer = frame.left_out
+    frame.left_out = outer | left_out
     with frame.guarded(guard_true):
         chosen = evaluate(frame, node.body)
     frame.env = dict(before)
+    frame.left_out = outer | given
     narrow(frame, node.test, False)
     with frame.guarded(guard_false):
         other = evaluate(frame, node.orelse)
     frame.env = before
+    frame.left_out = outer
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
-    return join(chosen, other)
+    result = join(chosen, other)
+    return from_params(result, result.params | left_out | given) if result.params else result
+
+
+def asked_for(
+    frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]
+) -> frozenset[int]:
+    """Return `~p` of the parameter of which this asks if a call leaves it out: `p is None`."""
+    if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
+        return NO_PARAMS
+    path = dotted(test.left)
+    value = frame.env.get(path)
+    if value is None or len(value.params) != 1 or dotted(test.comparisons[0].comparator) != "None":
+        return NO_PARAMS
+    index = next(iter(value.params))
+    parameters = frame.function.parameters if frame.function is not None else ()
+    if not 0 <= index < len(parameters) or parameters[index].name != path:
+        return NO_PARAMS
+    default = parameters[index].default
+    asked = default is not None and dotted(default) == "None"
+    return frozenset({~index}) if asked else NO_PARAMS
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:
@@ -1112,11 +1138,17 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
             read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
-            if index.kind == owner.kind == DEVICE and index.name == MASK:
+            if index.kind == owner.kind == DEVICE and (index.name == MASK or _in_module(frame)):
                 read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
+
+
+def _in_module(frame: Frame) -> bool:
+    """Whether this is a module's, in a file of one framework: what that is given is there."""
+    cls = frame.function.cls if frame.function is not None else None
+    return cls is not None and frame.analysis.is_alone and instance_of(cls).kind in CALLABLE
 
 
 def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> None:
@@ -1135,7 +1167,8 @@ def _may_be_numpy(frame: Frame, owner: Value) -> bool:
 
 def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
-    if index.kind == HOST_ARRAY and index.framework == owner.framework:
+    parts = (index, *(index.items or ()))
+    if any(part.kind == HOST_ARRAY and part.framework == owner.framework for part in parts):
         owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
     return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
 
@@ -1179,6 +1212,8 @@ def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
         if not any(inner.func.attr.value in keeps.get(f, ()) for f in frame.analysis.frameworks):
             return ""
         inner = inner.func.value
+    if type(inner) is cst.Subscript:
+        return _subscript_path(inner).rpartition(".")[2]
     return dotted(inner).rpartition(".")[2] if inner is not None else ""
 
 

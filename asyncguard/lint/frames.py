@@ -224,6 +224,7 @@ class Frame:
     acts: bool = False  # steps an environment outside its own loops
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
+    left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
     statement: cst.CSTNode | None = None
     last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
     globals: set[str] = field(default_factory=set)
@@ -444,10 +445,10 @@ class Frame:
             tuple(self.loops),
             self.statement,
             tuple(self.blocks),
-            value.params,
+            value.params | self.left_out,
             value.name == MASK,
         )
-        if value.params:
+        if site.params:
             self.reads.append(site)
         if value.kind != UNKNOWN:
             self.sites.append(site)

@@ -131,6 +131,9 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
         if type(test.comparisons[0].operator) in _MORE and _reads_clock(frame, test):
             return True, False  # so long after the last time
+        if type(test.comparisons[0].operator) in _EQUAL and _asks_for_host(frame, test):
+            there = type(test.comparisons[0].operator) is cst.NotEqual
+            return not there, there
         return _counter_comparison(frame, test)
     return False, False
 
@@ -139,9 +142,11 @@ _STEPS = naming(r"(^|_)(steps?|iter(ation)?s?|updates?|epochs?)$", re.IGNORECASE
 
 
 def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
-    """Whether a call is asked if it is time for something: `is_due(step, every)`."""
+    """Whether a call is asked if it is time: `is_due(step, every)`, `check_freq(every, step)`."""
     if type(test) is not cst.Call or len(test.args) < 2:
         return False
+    if _PERIOD(dotted(test.func).rpartition(".")[2]):
+        return any(_STEPS(dotted(argument.value)) for argument in test.args)
     path = dotted(test.args[0].value)
     counted = any(path in loop.targets for loop in frame.loops)
     return counted and _STEPS(path)
@@ -156,6 +161,28 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+_EQUAL = frozenset({cst.Equal, cst.NotEqual})
+_PLACE = naming(r"(^|\.)_?dev(ice)?([._]?type)?$")
+
+
+def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
+    """Whether a test asks if all is in host memory: `device.type == "cpu"`.
+
+    Or an argument that says otherwise by default: `mode == "cpu"`.
+    """
+    told = test.comparisons[0].comparator
+    if type(told) is cst.Call and len(told.args) == 1:
+        told = told.args[0].value  # torch.device("cpu")
+    if type(told) is not cst.SimpleString or told.value[1:-1] != "cpu":
+        return False
+    path = dotted(test.left)
+    parameters = frame.function.parameters if frame.function is not None else ()
+    return bool(path) and (
+        bool(_PLACE(path))
+        or any(type(p.default) is cst.SimpleString for p in parameters if p.name == path)
+    )
+
+
 _TIME = naming(r"(^|_)(time|now)(_|$)", re.IGNORECASE)
 # An episode is over, or an epoch.
 _RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
@@ -386,6 +413,7 @@ def improves(node: cst.If) -> bool:
     return any(
         dotted(side) in records
         for test in tests
+        if type(test.comparisons[0].operator) not in IDENTITY
         for side in (test.left, test.comparisons[0].comparator)
     )
 
@@ -443,7 +471,7 @@ def is_period(node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
-    `if len(kept) >= n: kept = []`.
+    `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
     """
     return _starts_anew(node.test, node.body)
 
@@ -466,10 +494,18 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
         left, anew = left.args[0].value, _is_empty
     bound = test.comparisons[0].comparator
     return any(
-        path == dotted(left) and (anew(value) or _is_less(value, left, bound))
+        (path == dotted(left) and (anew(value) or _is_less(value, left, bound)))
+        or (path == dotted(bound) and _is_further(value, path, left))
         for path, value in _assignments(body)
         if path
     )
+
+
+def _is_further(node: cst.BaseExpression, bound: str, counted: cst.BaseExpression) -> bool:
+    """Whether this is the next bound: `due + n`, `step + n`, `next(dues)`."""
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
+        return dotted(node.left) in (bound, dotted(counted))
+    return type(node) is cst.Call and dotted(node.func) == "next"
 
 
 def _is_less(node: cst.BaseExpression, left: cst.BaseExpression, by: cst.BaseExpression) -> bool:
@@ -496,6 +532,9 @@ def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]
         for small in line.body if type(line) is cst.SimpleStatementLine else ():
             if type(small) is cst.Assign:
                 yield dotted(small.targets[0].target), small.value
+            elif type(small) is cst.AugAssign and type(small.operator) is cst.AddAssign:
+                added = cst.BinaryOperation(small.target, cst.Add(), small.value)
+                yield dotted(small.target), added
 
 
 def chooses(node: cst.If, last: cst.If) -> bool:

@@ -337,9 +337,12 @@ class Network:
         found: dict[Key, frozenset[int]] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
-        for call in (*self.calls, *others):
+        for call in self.calls:
             key = call.callee_path, call.callee
             found[key] = found.get(key, call.spared) & call.spared
+        for call in others:  # which leave nothing out that no known call does
+            key = call.callee_path, call.callee
+            found[key] = frozenset(p for p in found.get(key, call.spared) if p < 0)
         return found
 
 
@@ -440,7 +443,7 @@ def link(network: Network) -> dict[str, Linked]:
         if params := candidate.params:
             by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
             at_calls = (by[0], *by[2:]) in told
-            if at_calls or params <= spared.get(function, frozenset()):
+            if at_calls or _is_spared(params, spared.get(function, frozenset())):
                 levels = network.hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
@@ -454,6 +457,12 @@ def link(network: Network) -> dict[str, Linked]:
         )
         for path, findings in found.items()
     }
+
+
+def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:
+    """Whether no call hands a function what it reads, or all what spares it to make that (`~p`)."""
+    read = {p for p in params if p >= 0}
+    return (bool(read) and read <= spared) or any(p < 0 for p in params & spared)
 
 
 def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:

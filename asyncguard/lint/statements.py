@@ -18,6 +18,7 @@ from asyncguard.lint.expressions import (
     MASK_INDEX,
     SEQUENCES,
     UPLOADED_INDEX,
+    asked_for,
     asks_whether_on_device,
     bind_target,
     combine,
@@ -52,8 +53,11 @@ from asyncguard.lint.values import (
     UNKNOWN_VALUE,
     WHEREVER,
     Value,
+    container,
     device,
+    from_params,
     join,
+    part_of,
     weaken,
 )
 from asyncguard.lint.words import naming
@@ -132,8 +136,26 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
         value = loops.note_update(frame, node, node.value, value)
     guards.remember(frame, node.targets[0].target, node.value)
     for target in node.targets:
+        if type(target.target) is cst.Subscript and _is_of(node.value, target.target):
+            path = dotted(target.target.value)
+            owner = frame.lookup(path) if path else None
+            if owner is not None and owner.kind == HOST_ARRAY:
+                frame.bind(path, container(part_of(owner)))  # whose parts are moved one by one
         store(frame, target.target, value)
     return True
+
+
+def _is_of(node: cst.BaseExpression, owner: cst.Subscript) -> bool:
+    """Whether this moves such an element, which has a number: `images[0].cuda()`."""
+    index = owner.slice[0].slice
+    if type(index) is not cst.Index or type(index.value) is not cst.Integer:
+        return False
+    called = type(node) is cst.Call and type(node.func) is cst.Attribute
+    moves = called and node.func.attr.value in _MOVES  # type: ignore[attr-defined]
+    return bool(moves) and node.func.value.deep_equals(owner)  # type: ignore[attr-defined]
+
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
 
 
 @executes(cst.AnnAssign)
@@ -369,8 +391,11 @@ def if_(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, True)
     frame.findings += asked
     last = frame.last_choice is node
+    left_out, outer = asked_for(frame, node.test, cst.Is), frame.left_out
+    frame.left_out = outer | left_out
     with frame.guarded(guard_true):
         then_falls = suite(frame, node.body)
+    frame.left_out = outer
     frame.findings -= asked
     after_then = frame.env
     frame.env = before
@@ -388,6 +413,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
         frame.env = after_then  # it is one of the words that are asked for, or in host memory
     elif then_falls and else_falls:
         frame.env = merge(after_then, frame.env)
+        if left_out:  # what is made for it comes from the others without it
+            path = dotted(node.test.left)  # type: ignore[attr-defined]
+            value = frame.env[path]
+            frame.env[path] = from_params(value, value.params | left_out)
     elif then_falls:
         frame.env = after_then
     leaves = not then_falls and node.orelse is None and not guards.raises(node.body)

@@ -766,6 +766,8 @@ class _Look:
         if type(index) is ast.Tuple:
             return any(self._mask_like(part) for part in index.elts)
         if type(index) is ast.Subscript:  # `np.r_[0:4, 5:n]`, or one of several indices
+            if type(index.slice) is ast.Constant and "mask" in str(index.slice.value):
+                return True
             if type(index.value) is ast.Name:
                 return self._computed(index.value.id)
             return (self.words.names.of(index.value) or "").startswith("numpy.")

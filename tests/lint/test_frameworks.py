@@ -688,8 +688,8 @@ SOURCES = {
         """,
     "a counter that starts anew is a period": """
         import torch
-        def train(model, loader, optimizer, period):
-            since = last = step = 0
+        def train(model, loader, optimizer, period, times):
+            since = last = step = due = shown = bound = 0
             for batch in loader:
                 loss = model(batch)
                 loss.backward()
@@ -702,8 +702,115 @@ SOURCES = {
                 if step - last >= period:
                     last = step
                     print(loss)
+                if step > due:
+                    due += period
+                    print(loss)
+                if step >= shown:
+                    shown = next(times)
+                    print(loss)
+                if check_freq(period, step):
+                    print(loss)
+                if step >= bound:
+                    bound = loss.item()  # waits
                 if loss.item() >= 9:  # waits
                     print(loss)  # waits
+        """,
+    "what is made for an argument that is left out is made at calls that leave it out": """
+        import torch
+        def given(lengths, size=None):
+            if size is None:
+                size = lengths.max()
+            return torch.arange(size) < lengths
+        def unknown(lengths, max_len=None):
+            if max_len is None:
+                max_len = torch.max(lengths).item()
+            return torch.arange(max_len) < lengths
+        def left_out(lengths, max_len=None):
+            if max_len is None:
+                max_len = torch.max(lengths).item()  # waits
+            return torch.arange(max_len) < lengths
+        def either(lengths, size=None):
+            size = int(lengths.max()) if size is None else size
+            return torch.arange(size) < lengths
+        def other(lengths, size=None):
+            return torch.arange(size if size is not None else lengths.sum().item()) < lengths
+        def train(model, loader, optimizer, size):
+            for x, lengths in loader:
+                lengths = lengths.cuda(non_blocking=True)
+                loss = model(x) * given(lengths, x.size(1)) * unknown(lengths, size)
+                loss = (loss * left_out(lengths, size) * left_out(lengths)).sum()
+                loss = loss * either(lengths, 3).sum() * other(lengths, 3).sum()
+                loss.backward()
+                optimizer.step()
+        """,
+    "what moves one of its parts is no array": """
+        import torch
+        def train(loader, model, optimizer, gpu):
+            for i, (images, _) in enumerate(loader):
+                images[0] = images[0].cuda(gpu, non_blocking=True)
+                images[1] = images[1].cuda(gpu)  # waits
+                loss = model(images[0], images[1])
+                loss.backward()
+                optimizer.step()
+        """,
+    "where all is asked to be in host memory nothing is on the device": """
+        import torch
+        class Head:
+            def act(self, x):
+                action = self.actor(torch.from_numpy(x).to(self.device))  # waits
+                if self.device.type == "cpu":
+                    return action.numpy()
+                return action.cpu().numpy()  # waits
+            def learn(self, batch):
+                loss = self.assign(batch.cuda())  # waits
+                loss.backward()
+                self.optimizer.step()
+                if self.device != torch.device("cpu"):
+                    print(loss)  # waits
+            def assign(self, x, mode="gpu"):
+                if mode == "cpu":
+                    x = x.cpu()
+                return self.model(x)
+        """,
+    "what is joined is in one place, as is what a batch holds that is moved": """
+        import torch
+        def train(self, data):
+            x, y, lengths = data
+            x = x.cuda()  # waits
+            out = self.model(x)
+            ends = torch.cat((torch.zeros(1), torch.cumsum(lengths, dim=0)))
+            parts = [y[start:end] for start, end in zip(ends[:-1], ends[1:])]
+            loss = self.loss(out, parts)
+            loss.backward()
+            self.optimizer.step()
+        """,
+    "what a batch gives by its keys is uploaded, whatever the device is called": """
+        import torch
+        class Trainer:
+            def train_one_step(self, batches):
+                for i, batch in enumerate(batches):
+                    image = batch.pop("image").to(self.device)  # waits
+                    text = batch.get("text").to(self.device)  # waits
+                    self.accelerator.backward(self.loss(self.model(image), text))
+                self.optimizer.step()
+            def train(self):
+                for x, y in self.train_loader:
+                    x, y = x.to(self.dvc), y.to(self.compute_type)  # waits
+                    self.loss(self.model(x), y).backward()
+                    self.optimizer.step()
+        """,
+    "what a module is given is on the device, and a helper's mask is one": """
+        import torch
+        from torch import nn
+        def valid(points):
+            return points.sum(), points[..., 0] > 0
+        class TokenLoss(nn.Module):
+            def forward(self, outputs, targets):
+                logits = outputs["logits"][targets["token_mask"]]  # waits
+                rows = (torch.arange(3), torch.arange(3))
+                chosen = outputs["boxes"][rows]  # waits
+                count, mask = valid(torch.sigmoid(logits))
+                return chosen, logits[mask]  # waits
         """,
     "one process of many waits all the same": """
         import torch
