@@ -8,7 +8,6 @@ cannot be read is thrown away.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 from collections.abc import Iterable, Mapping
@@ -52,7 +51,7 @@ class Cache:
     def __init__(self, settings: Settings, options: object, files: Iterable[str]) -> None:
         self.enabled = settings.cache
         self.path = settings.root / settings.cache_dir / FILE
-        self.key = _key(options, files)
+        self.key = _key(options, files) if self.enabled else ""
         self.linked: Mapping[str, Linked] | None = None
         self.before = Contents({}, frozenset())
         self.stamps: Mapping[str, tuple[Stamp, str]] = {}
@@ -140,7 +139,7 @@ def _digest(path: str) -> str:
         data = Path(path).read_bytes()
     except OSError:
         data = b""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return _hash(data)
 
 
 def _stamp(path: str) -> Stamp | None:
@@ -154,7 +153,13 @@ def _stamp(path: str) -> Stamp | None:
 def _key(options: object, files: Iterable[str]) -> str:
     """Digest what all entries depend on; the set of files decides what imports mean."""
     parts = [asyncguard.__version__, repr(options), _own_digest(), *sorted(files)]
-    return hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+    return _hash("\0".join(parts).encode("utf-8", "replace"))
+
+
+def _hash(data: bytes) -> str:
+    import hashlib  # a check without a cache needs none
+
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 @lru_cache(maxsize=1)
