@@ -98,7 +98,7 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
         return False
     asked = test.comparisons[0]
     named = type(test.left) is cst.Name and type(asked.comparator) is cst.Integer
-    return named and type(asked.operator) in (cst.Equal, cst.NotEqual)
+    return named and type(asked.operator) in _EQUAL
 
 
 def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:

@@ -2506,18 +2506,21 @@ def test_a_method_of_an_object_means_that_of_its_class_or_of_a_subclass(tmp_path
     assert [(Path(f.path).name, f.line, f.code) for f in findings] == [("masked.py", 7, "ASG104")]
 
 
+LOSS = """
+    import torch
+    class Loss(torch.nn.Module):
+        def forward(self, out, target):
+            print(out.mean())
+            return self.sum_up(out, target)
+        def sum_up(self, out, target):
+            return (out - target).sum()
+    """
+
+
 def test_only_what_a_call_means_is_looked_at(tmp_path: Path) -> None:
     """Not all functions of that name: `sum_up` of other classes says nothing of this call."""
     sources = {
-        "base.py": """
-            import torch
-            class Loss(torch.nn.Module):
-                def forward(self, out, target):
-                    print(out.mean())
-                    return self.sum_up(out, target)
-                def sum_up(self, out, target):
-                    return (out - target).sum()
-            """,
+        "base.py": LOSS,
         "masked.py": """
             import torch
             from base import Loss
@@ -2542,15 +2545,7 @@ def test_only_what_a_call_means_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_subclass_is_looked_at_beside_others_that_were_looked_at_before(tmp_path: Path) -> None:
     sources = {
-        "base.py": """
-            import torch
-            class Loss(torch.nn.Module):
-                def forward(self, out, target):
-                    print(out.mean())
-                    return self.sum_up(out, target)
-                def sum_up(self, out, target):
-                    return (out - target).sum()
-            """,
+        "base.py": LOSS,
         "losses.py": """
             import torch
             from base import Loss
