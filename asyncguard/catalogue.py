@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli
 
@@ -51,8 +51,7 @@ class CatalogueError(AsyncguardError):
     """A rules file breaks the format; the message names the file, the entry and what it lacks."""
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """A condition on a call's arguments: true when every part that is given holds."""
 
     keyword_true: tuple[str, ...] = ()  # any of these keywords is the literal True (or unknown)
@@ -65,8 +64,7 @@ class Condition:
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """How a sync point looks in source. At least one field is given."""
 
     methods: tuple[str, ...] = ()  # `value.item()`, on a device value (or on `receiver`)
@@ -77,8 +75,7 @@ class Source:
     arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(NamedTuple):
     """What the runtime hooks. `patch` are attribute paths of the imported framework."""
 
     patch: tuple[str, ...] = ()  # replaced while tracing: "torch.Tensor.item"
@@ -88,8 +85,7 @@ class Runtime:
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
 
 
-@dataclass(frozen=True)
-class SyncPoint:
+class SyncPoint(NamedTuple):
     """One entry of the catalogue: one API that makes the frontend wait."""
 
     id: str
@@ -112,8 +108,7 @@ class SyncPoint:
     confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(NamedTuple):
     """How a step of the loop is recognised."""
 
     methods: tuple[str, ...] = ()  # in source, on any value: "backward"
@@ -130,16 +125,14 @@ class Steps:
     runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     """How values hang on the graph that they were computed by, and how they let go of it."""
 
     keeps: tuple[str, ...]  # methods whose result, like that of arithmetic, hangs on it as well
     detach: str  # what to write behind a value for one that does not: ".detach()"
 
 
-@dataclass(frozen=True)
-class Masks:
+class Masks(NamedTuple):
     """Which functions and methods, by their last name, return masks: boolean arrays."""
 
     makes: tuple[str, ...]  # whatever they are called on
@@ -147,8 +140,7 @@ class Masks:
     indices: tuple[str, ...] = ()  # never: they make indices of one
 
 
-@dataclass(frozen=True)
-class Framework:
+class Framework(NamedTuple):
     """One rules file: a framework, what its APIs return, its steps and its sync points."""
 
     name: str
@@ -169,7 +161,7 @@ class Framework:
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
     sync: tuple[SyncPoint, ...]
-    aliases: Mapping[str, str] = field(default_factory=dict)  # other names of its modules
+    aliases: Mapping[str, str]  # other names of its modules
     companions: tuple[str, ...] = ()  # libraries on top of it, whose import means it is in use
     graph_functions: tuple[str, ...] = ()  # a file that calls one builds graphs: no values in it
     session_functions: tuple[str, ...] = ()  # or one of these, and has no context that runs at once
@@ -186,8 +178,7 @@ class Framework:
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
 
 
-@dataclass(frozen=True)
-class Trigger:
+class Trigger(NamedTuple):
     """Calls that invoke a protocol of their arguments: `print` calls `__repr__`."""
 
     protocol: str
@@ -396,8 +387,7 @@ def _one_of(words: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
 
 def _build(cls: type[Any], data: Mapping[str, Any], where: str) -> Any:
     """Make a record from a TOML table, lists turned into tuples; unknown keys are errors."""
-    known = {f.name for f in fields(cls)}
-    if unknown := set(data) - known:
+    if unknown := set(data).difference(cls._fields):
         raise CatalogueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
     try:
         return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})

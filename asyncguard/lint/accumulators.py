@@ -7,7 +7,7 @@ in a loop over steps that has no other use for `total`, but perhaps in a periodi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -18,8 +18,7 @@ from asyncguard.lint.tree import Place, children, dotted
 from asyncguard.model import Edit, Fix, SyncKind
 
 
-@dataclass(frozen=True)
-class HostSum:
+class HostSum(NamedTuple):
     """A variable that a read is added to, in one statement of a loop over steps."""
 
     name: str

@@ -11,10 +11,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import libcst as cst
 
@@ -59,28 +58,22 @@ from asyncguard.lint.values import (
     symbol,
     weaken,
 )
+from asyncguard.lint.words import compiled
 from asyncguard.model import Device, Loop
 
 if TYPE_CHECKING:
     from asyncguard.lint.linking import FileFacts
     from asyncguard.lint.project import Project
 
-_OTHER_ARRAYS = {
-    name: re.compile(rf"{name}\b(?<![\w.]{name})")
-    for name in ("numpy", "np", "pandas", "scipy", "polars", "pyarrow", "xarray")
-}
-_PLACING = {
-    name: re.compile(rf"{name}\b(?<!\w{name})")
-    for name in ("accelerator", "accelerate", "fabric", "lightning", "ignite")
-}
+_OTHER_ARRAYS = ("numpy", "np", "pandas", "scipy", "polars", "pyarrow", "xarray")
+_PLACING = ("accelerator", "accelerate", "fabric", "lightning", "ignite")
 _BUILTINS = frozenset(dir(builtins))
 # What a parameter is by its default, whatever else it is given.
 _TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
 MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What a function's callers need to know."""
 
     result: Value = UNKNOWN_VALUE
@@ -102,7 +95,7 @@ class Summary:
         """Return it for callers; the rules have done with it."""
         drop_trees({*self.sites, *self.reads})
         bare = (e._replace(node=NO_TREE, loops=(), blocks=()) for e in self.events)
-        return replace(self, events=tuple(bare))
+        return self._replace(events=tuple(bare))
 
 
 EMPTY = Summary()
@@ -194,12 +187,12 @@ class FileAnalysis:
     @cached_property
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
-        return _names_any(_OTHER_ARRAYS, self.text)
+        return _names_any(_OTHER_ARRAYS, self.text, r"\w.")
 
     @cached_property
     def places_batches(self) -> bool:
         """Whether the file speaks of libraries whose loaders give batches on the device."""
-        return _names_any(_PLACING, self.text.lower())
+        return _names_any(_PLACING, self.text.lower(), r"\w")
 
     @property
     def is_alone(self) -> bool:
@@ -290,7 +283,7 @@ class FileAnalysis:
             statements.suite(frame, info.node.body)
         summary = _summary_of(frame)
         result = self._returned(frame, info, summary.result)
-        return summary if result is summary.result else replace(summary, result=result)
+        return summary if result is summary.result else summary._replace(result=result)
 
     def _returned(self, frame: Frame, info: FunctionInfo, result: Value) -> Value:
         """Return a function's result, with what its signature declares of it."""
@@ -796,9 +789,12 @@ class FileAnalysis:
         yield from self.functions
 
 
-def _names_any(words: Mapping[str, re.Pattern[str]], text: str) -> bool:
-    """Whether one of these words stands in a text: looked for as it is first, which is fast."""
-    return any(word in text and pattern.search(text) for word, pattern in words.items())
+def _names_any(words: Sequence[str], text: str, before: str) -> bool:
+    """Whether one of these words stands in a text, behind none of the characters `before`.
+
+    It is looked for as it is first, which is fast.
+    """
+    return any(w in text and compiled(rf"{w}\b(?<![{before}]{w})").search(text) for w in words)
 
 
 _RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")

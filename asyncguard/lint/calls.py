@@ -201,8 +201,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     """A model's or criterion's output is a device value; calling one is device work."""
     made = callee.kind == MODEL and type(node.func) is cst.Call
     if made and not isinstance(callee.ref, FunctionInfo) and not _any_device(arguments):
-        graphs = frame.analysis.knowledge.graph_calls
-        if graphs.get(callee.framework) is not None:
+        known = frame.analysis.knowledge.frameworks.get(callee.framework)
+        if known is not None and known.graph_functions:
             return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
     if callee.name == GRADIENT:
         frame.evidence(strong=True, update=False, asked=True)
@@ -502,19 +502,17 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
 
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
-_PARAMETERS = re.compile(
+_PARAMETERS = naming(
     r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
     r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
 )
 # Names of a training state, and of the functions that are handed one to run a step.
-_STATE = re.compile(r"(^|[._])state$")
-_STEPS = re.compile(
+_STATE = naming(r"(^|[._])state$")
+_STEPS = naming(
     r"^_*(p|jit|jitted|pmap|pmapped|parallel)?_?((train|eval|valid|val|test)\w*_)?step(_fn|_jit|_p)?$"
     r"|(^|_)(train|eval|infer|predict|forward|loss)_(fn|jit|batch)$"
 )
-_NO_MODEL = re.compile(
-    r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec"
-)
+_NO_MODEL = naming(r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec")
 
 
 def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
@@ -526,17 +524,17 @@ def _of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     if not framework:
         return UNKNOWN_VALUE
     last = name.rpartition(".")[2]
-    given = any(_PARAMETERS.search(dotted(argument.node)) for argument in arguments)
-    if not given and _STEPS.search(last):
-        given = any(_STATE.search(dotted(argument.node)) for argument in arguments)
-    if not given or len(arguments) < 2 or _NO_MODEL.search(last.lower()):
+    given = any(_PARAMETERS(dotted(argument.node)) for argument in arguments)
+    if not given and _STEPS(last):
+        given = any(_STATE(dotted(argument.node)) for argument in arguments)
+    if not given or len(arguments) < 2 or _NO_MODEL(last.lower()):
         return UNKNOWN_VALUE
     frame.operation(framework)
     return Value(DEVICE, framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
 
 
 # What says, shows or keeps something, or brings it to the host.
-_TELLS = re.compile(
+_TELLS = naming(
     r"(^|_)(print|log|summar\w*|save|load|write|plot|show|draw|render|visuali[sz]e|report|dump|send|put"
     r"|push|add|make|create|build|from|envs?|sim|game|step|reset|image|images|video|grid|check|eval|evaluate|score|scores)"
     r"(_|$)"
@@ -560,8 +558,8 @@ def _computed(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     if (
         not last
         or any(part[:1].isupper() for part in (*owners, last))
-        or loops.TO_HOST.search(last)
-        or _TELLS.search(last.lower())
+        or loops.TO_HOST(last)
+        or _TELLS(last.lower())
     ):
         return None
     if not frame.analysis.knowledge.functional_of((given.framework,)):
@@ -621,7 +619,7 @@ def _brings_to_host(function: Value) -> bool:
     node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
     body = node.body if type(node) is cst.Lambda else None
     called = body.func if type(body) is cst.Call else None
-    return type(called) is cst.Attribute and loops.TO_HOST.search(called.attr.value) is not None
+    return type(called) is cst.Attribute and loops.TO_HOST(called.attr.value)
 
 
 def leaf(tree: Value) -> Value:
@@ -870,13 +868,13 @@ def _held(value: Value) -> Value:
     return next((inner for inner in held if inner.kind == UNKNOWN), value)
 
 
-_SIZE = re.compile(r"(^|_)(n|size|len(gth)?|num|dim|count|shape)(_|$)")
+_SIZE = naming(r"(^|_)(n|size|len(gth)?|num|dim|count|shape)(_|$)")
 
 
 def _is_size(argument: Argument) -> bool:
     """Whether an argument is a number, or one by its name."""
     last = dotted(argument.node).rpartition(".")[2]
-    return argument.value.kind == HOST or _SIZE.search(last) is not None
+    return argument.value.kind == HOST or _SIZE(last)
 
 
 def _selected(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
@@ -1236,14 +1234,14 @@ def device_method(
         if wanted and not own and not _is_given(point, wanted, arguments):
             continue
         subject = node.func.value if type(node.func) is cst.Attribute else node
-        if point.kind == SyncKind.UPLOAD and _ON_HOST.search(dotted(subject)):
+        if point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject)):
             continue
         frame.site(point, node, owner, subject=subject)
         break
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
-_ON_HOST = re.compile(r"(^|[._])(cpu|host|pinned)([._]|$)")  # by its name
+_ON_HOST = naming(r"(^|[._])(cpu|host|pinned)([._]|$)")  # by its name
 _OF_MAPPINGS = frozenset(
     {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
 )
@@ -1402,14 +1400,14 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
 
 
-_A_TYPE = re.compile(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)
+_A_TYPE = naming(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)
 
 
 def _is_other(argument: Argument) -> bool:
     """Whether an argument of `.to` is unknown, a place then or a tensor: its name says no type."""
     name = dotted(argument.node).rpartition(".")[2]
     given = argument.value.kind == UNKNOWN and not argument.keyword
-    return given and bool(name) and not _A_TYPE.search(name)
+    return given and bool(name) and not _A_TYPE(name)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
@@ -1500,10 +1498,10 @@ def model_method(
             frame.evidence()  # it predicts
         return Value(kind, owner.framework, owner.confidence)
     frame.call_by_name(method)
-    if _ACTS.search(method):
+    if _ACTS(method):
         frame.evidence()
         return Value(name=ACTION)  # an environment wants arrays in host memory mostly
-    if _GIVES_TEXT.search(method):
+    if _GIVES_TEXT(method):
         return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
@@ -1521,8 +1519,8 @@ def note_training(frame: Frame, arguments: Arguments) -> None:
         loop.inner = loop.trainings = True
 
 
-_ACTS = re.compile(r"(^|_)act(ions?)?(_|$)")
-_GIVES_TEXT = re.compile(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
+_ACTS = naming(r"(^|_)act(ions?)?(_|$)")
+_GIVES_TEXT = naming(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
@@ -1565,10 +1563,10 @@ def unknown_upload(
 def _makes_instance(node: cst.BaseExpression) -> bool:
     """Whether this makes an instance of a class, and no tensor by its name: a model, if moved."""
     name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
-    return name[:1].isupper() and not _TENSORS.search(name)
+    return name[:1].isupper() and not _TENSORS(name)
 
 
-_TENSORS = re.compile(r"Tensor$|^(Variable|Data|Batch\w*)$")
+_TENSORS = naming(r"Tensor$|^(Variable|Data|Batch\w*)$")
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
@@ -1685,22 +1683,22 @@ def unknown_method(
     return _action(frame, method, arguments, answer)
 
 
-_FUNCTION = re.compile(r"_(fn|func|function)$")  # which an object holds
-_KEY = re.compile(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
+_FUNCTION = naming(r"_(fn|func|function)$")  # which an object holds
+_KEY = naming(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
 
 
 def _draws(arguments: Arguments) -> bool:
     """Whether a method is handed a key to draw random numbers with, which is a device value."""
     return any(
-        a.value.kind == DEVICE and _KEY.search(a.keyword or dotted(a.node).rpartition(".")[2])
+        a.value.kind == DEVICE and _KEY(a.keyword or dotted(a.node).rpartition(".")[2])
         for a in arguments
     )
 
 
 def _action(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:
     """Return the answer of a method out of sight, or what one gives that acts or is a function."""
-    acts = _ACTS.search(method) is not None
-    if answer.kind != UNKNOWN or not (acts or _FUNCTION.search(method) or _draws(arguments)):
+    acts = _ACTS(method)
+    if answer.kind != UNKNOWN or not (acts or _FUNCTION(method) or _draws(arguments)):
         return answer
     computed = _computed(frame, method, arguments)
     return computed or (answer._replace(name=ACTION) if acts else answer)

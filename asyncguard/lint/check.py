@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from asyncguard.lint import linking, pool, worker
 from asyncguard.lint.cache import Asked, Cache
@@ -33,8 +33,7 @@ CHUNK = 160_000  # bytes of a task at most: many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
 
 
-@dataclass(frozen=True)
-class LintResult:
+class LintResult(NamedTuple):
     """What a check found: findings by place, and how many files it looked at."""
 
     findings: tuple[Finding, ...]

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 
+from asyncguard.lint.words import compiled
+
 _TYPE = r"(?P<type>[A-Za-z_][\w.]*(?:\[[^\]\n]*\]+)?)"
-_STYLES = tuple(
-    re.compile(pattern, re.MULTILINE)
-    for pattern in (
-        rf"^\s*(?P<name>\w+) ?: `?{_TYPE}`?(?=[\s,]|$)",
-        rf"^\s*(?:[-*] )?`?(?P<name>\w+)`? ?\(`?{_TYPE}[^\n]*?\) ?:",
-        rf"^\s*:type (?P<name>\w+): ?`?{_TYPE}`?(?=[\s,]|$)",
-    )
+_STYLES = (
+    rf"^\s*(?P<name>\w+) ?: `?{_TYPE}`?(?=[\s,]|$)",
+    rf"^\s*(?:[-*] )?`?(?P<name>\w+)`? ?\(`?{_TYPE}[^\n]*?\) ?:",
+    rf"^\s*:type (?P<name>\w+): ?`?{_TYPE}`?(?=[\s,]|$)",
 )
 
 
@@ -22,6 +21,6 @@ def documented(docstring: str) -> dict[str, str]:
     """Return the types that a docstring gives parameters, by their names."""
     found: dict[str, str] = {}
     for style in _STYLES:
-        for match in style.finditer(docstring):
+        for match in compiled(style, re.MULTILINE).finditer(docstring):
             found.setdefault(match["name"], match["type"])
     return found

@@ -94,10 +94,10 @@ def protocol_site(
         return False
     if text and read.kind == UNKNOWN and read.name == PART:
         return False  # what is printed of an argument is its name or the like
-    if text and read.name == STRUCTURE and _NUMBERS.search(dotted(node)):
+    if text and read.name == STRUCTURE and _NUMBERS(dotted(node)):
         return False  # so is what numbers the parts of what a model gave
     unsure = read.kind == UNKNOWN or read.confidence < HIGH
-    if text and unsure and _NAMES.search(dotted(node)):
+    if text and unsure and _NAMES(dotted(node)):
         return False  # a word, maybe one of a batch
     if (read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__")) or (
         unsure and protocol == "__contains__"
@@ -122,8 +122,8 @@ def protocol_site(
     return False
 
 
-_NAMES = re.compile(r"(name|path|title|caption|url)s?$")
-_NUMBERS = re.compile(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
+_NAMES = naming(r"(name|path|title|caption|url)s?$")
+_NUMBERS = naming(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
 
 
 def first_device(value: Value, depth: int = 0) -> Value:
@@ -271,7 +271,7 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
-_PLAIN_TYPES = re.compile(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
+_PLAIN_TYPES = naming(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -279,7 +279,7 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
     if name in _COLLECTIONS:
         return container(None)
     value = type_value(frame, node)
-    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES.search(name) else value
+    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
@@ -1174,7 +1174,7 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = re.compile(
+_MASK_NAME = naming(
     r"(^|_)(masks?|dones?)(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE
 )
 
@@ -1185,7 +1185,7 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
         return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
-    named = index.name != INDICES and _MASK_NAME.search(_chooser(frame, node)) is not None
+    named = index.name != INDICES and _MASK_NAME(_chooser(frame, node))
     named = named and _has_masks(frame, index)
     if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
         return MASK_INDEX
@@ -1220,7 +1220,7 @@ def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
 def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index is what a loop goes over, one by one: a number, if its name says no more."""
     name = dotted(node.value) if type(node) is cst.Index else ""
-    return not _SAMPLED.search(name) and any(name in loop.targets for loop in frame.loops)
+    return not _SAMPLED(name) and any(name in loop.targets for loop in frame.loops)
 
 
 def _sequence_cost(index: Value) -> str:
@@ -1239,14 +1239,14 @@ def _sequence_cost(index: Value) -> str:
 _UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
-_SAMPLED = re.compile(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)
+_SAMPLED = naming(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)
 
 
 def samples(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
     name = dotted(node.value) if type(node) is cst.Index else ""
     drawn = any(name in loop.targets for loop in frame.loops if loop.strong)
-    return drawn and _SAMPLED.search(name) is not None
+    return drawn and _SAMPLED(name)
 
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:

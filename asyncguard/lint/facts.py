@@ -74,7 +74,7 @@ def _of_notebook(
         facts = _of_text(notebook.source, path, project, everything, woken)
     except SourceError as error:
         facts = unreadable(path, error.reason, error.line, error.column)
-    return replace(facts, notebook=notebook)
+    return facts._replace(notebook=notebook)
 
 
 def _of_text(

@@ -7,7 +7,7 @@ graph, and so does what that is arithmetic of. Values of which that is not plain
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -19,8 +19,7 @@ IsBackward = Callable[[cst.Call], bool]
 _EMPTYING = frozenset({"clear", "pop", "popleft"})
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """A statement that keeps a graph beyond its step: `into` grows by `value`."""
 
     statement: cst.CSTNode

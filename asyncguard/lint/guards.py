@@ -420,7 +420,7 @@ def improves(node: cst.If) -> bool:
 
 _WARNS = frozenset({"warn", "warning", "warn_once", "warning_once"})
 _COMPLAINTS = _WARNS | {"error", "critical", "exception"}
-_LOGS = re.compile(r"log\w*\.(error|critical|exception)$", re.I)
+_LOGS = naming(r"log\w*\.(error|critical|exception)$", re.I)
 
 
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
@@ -428,7 +428,7 @@ def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     last = node.func.attr if type(node.func) is cst.Attribute else node.func
     called = last.value.lower() if type(last) is cst.Name else ""
     path = dotted(node.func) if called in _COMPLAINTS else ""
-    complains = path and (called in _WARNS or _LOGS.search(path))
+    complains = path and (called in _WARNS or _LOGS(path))
     return Guard(len(frame.loops), True) if complains else None
 
 

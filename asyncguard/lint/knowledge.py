@@ -14,31 +14,31 @@ from functools import cache, lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
-from asyncguard.lint.words import MAX_NAMES
+from asyncguard.lint.words import MAX_NAMES, compiled, naming
 
 _WILD = re.compile(r"[*?\[]")
 
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
-_SWITCH = re.compile(
-    r"(enable|disable|use|with|without|has|is|do|should|no|skip|return|print|show|plot)_"
+_SWITCH = naming(
+    r"^(enable|disable|use|with|without|has|is|do|should|no|skip|return|print|show|plot)_"
 )
 
 
 # Functions that move or store what they are given.
-_KEEPS = re.compile(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
-_STATE = re.compile(r"(^|_)(state|params)$")
-_UPDATES = re.compile(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e|sgd)(_|$)")
+_KEEPS = naming(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
+_STATE = naming(r"(^|_)(state|params)$")
+_UPDATES = naming(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e|sgd)(_|$)")
 # Names of numbers that sum up many steps.
-_SUMMARY = re.compile(
-    r"(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
+_SUMMARY = naming(
+    r"^(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
 )
 
 
 @cache
 def _matcher(pattern: str) -> Callable[[str], object]:
     """Return what matches a pattern; few are asked about, so that each is compiled when it is."""
-    return re.compile(fnmatch.translate(pattern)).match
+    return compiled(fnmatch.translate(pattern)).match
 
 
 class Patterns:
@@ -74,9 +74,10 @@ class Patterns:
         return found
 
 
-def _called(methods: tuple[str, ...]) -> re.Pattern[str] | None:
-    """Return what finds a call of one of these methods in a text; None if there are none."""
-    return re.compile(rf"\.({'|'.join(map(re.escape, methods))})\(") if methods else None
+def _calls(methods: tuple[str, ...], text: str) -> bool:
+    """Whether one of these methods is called in a text."""
+    any_of = "|".join(map(re.escape, methods))
+    return bool(methods) and compiled(rf"\.({any_of})\(").search(text) is not None
 
 
 class Knowledge:
@@ -86,8 +87,6 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.graph_calls = {f.name: _called(f.graph_functions) for f in frameworks}
-        self.session_calls = {f.name: _called(f.session_functions) for f in frameworks}
         self.eager_contexts = {
             f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
@@ -202,7 +201,7 @@ class Knowledge:
             for method in trigger.methods:
                 self.trigger_methods.setdefault(method, []).append(trigger)
         self.trigger_patterns = [
-            (re.compile(fnmatch.translate(name)), trigger)
+            (name, trigger)
             for name, trigger in self.trigger_functions.items()
             if _WILD.search(name)
         ]
@@ -212,7 +211,7 @@ class Knowledge:
         """Return how a call of `function` reads its arguments, if it does."""
         if function not in self.trigger_memo:
             self.trigger_memo[function] = self.trigger_functions.get(function) or next(
-                (trigger for pattern, trigger in self.trigger_patterns if pattern.match(function)),
+                (trigger for name, trigger in self.trigger_patterns if _matcher(name)(function)),
                 None,
             )
         return self.trigger_memo[function]
@@ -253,9 +252,9 @@ class Knowledge:
 
         That is plain of an optimizer's state; of parameters, if the name of what is called says so.
         """
-        if _KEEPS.search(called):
+        if _KEEPS(called):
             return False
-        plain = _STATE.search(state) is not None and _UPDATES.search(called) is not None
+        plain = _STATE(state) and _UPDATES(called)
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
 
@@ -269,7 +268,7 @@ class Knowledge:
 
     def moves_on(self, state: str, called: str) -> bool:
         """Whether what is called computes the next state of the one that it takes."""
-        return _STATE.search(state) is not None and _KEEPS.search(called) is None
+        return _STATE(state) and not _KEEPS(called)
 
     @lru_cache(MAX_NAMES)  # noqa: B019
     def functional_of(self, frameworks: tuple[str, ...]) -> str:
@@ -278,10 +277,10 @@ class Knowledge:
 
     def builds_graphs(self, framework: str, text: str) -> bool:
         """Whether a file builds graphs; a session alone may merely limit what eager code takes."""
-        graphs, sessions = self.graph_calls[framework], self.session_calls[framework]
-        if graphs is not None and graphs.search(text):
+        known = self.frameworks[framework]
+        if _calls(known.graph_functions, text):
             return True
-        if sessions is None or not sessions.search(text):
+        if not _calls(known.session_functions, text):
             return False
         return not any(name in text for name in self.eager_contexts[framework])
 
@@ -300,11 +299,11 @@ class Knowledge:
     def by_name(self, name: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) that a variable's name suggests, a private one's too."""
         name = name.lstrip("_")
-        if _SWITCH.match(name):
+        if _SWITCH(name):
             return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
-                return None if found[0] == "device" and _SUMMARY.match(name) else found
+                return None if found[0] == "device" and _SUMMARY(name) else found
         return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from asyncguard.lint.notebook import Notebook
@@ -81,8 +81,7 @@ class Class(NamedTuple):
     dormant: frozenset[str]
 
 
-@dataclass(frozen=True)
-class FileFacts:
+class FileFacts(NamedTuple):
     """What the check of one file told: candidates, calls, and functions that frameworks enter.
 
     Functions of other files that it calls are in it too.
@@ -98,15 +97,14 @@ class FileFacts:
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
     dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
     awake: frozenset[str] = frozenset()  # those of them that were run as what others call
-    innocent: Mapping[str, frozenset[str]] = field(default_factory=dict)  # what others left alone,
+    innocent: Mapping[str, frozenset[str]] = {}  # what others left alone,
     # where all calls seemed to lead to no sync point, call
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
-    classes: Mapping[str, Class] = field(default_factory=dict)  # by their names
+    classes: Mapping[str, Class] = {}  # by their names
 
     def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
         """Add what the analysis of the dormant functions of these names told."""
-        return replace(
-            self,
+        return self._replace(
             candidates=self.candidates + more.candidates,
             calls=self.calls + more.calls,
             hooks=self.hooks + more.hooks,

@@ -34,26 +34,27 @@ _STEP = naming(
     r"|sample|samples|timestep|timesteps)(_|$)",
     re.IGNORECASE,
 )
+_OF_STEPS = naming(r"batch|step|iter(?!s?_per_epoch)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
-_BATCH = re.compile(
+_BATCH = naming(
     r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
 )
 
 
 # What one step trains side by side.
-_MEMBERS = re.compile(
+_MEMBERS = naming(
     r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
     r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks|phases)$",
     re.IGNORECASE,
 )
 
 # How often one step does something: an update for each observation.
-_WITHIN_STEP = re.compile(
+_WITHIN_STEP = naming(
     r"_per_((env|environment|time)_?)?(step|obs|observation|iter|iteration|frame)$"
 )
 
 # What each of these does is a part of what the loop around them does as well.
-_MODEL = re.compile(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
+_MODEL = naming(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
 
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
@@ -73,15 +74,15 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         ),
     )
     record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
-    record.transparent |= any(map(_WITHIN_STEP.search, _iterated_names(node.iter)))
-    record.transparent |= any(map(_MEMBERS.search, _sources(node.iter)))
-    record.transparent |= any(map(_MODEL.search, targets))
+    record.transparent |= any(map(_WITHIN_STEP, _iterated_names(node.iter)))
+    record.transparent |= any(map(_MEMBERS, _sources(node.iter)))
+    record.transparent |= any(map(_MODEL, targets))
     record.transparent |= (
         bool(frame.loops) and not record.epoch_name and _goes_round_twice(node.iter)
     )
     record.once = _takes_one(node.iter) or guards.leaves_loop(node.body)
     origin = source_of(iterable)
-    if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH.search, targets)):
+    if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH, targets)):
         record.loader = LOW
     if origin.kind == "loader":
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
@@ -141,7 +142,7 @@ def _goes_round_twice(node: cst.BaseExpression) -> bool:
 
 
 def _batchy(names: frozenset[str] | set[str]) -> bool:
-    return any(re.search(r"batch|step|iter(?!s?_per_epoch)", n) for n in names if not _EPOCH(n))
+    return any(_OF_STEPS(n) for n in names if not _EPOCH(n))
 
 
 def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
@@ -150,13 +151,13 @@ def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
     return counted and not any(map(_EPOCH, targets))
 
 
-_FEED = re.compile(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
+_FEED = naming(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
 
 
 def note_draw(frame: Frame, node: cst.Call) -> None:
     """Note that the innermost loop draws a batch: `next(dataset)`."""
     source = dotted(node.args[0].value).rpartition(".")[2] if node.args else ""
-    if not _FEED.search(source):
+    if not _FEED(source):
         return
     for loop in reversed(frame.loops):
         loop.transparent |= source in loop.targets  # which goes over data sets
@@ -237,7 +238,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
 
 
-TO_HOST = re.compile(
+TO_HOST = naming(
     r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get(?!_first)|decode"
     r"|fetch|format|pull|load|read|dict|json)(_|$)"
 )
@@ -246,7 +247,7 @@ TO_HOST = re.compile(
 def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
     """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
     path = dotted(node.targets[0].target)
-    if not path or path != dotted(call.args[0].value) or TO_HOST.search(name):
+    if not path or path != dotted(call.args[0].value) or TO_HOST(name):
         return value
     before = frame.lookup(path)
     if before is None or before.kind != DEVICE or before.confidence < MEDIUM:

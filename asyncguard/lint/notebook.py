@@ -10,8 +10,8 @@ from __future__ import annotations
 import bisect
 import json
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from asyncguard.model import Finding
 
@@ -21,8 +21,7 @@ _MAGIC = re.compile(r"^(\s*)(?:[%!?]|\w[\w.]*\?{1,2}\s*$|.*\?{1,2}\s*$)")
 _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
 
 
-@dataclass(frozen=True)
-class Notebook:
+class Notebook(NamedTuple):
     """The joined source, and for each cell of it the line that it starts on and its number."""
 
     source: str

@@ -17,7 +17,7 @@ from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncguard.lint import checks
 from asyncguard.model import AsyncguardError
@@ -37,8 +37,7 @@ class Example:
     safe: bool = True
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule, as its module states it."""
 
     code: str
@@ -57,8 +56,7 @@ class Rule:
         return any(example.fixed for example in self.invalid)
 
 
-@dataclass(frozen=True)
-class Label:
+class Label(NamedTuple):
     """What a rule is called, whether it runs when nothing is selected, and what it betters."""
 
     code: str

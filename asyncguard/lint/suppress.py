@@ -10,7 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from asyncguard.model import Edit, Finding
 
@@ -24,8 +24,7 @@ _NOQA = re.compile(
 _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One comment: what it silences (None: every rule) and on which lines.
 
     `line`, `column` and `end_column` say where the comment stands, counted from 1; `removal` takes

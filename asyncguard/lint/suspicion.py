@@ -775,13 +775,13 @@ class _Look:
             return any(self._is_element(end) for end in (index.lower, index.upper) if end)
         if type(index) is not ast.Name:
             return False
-        drawn = index.id in self.elements and _INDICES.search(index.id) is not None
+        drawn = index.id in self.elements and _INDICES(index.id)
         return drawn or self._computed(index.id) or "mask" in index.id
 
 
 _GENERATORS = (ast.GeneratorExp, ast.ListComp, ast.SetComp)
 _JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
-_INDICES = re.compile(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
+_INDICES = naming(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
@@ -936,19 +936,19 @@ def _may_hold(condition: Condition, call: ast.Call) -> bool:
     return keywords.isdisjoint(condition.keyword_absent)
 
 
-_DEVICE_NAME = re.compile(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
-_TYPE_NAME = re.compile(r"type|float|int|half|bool", re.IGNORECASE)
+_DEVICE_NAME = naming(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
+_TYPE_NAME = naming(r"type|float|int|half|bool", re.IGNORECASE)
 
 
 def _moves(node: ast.Call) -> bool:
     """Whether `.to(...)` seems to move to another device."""
     if len(node.args) == 1 and type(node.args[0]) is ast.Name:
-        return not _TYPE_NAME.search(node.args[0].id)  # a device, or a tensor that is on it
+        return not _TYPE_NAME(node.args[0].id)  # a device, or a tensor that is on it
     for argument in (*node.args, *(k.value for k in node.keywords if k.arg == "device")):
         for part in ast.walk(argument):
             name = getattr(part, "id", None) or getattr(part, "attr", None)
             text = part.value if type(part) is ast.Constant else name
-            if isinstance(text, str) and _DEVICE_NAME.search(text):
+            if isinstance(text, str) and _DEVICE_NAME(text):
                 return True
     return False
 

@@ -13,8 +13,9 @@ import libcst as cst
 
 from asyncguard.lint.frames import Site
 from asyncguard.lint.tree import dotted, walk
+from asyncguard.lint.words import naming
 
-_CLOCK = re.compile(
+_CLOCK = naming(
     r"perf_counter|monotonic|process_time|(^|\.)time$|time_ns$|elapsed|default_timer|(^|\.)now$"
     r"|(timer|stopwatch|clock|tick|profiler)s?\w*\.(start|stop|tic|toc|step)$"
     r"|(^|\.)(tic|toc|tick|tock|time_sync|get_time|timeit)$",
@@ -55,7 +56,7 @@ def reads_clock(statement: cst.CSTNode) -> bool:
     """Whether a statement reads a clock or a timer, in its first line."""
     for part in _head(statement):
         for node in walk(part):
-            if type(node) is cst.Call and _CLOCK.search(dotted(node.func)):
+            if type(node) is cst.Call and _CLOCK(dotted(node.func)):
                 return True
     return False
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 MAX_NAMES = 1 << 14  # whose answers to one question are kept
 
 
-_compiled = cache(re.compile)
+compiled = cache(re.compile)
 
 
 def naming(pattern: str, flags: int = 0) -> Callable[[str], bool]:
@@ -20,6 +20,6 @@ def naming(pattern: str, flags: int = 0) -> Callable[[str], bool]:
 
     @lru_cache(MAX_NAMES)
     def found(name: str) -> bool:
-        return _compiled(pattern, flags).search(name) is not None
+        return compiled(pattern, flags).search(name) is not None
 
     return found

@@ -118,7 +118,7 @@ def _blocker() -> Blocker:
     points = catalogue.load().frameworks["torch"].sync
     like = next(point for point in points if point.kind is SyncKind.BARRIER)
     advice = "Find what waits here; if it is a public API, the catalogue lacks it."
-    return Blocker(replace(like, id=UNATTRIBUTED, advice=advice), "cuda", stand_in=False)
+    return Blocker(like._replace(id=UNATTRIBUTED, advice=advice), "cuda", stand_in=False)
 
 
 def _user(frame: FrameType) -> FrameType:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,7 +124,7 @@ def train(model, loader, optimizer):
     facts = {"a.py": worker.Worker({}, worker.Options(False)).check("a.py", text.encode())}
     (known,) = facts.values()
     for candidates in itertools.permutations(known.candidates):
-        kept = {"a.py": replace(known, candidates=candidates)}
+        kept = {"a.py": known._replace(candidates=candidates)}
         findings = select(linking.link(linking.Network(kept)), Settings(cache=False))
         assert [f.end_column for f in findings if f.line == 6] == [40, 48]
 

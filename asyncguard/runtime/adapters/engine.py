@@ -5,7 +5,6 @@ No attribute is replaced: the engine asks before each wait, which a limit may th
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 
 import asyncguard
@@ -105,5 +104,6 @@ class _Listener(hooks.Listener):
         if point is None:
             kind = SyncKind(sync.kind)
             like = next((p for p in self._points.values() if p.kind is kind), None)
-            point = dataclasses.replace(like or next(iter(self._points.values())), id=sync.api)
+            like = like or next(iter(self._points.values()))
+            point = like._replace(id=sync.api)
         return point
