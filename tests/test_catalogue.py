@@ -143,7 +143,7 @@ def test_every_entry_is_complete(point: SyncPoint) -> None:
     assert len(point.advice) < 200, "advice is one or two sentences"
     for side in (point.source, point.runtime):
         assert side is None or any(
-            value for name, value in vars(side).items() if name not in ("receiver", "value")
+            value for name, value in side._asdict().items() if name not in ("receiver", "value")
         ), "a side says what to look for"
     assert not re.search(r"[^\d.,<>=!]", point.versions)
     for snippet in (point.hit, point.miss):

@@ -143,6 +143,7 @@ _COMMON = frozenset(
         "zeros",
     }
 )  # fmt: skip
+ANYBODY = frozenset({""})  # whose method it is
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
 
@@ -180,27 +181,32 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     found: dict[str, set[Key]] = {}
     owners: dict[str, set[str]] = {}  # the classes that define a method
     called = {call.name for facts in files for call in facts.named}
-    methods = {name.rpartition(".")[2] for name in called if "." in name}
+    wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
+    for base, dot, method in (name.rpartition(".") for name in called):
+        if dot:
+            wanted.setdefault(method, set()).add(base)
     asked = called.union(*(calls for facts in files for calls in facts.innocent.values()))
 
-    def note(name: str, owner: str, key: Key) -> None:
+    def note(name: str, key: Key) -> None:
         if name in asked:
             found.setdefault(name, set()).add(key)
-        note_method(name, owner, key)
 
     def note_method(name: str, owner: str, key: Key) -> None:
-        if owner and name in asked:
+        if name in asked:
             owners.setdefault(name, set()).add(owner)
-        for base in (*above.get(owner, ()), "") if owner and name in methods else ():
-            if (method := f"{base}.{name}") in called:
-                found.setdefault(method, set()).add(key)
+        if bases := wanted.get(name):
+            for base in bases & (above.get(owner, ANYBODY) | ANYBODY):
+                found.setdefault(f"{base}.{name}", set()).add(key)
 
     for facts in files:
         for name, qualname in facts.defined:
-            note(name, qualname.rpartition(".")[0].rpartition(".")[2], (facts.path, qualname))
+            key = (facts.path, qualname)
+            note(name, key)
+            if owner := qualname.rpartition(".")[0].rpartition(".")[2]:
+                note_method(name, owner, key)
         asleep = facts.dormant - facts.awake
         for name in asleep.difference(name for name, _ in facts.defined):
-            note(name, "", (facts.path, name))
+            note(name, (facts.path, name))
         for owner, known in facts.classes.items():
             for name in known.dormant & asleep:
                 note_method(name, owner, (facts.path, name))
@@ -395,7 +401,9 @@ _RARE = naming(
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    return call.callee_path != call.caller_path and _TEST(f"{call.caller_path}/{call.caller}")
+    if "test_" not in call.caller or call.callee_path == call.caller_path:
+        return False
+    return _TEST(f"{call.caller_path}/{call.caller}")
 
 
 _TEST = naming(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")

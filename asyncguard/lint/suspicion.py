@@ -188,7 +188,7 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
         frozenset(knowledge.trigger_methods.keys() - COMMON - methods.keys()),
         functions,
         frozenset(_ends(functions)),
-        frozenset(_ends(knowledge.trigger_functions)) - {"log"},
+        frozenset(_ends(knowledge.trigger_functions)),
         frozenset(_ends(knowledge.clocks)),
         frozenset(m for m, owners in knowledge.step_methods.items() if owners & active),
         frozenset().union(*(knowledge.registers[framework] for framework in frameworks)),
@@ -285,9 +285,11 @@ class Words:
         if full is None:
             return False
         end = full.rpartition(".")[2] or last_name(call.func)
-        if end not in self.tables.trigger_ends and full != "math.log":  # a name of many others
+        if end not in self.tables.trigger_ends:
             return False
-        return not full or self.knowledge.trigger(self.knowledge.canonical(full)) is not None
+        if not full:
+            return end != "log"  # a name of many others
+        return self.knowledge.trigger(self.knowledge.canonical(full)) is not None
 
     def gives_host(self, call: ast.Call) -> bool:
         """Whether what a call gives is a plain Python object for sure."""
@@ -419,7 +421,10 @@ class _Look:
         self.calls: set[str] = set()
         self.handed: set[str] = set()  # names that are handed on or given other names
         self.given: set[str] = set()  # attributes of `self`
-        for parameter in parameters(given):
+        hook = found.class_name and found.name in words.knowledge.hot_names
+        taken = parameters(given)
+        self.handed_in = {parameter.arg for parameter in taken[1:]} if hook else set()
+        for parameter in taken:
             plain = _is_plain(parameter.annotation)
             self.values[parameter.arg] = [] if plain else [(self, None)]
         self.at(body)
@@ -496,11 +501,11 @@ class _Look:
     def clause(self, node: Any) -> None:
         """Note which name counts, in a `for` statement or a comprehension."""
         names = {part.id for part in ast.walk(node.target) if type(part) is ast.Name}
-        counter = _counter(node)
-        self.counters |= names & {counter}
-        for name in names - {counter}:
+        counters = names & _counters(node.iter, node.target)
+        self.counters |= counters
+        for name in names - counters:
             self._put(name, None)
-        self.elements |= names - {counter}
+        self.elements |= names - counters
 
     def call(self, node: ast.Call) -> None:
         """Note what is called, and whether that may wait."""
@@ -613,7 +618,8 @@ class _Look:
         """Whether a call may be a sync point."""
         full = self.words.full(call.func)
         points = self.words.points(call, full)
-        if points and last_name(call.func) in _MOVING and self._is_registered(call.func):
+        moves = points and last_name(call.func) in _MOVING
+        if moves and (self._is_registered(call.func) or self._joins(call)):
             return False  # it is on the device
         if type(call.func) is ast.Attribute and call.func.attr == "format":
             return any(map(self._interesting, _given(call)))
@@ -631,6 +637,20 @@ class _Look:
         """Whether a method is one of the parameters and buffers that a model has."""
         owner = _chain(method)[:-1]
         return len(owner) == 2 and owner[0] == "self" and owner[1] in self.flow.registered
+
+    def _joins(self, call: ast.Call) -> bool:
+        """Whether what a framework hands a function that it enters goes to where another value is.
+
+        Which it is as well: `labels.to(logits.device)`.
+        """
+        name = _beginning(call.func)
+        first, *rest = (_chain(call.args[0]) if call.args else []) or [""]
+        return (
+            first not in ("", "self")
+            and rest[-1:] == ["device"]
+            and name in self.handed_in
+            and all(value is None or _beginning(value) == name for _, value in self.values[name])
+        )
 
     def _is_at(self, point: SyncPoint, call: ast.Call) -> bool:
         """Whether a call of what a sync point names may wait, as far as its arguments say."""
@@ -800,14 +820,24 @@ def _over_batches(node: ast.expr) -> bool:
     return "oader" in last_name(node.func if type(node) is ast.Call else node)
 
 
-def _counter(node: Any) -> str:
-    """Return the name that counts in `for i in range(n)` or `for i, x in enumerate(y)`."""
-    over, target = node.iter, node.target
-    if type(over) is not ast.Call or type(over.func) is not ast.Name:
-        return ""
-    if over.func.id == "enumerate" and type(target) is ast.Tuple:
-        return getattr(target.elts[0], "id", "")
-    return getattr(target, "id", "") if over.func.id == "range" else ""
+_NAMED = naming(r"^(items|keys|named_\w+)$")  # methods whose results begin with names
+
+
+def _counters(over: ast.expr, target: Any) -> set[str]:
+    """Return the names that count or name what a loop goes over, and are no values themselves.
+
+    `for i in range(n)`, `for i, x in enumerate(y)`, `for name, p in model.named_parameters()`.
+    """
+    func = over.func if type(over) is ast.Call else None
+    parts = target.elts if type(target) is ast.Tuple and target.elts else [target]
+    name = getattr(parts[0], "id", "")
+    if type(func) is ast.Attribute and _NAMED(func.attr):
+        return {name} if len(parts) > 1 or func.attr == "keys" else set()
+    if type(func) is not ast.Name:
+        return set()
+    if func.id == "enumerate" and len(parts) == 2 and over.args:  # type: ignore[attr-defined]
+        return {name} | _counters(over.args[0], parts[1])  # type: ignore[attr-defined]
+    return {name} if func.id == "range" and len(parts) == 1 else set()
 
 
 def _is_text(node: ast.expr) -> bool:
@@ -873,6 +903,17 @@ def parameters(given: ast.arguments | None) -> list[ast.arg]:
         return []
     extra = [parameter for parameter in (given.vararg, given.kwarg) if parameter is not None]
     return [*given.posonlyargs, *given.args, *given.kwonlyargs, *extra]
+
+
+def _beginning(node: ast.expr) -> str:
+    """Return the variable that a chain of attributes, elements and method calls begins with."""
+    while True:
+        if type(node) is ast.Call:
+            node = node.func
+        elif type(node) is ast.Attribute or type(node) is ast.Subscript:
+            node = node.value
+        else:
+            return node.id if type(node) is ast.Name else ""
 
 
 def _is_plain(annotation: Any) -> bool:

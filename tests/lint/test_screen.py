@@ -49,6 +49,9 @@ def function(body: str, name: str = "f") -> str:
         "for y in items:\n    same = find(y)\n    if same == y.T:\n        pass",
         "for y in items:\n    if 'id' in y:\n        pass",
         "for i in range(depth):\n    i = x[i]\n    print(i)",
+        "for k, y in x.items():\n    print(f'{k}: {y}')",
+        "for y in x.items():\n    print(f'{y}')",
+        "for i, (k, y) in enumerate(zip(x, items)):\n    print(k)",
         "for y in items:\n    n = y.sum()\n    m = n * 2\n    if m > 1:\n        pass",
         "for y in items:\n    torch.arange(y.max())",
         "self.size = x\nfor y in items:\n    self.size.to(y.device)",
@@ -92,6 +95,9 @@ def test_a_read_beside_a_loop_is_looked_at(body: str) -> None:
         "for y in items:\n    if not torch.jit.is_scripting() or is_compiling():\n        pass",
         "for y in items:\n    known = y.is_known.get(depth)\n    if known:\n        pass",
         "for y in items:\n    kind = find(y)\n    if kind == Kind.MANY:\n        pass",
+        "for k, y in x.items():\n    self.add(f'{k}')",
+        "for k in x.keys():\n    self.add(f'{k}')",
+        "for i, (k, y) in enumerate(x.named_children()):\n    self.add(f'{k}{i}')",
     ],
 )
 def test_what_can_be_no_device_value_is_not(body: str) -> None:
@@ -102,6 +108,27 @@ def test_a_parameter_that_is_declared_a_number_is_one() -> None:
     code = "def f(items, n: {}):\n    for y in items:\n        range(n)\n"
     assert roots(code.format("int")) == roots(code.format("float | None")) == []
     assert roots(code.format("torch.Tensor")) == roots(code.format("Size")) == ["f"]
+
+
+def test_what_a_model_is_handed_is_where_it_is_as_long_as_it_is_the_same() -> None:
+    def moves(before: str, to: str = "x.device") -> list[str]:
+        body = f"{before}\nreturn y.to({to}) + x"
+        return roots("class A:\n    def forward(self, x, y):\n" + textwrap.indent(body, " " * 8))
+
+    assert moves("y = y[0].view(-1)") == []
+    assert moves("x = x + 1", "x.device, x.dtype") == []
+    assert moves("x = x + 1", "self.device") == moves("", "next(x).device") == ["forward"]
+    assert moves("y = make()") == ["forward"]
+    assert moves("y = torch.zeros(3)") == ["forward"]
+    own = "class A:\n    def forward(self, x):\n        return self.mask(x).to(x.device)"
+    assert roots(own) == ["forward"]
+    assert roots("def compute_loss(x, y):\n    return y.to(x.device)") == ["compute_loss"]
+
+
+def test_a_logger_of_a_module_is_told_by_its_full_name() -> None:
+    code = "def on_train_batch_end(self, loss):\n    {}.log({{'loss': loss}})"
+    assert roots("import wandb\n" + code.format("wandb")) == ["on_train_batch_end"]
+    assert roots("import other\n" + code.format("other")) == []
 
 
 def test_a_hook_of_the_framework_needs_no_loop() -> None:

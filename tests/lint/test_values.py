@@ -968,6 +968,22 @@ def test_a_tensor_moves_to_where_another_is(name: str, waits: bool) -> None:
     assert bool(found(source)) is waits
 
 
+def test_sizes_of_an_array_in_host_memory_are_numbers_whatever_else_comes_in_its_place() -> None:
+    source = """
+        import numpy as np
+        import torch
+        def size_of(image: np.ndarray):
+            return image.shape[-2], image.shape[-1]
+        def train(loader, model):
+            for image in loader:
+                model(image).backward()
+                height, width = size_of(image.cuda(non_blocking=True))
+                if height > width:
+                    continue
+        """
+    assert found(source) == []
+
+
 def test_what_numpy_takes_is_in_host_memory_if_its_place_is_in_doubt() -> None:
     source = """
         import numpy as np
