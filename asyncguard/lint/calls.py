@@ -299,8 +299,7 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
     if value is None or value == NONE_VALUE or value.kind == DEVICE:
         return False
     own = frame.function.parameters if frame.function is not None and value.params else ()
-    defaults = (own[p].default for p in value.params if 0 <= p < len(own))
-    return all(default is None or dotted(default) != "None" for default in defaults)
+    return not any(own[p].may_be_none for p in value.params if 0 <= p < len(own))
 
 
 _MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")

@@ -925,17 +925,13 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     narrow(frame, node.test, True)
     guard_true, guard_false = guard_of(frame, node.test)
     left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
-    outer = frame.left_out
-    frame.left_out = outer | left_out
-    with frame.guarded(guard_true):
+    with frame.guarded(guard_true, left_out):
         chosen = evaluate(frame, node.body)
     frame.env = dict(before)
-    frame.left_out = outer | given
     narrow(frame, node.test, False)
-    with frame.guarded(guard_false):
+    with frame.guarded(guard_false, given):
         other = evaluate(frame, node.orelse)
     frame.env = before
-    frame.left_out = outer
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
     result = join(chosen, other)
@@ -956,9 +952,7 @@ def asked_for(
     parameters = frame.function.parameters if frame.function is not None else ()
     if not 0 <= index < len(parameters) or parameters[index].name != path:
         return NO_PARAMS
-    default = parameters[index].default
-    asked = default is not None and dotted(default) == "None"
-    return frozenset({~index}) if asked else NO_PARAMS
+    return frozenset({~index}) if parameters[index].may_be_none else NO_PARAMS
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:

@@ -489,9 +489,9 @@ class Frame:
         if not self.silent and not own:
             self.named.add((name, *self.context()))
 
-    def guarded(self, guard: Guard | None) -> _Guarded:
-        """Run a block under a guard."""
-        return _Guarded(self.guards, guard)
+    def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
+        """Run a block under a guard, where these parameters have been left out (`~p`)."""
+        return _Guarded(self, guard, left_out)
 
     def quiet(self) -> _Quiet:
         """Run something without noting sites."""
@@ -501,18 +501,21 @@ class Frame:
 class _Guarded:
     """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
 
-    __slots__ = ("guard", "guards")
+    __slots__ = ("before", "frame", "guard", "left_out")
 
-    def __init__(self, guards: list[Guard], guard: Guard | None) -> None:
-        self.guards, self.guard = guards, guard
+    def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
+        self.frame, self.guard, self.left_out = frame, guard, left_out
 
     def __enter__(self) -> None:
+        self.before = self.frame.left_out
+        self.frame.left_out = self.before | self.left_out
         if self.guard is not None:
-            self.guards.append(self.guard)
+            self.frame.guards.append(self.guard)
 
     def __exit__(self, *error: object) -> None:
+        self.frame.left_out = self.before
         if self.guard is not None:
-            self.guards.pop()
+            self.frame.guards.pop()
 
 
 class _Quiet:

@@ -40,6 +40,11 @@ class Parameter(NamedTuple):
     default: cst.BaseExpression | None
     stars: int = 0
 
+    @property
+    def may_be_none(self) -> bool:
+        """Whether a call that leaves it out means None."""
+        return self.default is not None and dotted(self.default) == "None"
+
 
 @dataclass(eq=False, slots=True)
 class ClassInfo:

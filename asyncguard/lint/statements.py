@@ -391,11 +391,9 @@ def if_(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, True)
     frame.findings += asked
     last = frame.last_choice is node
-    left_out, outer = asked_for(frame, node.test, cst.Is), frame.left_out
-    frame.left_out = outer | left_out
-    with frame.guarded(guard_true):
+    left_out = asked_for(frame, node.test, cst.Is)
+    with frame.guarded(guard_true, left_out):
         then_falls = suite(frame, node.body)
-    frame.left_out = outer
     frame.findings -= asked
     after_then = frame.env
     frame.env = before

@@ -294,13 +294,13 @@ class Words:
     def gives_host(self, call: ast.Call) -> bool:
         """Whether what a call gives is a plain Python object for sure."""
         name = last_name(call.func)
-        if name in _HOST_CALLS or (type(call.func) is ast.Name and name.startswith(_PREDICATE)):
+        if name in _HOST_CALLS:
             return True
-        full = self.names.of(call.func)
-        if not full or "." not in full:
+        full = self.names.of(call.func) or ""
+        if name.startswith(_PREDICATE) and (type(call.func) is ast.Name or "." in full):
+            return True
+        if "." not in full:
             return False
-        if name.startswith(_PREDICATE):
-            return True
         if full.partition(".")[0] in _HOST_MODULES:
             return True
         found = self.knowledge.returns.find(self.knowledge.canonical(full))
