@@ -9,35 +9,39 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from asyncguard.model import AsyncguardError, Finding, Suggestion, TraceRecord
 
 
-class Screen(NamedTuple):
+@dataclass(frozen=True)
+class Screen:
     """What the text is shown on: its width in columns, and whether it takes colour."""
 
     width: int = 80
     color: bool = False
 
 
-class FindingsReport(NamedTuple):
+@dataclass(frozen=True)
+class FindingsReport:
     """What `check` found. `statistics` asks for counts by rule instead of places."""
 
     findings: tuple[Finding, ...]
     files_checked: int
     statistics: bool = False
-    rule_names: Mapping[str, str] = {}
+    rule_names: Mapping[str, str] = field(default_factory=dict)
 
 
-class TraceReport(NamedTuple):
+@dataclass(frozen=True)
+class TraceReport:
     """One traced run with what to do about it."""
 
     record: TraceRecord
     suggestions: tuple[Suggestion, ...] = ()
-    advice: Mapping[str, str] = {}  # api -> advice of the catalogue
-    urls: Mapping[str, str] = {}  # api -> reference
+    advice: Mapping[str, str] = field(default_factory=dict)  # api -> advice of the catalogue
+    urls: Mapping[str, str] = field(default_factory=dict)  # api -> reference
     title: str = ""
 
 
