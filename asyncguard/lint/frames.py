@@ -508,7 +508,8 @@ class _Guarded:
 
     def __enter__(self) -> None:
         self.before = self.frame.left_out
-        self.frame.left_out = self.before | self.left_out
+        if self.left_out:
+            self.frame.left_out = self.before | self.left_out
         if self.guard is not None:
             self.frame.guards.append(self.guard)
 
