@@ -828,16 +828,15 @@ def _counters(over: ast.expr, target: Any) -> set[str]:
 
     `for i in range(n)`, `for i, x in enumerate(y)`, `for name, p in model.named_parameters()`.
     """
-    func = over.func if type(over) is ast.Call else None
-    parts = target.elts if type(target) is ast.Tuple and target.elts else [target]
-    name = getattr(parts[0], "id", "")
-    if type(func) is ast.Attribute and _NAMED(func.attr):
-        return {name} if len(parts) > 1 or func.attr == "keys" else set()
-    if type(func) is not ast.Name:
+    if type(over) is not ast.Call:
         return set()
-    if func.id == "enumerate" and len(parts) == 2 and over.args:  # type: ignore[attr-defined]
-        return {name} | _counters(over.args[0], parts[1])  # type: ignore[attr-defined]
-    return {name} if func.id == "range" and len(parts) == 1 else set()
+    parts = target.elts if type(target) is ast.Tuple and target.elts else [target]
+    name, called = getattr(parts[0], "id", ""), last_name(over.func)
+    if type(over.func) is ast.Attribute:
+        return {name} if _NAMED(called) and (len(parts) > 1 or called == "keys") else set()
+    if called == "enumerate" and len(parts) == 2 and over.args:
+        return {name} | _counters(over.args[0], parts[1])
+    return {name} if called == "range" and len(parts) == 1 else set()
 
 
 def _is_text(node: ast.expr) -> bool:

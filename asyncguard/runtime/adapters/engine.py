@@ -103,7 +103,7 @@ class _Listener(hooks.Listener):
         point = self._points.get(_OTHER_NAMES.get(sync.api, sync.api))
         if point is None:
             kind = SyncKind(sync.kind)
-            like = next((p for p in self._points.values() if p.kind is kind), None)
-            like = like or next(iter(self._points.values()))
+            points = list(self._points.values())
+            like = next((p for p in points if p.kind is kind), points[0])
             point = like._replace(id=sync.api)
         return point
