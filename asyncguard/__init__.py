@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from asyncguard.runtime.session import step as step
     from asyncguard.runtime.session import steps as steps
 
-__version__ = "0.1.0"
+__version__ = "0.1.1"
 
 _HOMES = {
     "AsyncguardError": "asyncguard.model",

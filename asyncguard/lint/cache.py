@@ -2,30 +2,39 @@
 
 One file in the cache directory holds the facts of a run, under a key of what all depend on:
 asyncguard's version and rules, the options of the analysis, and which files are checked. Facts are
-stale once their file changed, or one that was read for it, or for that one in turn. A cache that
-cannot be read is thrown away.
+stale once their file changed, or one that was read for it, or for that one in turn.
+
+The directory may lie in a repository that a stranger wrote, so nothing in it is trusted. What is
+kept is plain data (MessagePack), and each value is checked against the type that it should have.
+Only regular files are read, links are never followed, and a cache that does not fit is ignored.
+Files are created only in a directory named `.asyncguard_cache`, each in one atomic step.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
+import stat
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import asyncguard
 from asyncguard import catalogue
 from asyncguard.lint.linking import FileFacts, Linked
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.settings import CACHE_DIRECTORY, Settings
 
-FILE = "lint.pickle"
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+FILE = "lint.msgpack"
+HEADER = b"asyncguard lint cache 1\n"  # then the key, the answer's length, the answer, the contents
+LENGTH = 8  # bytes
+MOST = 1 << 30  # bytes of a cache file; six large packages take 20 MB
+IGNORE = b"# Made by asyncguard.\n*\n"
 Stamp = tuple[int, int]  # size, modification time in nanoseconds
-IGNORE = "# Made by asyncguard.\n*\n"
-
-
 Asked = tuple[str, str]  # a path, and that of a file that was read for it
+T = TypeVar("T")
 
 
 class Answer(NamedTuple):
@@ -50,7 +59,7 @@ class Cache:
 
     def __init__(self, settings: Settings, options: object, files: Iterable[str]) -> None:
         self.enabled = settings.cache
-        self.path = settings.root / settings.cache_dir / FILE
+        self.path = _directory(settings) / FILE
         self.key = _key(options, files) if self.enabled else ""
         self.linked: Mapping[str, Linked] | None = None
         self.before = Contents({}, frozenset())
@@ -71,19 +80,22 @@ class Cache:
     def _load(self, files: set[str]) -> None:
         """Read what the last run left, the facts only if its answer no longer holds."""
         try:
-            with self.path.open("rb") as file:
-                key, answer = pickle.load(file)
-                if key != self.key:
+            with _open(self.path) as file:
+                start = HEADER + self.key.encode()
+                if file.read(len(start)) != start:
                     return
+                length = int.from_bytes(file.read(LENGTH), "big")
+                answer = _decode(file.read(length), Answer)
                 changed = [p for p, stamped in answer.stamps.items() if not _same(p, *stamped)]
                 if not changed and answer.stamps.keys() == files:
-                    self.linked = answer.linked
+                    self.linked = answer.linked if _is_sound(answer.linked, files) else None
                     return
-                before: Contents = pickle.load(file)
-        except Exception:  # noqa: BLE001 - a cache is only ever a shortcut
+                before = _decode(file.read(), Contents)
+        except (OSError, ValueError, RecursionError):
             return
-        self.before, self.stamps = before, answer.stamps
-        self.stale = _with_askers(changed, before.asked)
+        if all(path in files and facts.path == path for path, facts in before.facts.items()):
+            self.before, self.stamps = before, answer.stamps
+            self.stale = _with_askers(changed, before.asked)
 
     def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, Linked]) -> None:
         """Keep what this run learned and said."""
@@ -96,21 +108,84 @@ class Cache:
             elif (stamp := _stamp(path)) is not None:
                 stamps[path] = stamp, _digest(path)
         kept = {path: known for path, known in facts.items() if path in stamps}
-        self._write(Answer(stamps, linked), Contents(kept, frozenset(self.asked)))
-
-    def _write(self, answer: Answer, contents: Contents) -> None:
-        """Replace the file in one step, so that two runs at once cannot mix theirs."""
-        import tempfile
-
+        answer = _encode(Answer(stamps, linked))
+        contents = _encode(Contents(kept, frozenset(self.asked)))
+        length = len(answer).to_bytes(LENGTH, "big")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            (self.path.parent / ".gitignore").write_text(IGNORE)
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
-                pickle.dump((self.key, answer), file, protocol=5)
-                pickle.dump(contents, file, protocol=5)
-            os.replace(file.name, self.path)
+            _write(self.path, [HEADER, self.key.encode(), length, answer, contents])
         except OSError:
-            return
+            return  # a cache is only ever a shortcut
+
+
+def _directory(settings: Settings) -> Path:
+    """Return the directory of our own: `cache-dir`, or one within it if it has another name."""
+    directory = settings.root / settings.cache_dir
+    return directory if directory.name == CACHE_DIRECTORY else directory / CACHE_DIRECTORY
+
+
+def _open(path: Path) -> BufferedReader:
+    """Open a regular file in a real directory; raises OSError for all else, links included."""
+    _check_directory(path.parent)
+    # A FIFO would keep us waiting for its writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")  # noqa: SIM115
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST:
+        file.close()
+        raise OSError(f"{path} is not a cache file")
+    return file
+
+
+def _check_directory(directory: Path) -> None:
+    if not stat.S_ISDIR(os.lstat(directory).st_mode):
+        raise NotADirectoryError(f"{directory} is not a directory")
+
+
+def _write(path: Path, parts: Iterable[bytes]) -> None:
+    """Replace the file in one step, so that two runs at once cannot mix theirs."""
+    import tempfile
+
+    directory = path.parent
+    directory.mkdir(parents=True, exist_ok=True)
+    _check_directory(directory)
+    _ignore(directory)
+    descriptor, name = tempfile.mkstemp(".tmp", dir=directory)
+    try:
+        with open(descriptor, "wb") as file:
+            file.writelines(parts)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _ignore(directory: Path) -> None:
+    """Keep the directory out of version control, unless something there is called that already."""
+    try:
+        with open(directory / ".gitignore", "xb") as file:
+            file.write(IGNORE)
+    except FileExistsError:
+        return
+
+
+def _encode(value: object) -> bytes:
+    import msgspec
+
+    return msgspec.msgpack.encode(value)
+
+
+def _decode(data: bytes, kind: type[T]) -> T:
+    """Return the value, with every part of the type it should have; raises ValueError."""
+    import msgspec
+
+    return msgspec.msgpack.decode(data, type=kind)
+
+
+def _is_sound(linked: Mapping[str, Linked], files: set[str]) -> bool:
+    """Whether each finding speaks of the file that it is kept under, one of those checked."""
+    return linked.keys() <= files and all(
+        finding.path == path for path, told in linked.items() for finding in told.findings
+    )
 
 
 def _with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:

@@ -17,6 +17,7 @@ import tomli
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
 ALL = "ALL"
+CACHE_DIRECTORY = ".asyncguard_cache"
 _SELECTOR = re.compile(r"ASG\d{0,3}|ALL")
 DEFAULT_EXCLUDE = (
     "node_modules",
@@ -47,7 +48,7 @@ class Settings:
     assume_device: Device = Device.WRITTEN
     jobs: int | None = None  # processes; None: one a core
     cache: bool = True
-    cache_dir: Path = Path(".asyncguard_cache")
+    cache_dir: Path = Path(CACHE_DIRECTORY)
     root: Path = field(default_factory=Path.cwd)  # what patterns and cache_dir are relative to
 
     @property
