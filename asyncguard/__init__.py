@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from asyncguard.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from asyncguard.api import Trace as Trace
     from asyncguard.api import load_trace as load_trace
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from asyncguard.runtime.limits import limit_syncs as limit_syncs
     from asyncguard.runtime.session import step as step
     from asyncguard.runtime.session import steps as steps
-
-__version__ = "0.1.1"
 
 _HOMES = {
     "AsyncguardError": "asyncguard.model",

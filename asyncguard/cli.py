@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import asyncguard
 from asyncguard.model import AsyncguardError, Device, Finding, TraceRecord
+from asyncguard.version import __version__
 
 if TYPE_CHECKING:
-    from asyncguard.lint.settings import Settings
+    from asyncguard.lint.run.settings import Settings
     from asyncguard.render import Screen, TraceReport
 
 DEFAULT_TRACE = "asyncguard-trace.json"
@@ -56,9 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action="version", version=f"asyncguard {asyncguard.__version__}"
-    )
+    parser.add_argument("--version", action="version", version=f"asyncguard {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for add in (_add_check, _add_run, _add_report, _add_gate, _add_explain, _add_rules, _add_demo):
         add(commands)
@@ -215,7 +213,8 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import pool, registry
+    from asyncguard.lint.report import registry
+    from asyncguard.lint.run import pool
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
@@ -262,7 +261,7 @@ def _find(arguments: argparse.Namespace, settings: Settings) -> tuple[list[Findi
 
 def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
     """Apply or show the fixes; return the findings that remain."""
-    from asyncguard.lint.fixes import fix_files
+    from asyncguard.lint.source.fixes import fix_files
 
     outcome = fix_files(found, unsafe=arguments.unsafe_fixes, write=not arguments.diff)
     if arguments.diff:
@@ -377,7 +376,7 @@ def _gate(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import registry
+    from asyncguard.lint.report import registry
     from asyncguard.render.rules import explanation
 
     sys.stdout.write(explanation(registry.find(arguments.code), _screen(sys.stdout)))
@@ -385,7 +384,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _rules(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import registry
+    from asyncguard.lint.report import registry
     from asyncguard.render.rules import table
 
     sys.stdout.write(table(registry.rules(), _screen(sys.stdout)))
@@ -399,7 +398,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _settings(arguments: argparse.Namespace) -> Settings:
-    from asyncguard.lint.settings import load_settings, override
+    from asyncguard.lint.run.settings import load_settings, override
 
     return override(
         load_settings(Path.cwd()),

@@ -26,8 +26,8 @@ from pathlib import Path
 import tomli
 
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.registry import rules
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.report.registry import rules
+from asyncguard.lint.run.settings import Settings
 
 BY_DEFAULT = frozenset(rule.code for rule in rules() if rule.default)
 HERE = Path(__file__).resolve().parent

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
 
 RESULTS = Path(__file__).parent / "results" / "findings.json"
 SELECTED: Mapping[str, tuple[str, ...]] = {"default": (), "ALL": ("ALL",)}

@@ -5,16 +5,30 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "asyncguard"
-# A part may import only parts on the same or an earlier layer; `lint` and `runtime` share a layer
-# and never import each other.
-LAYERS = [
-    {"model"},
+# The parts, lowest floor first. A part imports only lower floors, and itself without circles.
+FLOORS = [
+    {"version", "model"},
     {"catalogue", "engine", "compat"},
+    {"lint.names"},
+    {"lint.knowledge"},
+    {"lint.run.settings"},
+    {"lint.source"},
+    {"lint.syntax"},
+    {"lint.domain"},
+    {"lint.contexts"},
+    {"lint.interpret"},
+    {"lint.modules"},
+    {"lint.program"},
+    {"lint.report"},
+    {"lint.checks"},
+    {"lint.run"},
+    {"lint.check"},
     {"lint", "runtime"},
     {"sim"},
     {"advise", "gate"},
@@ -22,17 +36,28 @@ LAYERS = [
     {"api"},
     {"integrations"},
     {"demo"},
-    {"cli", "pytest_plugin", "flake8_plugin", "lsp"},
+    {"cli", "pytest_plugin", "lsp"},
     {"__main__"},
 ]
-LAYER = {part: depth for depth, parts in enumerate(LAYERS) for part in parts}
+FLOOR = {part: depth for depth, parts in enumerate(FLOORS) for part in parts}
 FRAMEWORKS = {"torch", "mxnet", "cupy", "jax", "tensorflow", "cupti"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def part_of(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
+def name_of(path: Path) -> str:
+    """Return a file's module name without the package's own."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part_of(module: str) -> str:
+    """Return the part that a module belongs to: the longest of its prefixes that has a floor."""
+    while module and module not in FLOOR:
+        module = module.rpartition(".")[0]
+    return module
+
+
+MODULES = {f"asyncguard.{name_of(path)}".rstrip("."): path for path in FILES}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -41,37 +66,44 @@ def imported_modules(path: Path) -> set[str]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            names.update(inside & MODULES.keys() or {node.module})
         elif isinstance(node, ast.ImportFrom):
             pytest.fail(f"{path}:{node.lineno}: relative import; write it out")
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_part_imports_only_earlier_layers(path: Path) -> None:
-    part = part_of(path)
-    if part == "__init__":  # the public names, loaded lazily, reach every part
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_part_imports_only_lower_floors(path: Path) -> None:
+    if name_of(path) == "":  # the public names, loaded lazily, reach every part
         return
-    assert part in LAYER, f"{part} has no place in the design's layers"
-    for name in imported_modules(path):
-        if not name.startswith("asyncguard."):
-            continue
-        other = name.split(".")[1]
-        if other not in LAYER or other == part:
-            continue
-        assert LAYER[other] < LAYER[part], f"{path.name} imports {name}"
+    part = part_of(name_of(path))
+    assert part, f"{path} has no floor"
+    for name in imported_modules(path) & MODULES.keys():
+        other = part_of(name.partition(".")[2])
+        if other != part:
+            assert FLOOR.get(other, 0) < FLOOR[part], f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports for types and within functions count too."""
+    graph = {
+        name: {other for other in imported_modules(path) & MODULES.keys() if other != name}
+        for name, path in MODULES.items()
+    }
+    graph["asyncguard.render.page"].discard("asyncguard.render.text")
+    TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_frameworks_and_libcst_stay_in_their_places(path: Path) -> None:
     tops = {name.split(".")[0] for name in imported_modules(path)}
-    inside = path.relative_to(PACKAGE).parts
-    if part_of(path) != "lint":
+    part, *inside = path.relative_to(PACKAGE).with_suffix("").parts
+    if part != "lint":
         assert "libcst" not in tops
-    if inside[:2] != ("runtime", "adapters") and part_of(path) not in {"sim", "compat", "demo"}:
+    if [part, *inside][:2] != ["runtime", "adapters"] and part not in {"sim", "compat", "demo"}:
         assert not tops & FRAMEWORKS
-    if part_of(path) == "engine":
+    if part == "engine":
         third_party = tops - set(sys.stdlib_module_names) - {"asyncguard"}
         assert third_party <= {"numpy", "graphviz"}
 

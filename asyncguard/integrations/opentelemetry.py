@@ -20,8 +20,8 @@ from typing import Any
 from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
-import asyncguard
 from asyncguard.api import Trace
+from asyncguard.version import __version__
 
 Place = tuple[str, str, str]  # framework, api, "path:line"
 
@@ -120,4 +120,4 @@ def _counters(meter: Any) -> Counters:
 
 @lru_cache(maxsize=1)
 def _global_meter() -> Any:
-    return metrics.get_meter("asyncguard", asyncguard.__version__)
+    return metrics.get_meter("asyncguard", __version__)

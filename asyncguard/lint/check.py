@@ -13,15 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from asyncguard.lint import linking, pool, worker
-from asyncguard.lint.cache import Asked, Cache
 from asyncguard.lint.checks import asg901
-from asyncguard.lint.discover import source_files
-from asyncguard.lint.linking import FileFacts, Linked
-from asyncguard.lint.refine import refine
-from asyncguard.lint.registry import labels
-from asyncguard.lint.settings import Settings, chosen_rules
-from asyncguard.lint.suppress import Suppression, apply
+from asyncguard.lint.program import facts, linking, network
+from asyncguard.lint.program.facts import FileFacts, Linked
+from asyncguard.lint.report.refine import refine
+from asyncguard.lint.report.registry import labels
+from asyncguard.lint.run import pool, worker
+from asyncguard.lint.run.cache import Asked, Cache
+from asyncguard.lint.run.discover import source_files
+from asyncguard.lint.run.settings import Settings, chosen_rules
+from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding, Loop
 
 Progress = Callable[[int, int], None]
@@ -49,8 +50,8 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     def again(tasks: Sequence[worker.Task]) -> Iterator[Sequence[FileFacts]]:
         yield from ([checker.check(path, data, names)] for path, names in tasks)
 
-    network = worker.with_deep_stack(lambda: _wake({path: checker.check(path, data)}, again))
-    return select(linking.link(network), settings)
+    graph = worker.with_deep_stack(lambda: _wake({path: checker.check(path, data)}, again))
+    return select(linking.link(graph), settings)
 
 
 def check_paths(
@@ -61,7 +62,7 @@ def check_paths(
     with pool.collecting_seldom():
         linked = _check_files(files, settings, progress or (lambda done, total: None))
         findings = select(linked, settings)
-    errors = tuple(f for f in findings if f.code == worker.UNREADABLE)
+    errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     return LintResult(tuple(findings), len(files), errors)
 
 
@@ -137,8 +138,8 @@ def _check_files(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
-        network = _wake(known, check)
-    linked = linking.link(network)
+        graph = _wake(known, check)
+    linked = linking.link(graph)
     cache.store(known, linked)
     return linked
 
@@ -146,21 +147,21 @@ def _check_files(
 def _wake(
     known: dict[str, FileFacts],
     check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
-) -> linking.Network:
+) -> network.Network:
     """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
 
     Changes the facts of their files, and returns who calls whom in the end.
     """
-    network = linking.Network(known)
+    graph = network.Network(known)
     for _ in range(ROUNDS):
-        tasks = linking.to_wake(network)
+        tasks = network.to_wake(graph)
         if not tasks:
             break
         for results in check(list(tasks.items())):
             for more in results:
                 known[more.path] = known[more.path].with_woken(tasks[more.path], more)
-        network = linking.Network(known, network)
-    return network
+        graph = network.Network(known, graph)
+    return graph
 
 
 def _checked(
@@ -177,7 +178,7 @@ def _checked(
     for (task,), checked in workers.run([[task] for task in lost]):
         if checked is not None:
             note(checked.asked)
-        yield checked.facts if checked is not None else [worker.unreadable(task[0], DIED)]
+        yield checked.facts if checked is not None else [facts.unreadable(task[0], DIED)]
 
 
 def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
-from asyncguard.lint.words import MAX_NAMES, compiled, naming
+from asyncguard.lint.names.words import MAX_NAMES, compiled, naming
 
 _WILD = re.compile(r"[*?\[]")
 

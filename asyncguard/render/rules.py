@@ -13,7 +13,7 @@ from asyncguard.render import Screen
 from asyncguard.render.page import Page
 
 if TYPE_CHECKING:
-    from asyncguard.lint.registry import Rule
+    from asyncguard.lint.report.registry import Rule
 
 
 def table(rules: Sequence[Rule], screen: Screen) -> str:

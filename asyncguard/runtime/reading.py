@@ -8,10 +8,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-import asyncguard
 from asyncguard.model import SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
+from asyncguard.version import __version__
 
 STAND_IN_NOTE = (
     "CPU tensors stood in for device tensors, as no accelerator was in use: counts are those of a"
@@ -39,7 +39,7 @@ def to_record(
         step_allowed=reading.step_allowed,
         command=command,
         root=root,
-        asyncguard_version=asyncguard.__version__,
+        asyncguard_version=__version__,
         frameworks=frameworks,
         notes=_notes(reading),
         timeline=_timeline(reading, index),

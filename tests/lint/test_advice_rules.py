@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.fixes import apply, choose
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.fixes import apply, choose
 from asyncguard.model import Finding
 from tests.frameworks import require
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from asyncguard.lint import cache, linking, worker
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.program import network
+from asyncguard.lint.run import cache, worker
+from asyncguard.lint.run.settings import Settings
 
 HELPER = "import torch\ndef log(x):\n    {body}\n"
 MAIN = """\
@@ -35,7 +36,7 @@ def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "main.py").write_text(MAIN)
     first = run(tmp_path)
     monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
-    monkeypatch.setattr(linking, "Network", lambda *_: pytest.fail("linked again"))
+    monkeypatch.setattr(network, "Network", lambda *_: pytest.fail("linked again"))
     assert run(tmp_path) == first == [("helper.py", 3), ("main.py", 8)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from asyncguard import catalogue
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.check import check_source
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Confidence
 
 POINTS = [point for point in catalogue.load() if point.source is not None]

@@ -7,10 +7,12 @@ from textwrap import dedent, indent
 
 import pytest
 
-from asyncguard.lint import knowledge, linking, worker
+from asyncguard.lint import knowledge
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.project import Project, index
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.modules.project import Project, index
+from asyncguard.lint.program import network
+from asyncguard.lint.run import worker
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Device, Loop
 
 SETTINGS = Settings(cache=False)
@@ -2539,8 +2541,8 @@ def test_only_what_a_call_means_is_looked_at(tmp_path: Path) -> None:
     for name, text in sources.items():
         (tmp_path / name).write_text(dedent(text))
     checker = worker.Worker(worker.index([*paths.values()]), worker.Options(False))
-    network = linking.Network({path: checker.check(path) for path in paths.values()})
-    assert linking.to_wake(network) == {paths["masked.py"]: {"sum_up"}}
+    graph = network.Network({path: checker.check(path) for path in paths.values()})
+    assert network.to_wake(graph) == {paths["masked.py"]: {"sum_up"}}
 
 
 def test_a_subclass_is_looked_at_beside_others_that_were_looked_at_before(tmp_path: Path) -> None:

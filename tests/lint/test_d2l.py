@@ -13,7 +13,7 @@ import pytest
 
 from asyncguard.demo import LIBRARY, fetch_library
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
 
 REQUIRED = {
     "torch": {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint.discover import source_files
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.discover import source_files
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import AsyncguardError
 
 

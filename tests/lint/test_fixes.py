@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncguard.lint import registry
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.fixes import apply, choose, fix_files
-from asyncguard.lint.registry import Example, Rule
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.report import registry
+from asyncguard.lint.report.registry import Example, Rule
+from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.fixes import apply, choose, fix_files
 from asyncguard.model import AsyncguardError, Edit, Finding, Fix
 from tests.records import finding
 

@@ -9,8 +9,8 @@ import pytest
 
 from asyncguard.lint import knowledge
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.project import Project, index
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.modules.project import Project, index
+from asyncguard.lint.run.settings import Settings
 
 SETTINGS = Settings(cache=False, ignore=("ASG301", "ASG302", "ASG401", "ASG402", "ASG403"))
 

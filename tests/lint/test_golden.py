@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from asyncguard import catalogue
-from asyncguard.lint import registry
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.report import registry
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding, to_plain
 
 GOLDEN = Path(__file__).parent / "golden.jsonl"

@@ -12,12 +12,12 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from asyncguard.lint.tree import Unit, children, module_unit, place
+from asyncguard.lint.syntax.tree import Unit, children, module_unit, place
 
 ROOT = Path(__file__).resolve().parents[2]
 STANDARD = Path(sysconfig.get_paths()["stdlib"])
 FILES = [
-    *sorted(ROOT.glob("asyncguard/lint/*.py")),
+    *sorted(ROOT.glob("asyncguard/lint/**/*.py")),
     *(STANDARD / f"{name}.py" for name in ("argparse", "ast", "dataclasses", "typing", "inspect")),
     *(STANDARD / f"{name}.py" for name in ("tokenize", "doctest", "difflib")),
 ]

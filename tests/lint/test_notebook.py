@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from asyncguard.lint.notebook import read_notebook
+from asyncguard.lint.source.notebook import read_notebook
 from tests.records import finding
 
 

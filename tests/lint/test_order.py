@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint import linking, project, worker
 from asyncguard.lint.check import check_paths, select
-from asyncguard.lint.linking import Candidate, FileFacts
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.modules import project
+from asyncguard.lint.program import linking
+from asyncguard.lint.program.facts import Candidate, FileFacts
+from asyncguard.lint.program.network import Network
+from asyncguard.lint.run import worker
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding
 
 FILES = {
@@ -70,7 +73,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def found(facts: dict[str, FileFacts]) -> set[Finding]:
-    linked = linking.link(linking.Network(facts))
+    linked = linking.link(Network(facts))
     return {finding for told in linked.values() for finding in told.findings}
 
 
@@ -125,7 +128,7 @@ def train(model, loader, optimizer):
     (known,) = facts.values()
     for candidates in itertools.permutations(known.candidates):
         kept = {"a.py": known._replace(candidates=candidates)}
-        findings = select(linking.link(linking.Network(kept)), Settings(cache=False))
+        findings = select(linking.link(Network(kept)), Settings(cache=False))
         assert [f.end_column for f in findings if f.line == 6] == [40, 48]
 
 
@@ -134,7 +137,7 @@ def test_of_findings_that_differ_in_advice_alone_the_same_is_kept() -> None:
         finding = Finding("ASG102", "waits", "a.py", 1, 1, 1, 9, advice=advice, function="f")
         return FileFacts(f"{advice}.py", (Candidate(finding),))
 
-    network = linking.Network({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
+    network = Network({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
     (finding,) = linking.link(network)["a.py"].findings
     assert finding.advice == "h"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint import pool
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run import pool
+from asyncguard.lint.run.settings import Settings
 
 ITEMS = list(range(40))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint import knowledge
-from asyncguard.lint.project import Project, index
+from asyncguard.lint.modules.project import Project, index
 
 READS = "import torch\ndef helper(x):\n    return x.item()\n"
 CLEAN = "import torch\ndef helper(x):\n    return x * 2\n"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from asyncguard.lint import worker
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.linking import FileFacts
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.program.facts import FileFacts
+from asyncguard.lint.run import worker
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import AsyncguardError
 
 SETTINGS = Settings(cache=False)

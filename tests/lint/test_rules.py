@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from asyncguard.lint import registry
 from asyncguard.lint.check import check_source
-from asyncguard.lint.registry import Example, Rule
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.report import registry
+from asyncguard.lint.report.registry import Example, Rule
+from asyncguard.lint.run.settings import Settings
 
 RULES = registry.rules()
 DEFAULTS = Settings(select=tuple(rule.code for rule in RULES))

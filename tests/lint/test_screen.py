@@ -8,8 +8,8 @@ import textwrap
 import pytest
 
 from asyncguard.lint import knowledge
-from asyncguard.lint.project import Project
-from asyncguard.lint.screen import Outline
+from asyncguard.lint.modules.project import Project
+from asyncguard.lint.modules.screen import Outline
 
 HEADER = "import math\nimport numpy as np\nimport torch\n\n"
 

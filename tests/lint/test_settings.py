@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint.settings import Settings, chosen_rules, load_settings, override
+from asyncguard.lint.run.settings import Settings, chosen_rules, load_settings, override
 from asyncguard.model import AsyncguardError, Confidence, Loop
 from tests.records import finding
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from asyncguard.lint import registry
+from asyncguard.lint.report import registry
 
 CHECK = """
 import sys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asyncguard.lint.suppress import apply, suppressions
+from asyncguard.lint.source.suppress import apply, suppressions
 from tests.records import finding
 
 

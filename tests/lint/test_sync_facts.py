@@ -11,7 +11,7 @@ from __future__ import annotations
 import pytest
 
 from asyncguard.lint.check import check_source
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Confidence
 
 LOOP = """\

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from asyncguard.lint.check import check_paths, check_source
-from asyncguard.lint.settings import Settings
+from asyncguard.lint.run.settings import Settings
 
 SETTINGS = Settings(cache=False)
 STEP = """

@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.reports import report_all
+from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG101"
 NAME = "device-value-as-text"

@@ -26,13 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.gating import into_gate
-from asyncguard.lint.registry import Example
-from asyncguard.lint.reports import report_site, sites_of
+from asyncguard.lint.report.fixes.sink_into_guard import into_gate
+from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.reports import report_site, sites_of
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG102"
 NAME = "scalar-conversion"

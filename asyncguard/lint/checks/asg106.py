@@ -22,13 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.constants import on_device
-from asyncguard.lint.registry import Example
-from asyncguard.lint.reports import report_site, sites_of
+from asyncguard.lint.report.fixes.on_device import on_device
+from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.reports import report_site, sites_of
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG106"
 NAME = "blocking-upload"

@@ -24,12 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.reports import report_site, sites_of
-from asyncguard.lint.timing import untimed
+from asyncguard.lint.report.reports import report_site, sites_of
+from asyncguard.lint.report.timing import untimed
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG201"
 NAME = "wait-each-iteration"

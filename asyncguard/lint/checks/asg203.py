@@ -25,15 +25,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.reports import report_site
-from asyncguard.lint.sequences import suite
-from asyncguard.lint.timing import is_timed
+from asyncguard.lint.report.reports import report_site
+from asyncguard.lint.report.statement_order import suite
+from asyncguard.lint.report.timing import is_timed
 from asyncguard.model import SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import Site
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.domain.effects import Site
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG203"
 NAME = "barrier-too-wide"

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from asyncguard.lint.reports import report_site
-from asyncguard.lint.sequences import assigned, names_in, suite
+from asyncguard.lint.report.reports import report_site
+from asyncguard.lint.report.statement_order import assigned, names_in, suite
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import LoopRecord, Site
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.domain.effects import LoopRecord, Site
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG301"
 NAME = "unbatched-syncs"

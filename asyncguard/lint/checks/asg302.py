@@ -29,13 +29,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.accumulators import host_sum, sum_on_device
-from asyncguard.lint.registry import Example
-from asyncguard.lint.reports import report_site
+from asyncguard.lint.report.fixes.accumulate import host_sum, sum_on_device
+from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.reports import report_site
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.reports import Report
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG302"
 NAME = "host-accumulator"

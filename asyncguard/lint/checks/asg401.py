@@ -32,15 +32,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from asyncguard.lint.reports import Report
-from asyncguard.lint.values import MEDIUM
-from asyncguard.lint.waits import waits_in_loop
+from asyncguard.lint.domain.values import MEDIUM
+from asyncguard.lint.report.may_block import waits_in_loop
+from asyncguard.lint.report.reports import Report
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import LoopRecord
-    from asyncguard.lint.program import FunctionInfo
+    from asyncguard.lint.domain.definitions import FunctionInfo
+    from asyncguard.lint.domain.effects import LoopRecord
+    from asyncguard.lint.modules.analysis import FileAnalysis
 
 CODE = "ASG401"
 NAME = "unbounded-queue"

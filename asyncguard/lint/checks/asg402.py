@@ -29,19 +29,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.reports import Report
-from asyncguard.lint.sequences import index_in, suite, walk_own
-from asyncguard.lint.tree import children, dotted, walk
-from asyncguard.lint.values import MEDIUM
-from asyncguard.lint.waits import waits_at
-from asyncguard.lint.words import naming
+from asyncguard.lint.domain.values import MEDIUM
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.report.may_block import waits_at
+from asyncguard.lint.report.reports import Report
+from asyncguard.lint.report.statement_order import index_in, suite, walk_own
+from asyncguard.lint.syntax.tree import children, dotted, walk
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.frames import Event, LoopRecord
+    from asyncguard.lint.domain.definitions import FunctionInfo
+    from asyncguard.lint.domain.effects import Event, LoopRecord
     from asyncguard.lint.knowledge import Knowledge
-    from asyncguard.lint.program import FunctionInfo
+    from asyncguard.lint.modules.analysis import FileAnalysis
 
 CODE = "ASG402"
 NAME = "timing-without-sync"

@@ -29,17 +29,17 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from asyncguard.catalogue import Graph
-from asyncguard.lint.graphs import Kept, graph_loops
-from asyncguard.lint.registry import Example
-from asyncguard.lint.reports import Report
-from asyncguard.lint.values import HIGH
+from asyncguard.lint.domain.values import HIGH
+from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
+from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.reports import Report
 from asyncguard.model import Edit, Fix, Loop
 
 if TYPE_CHECKING:
-    from asyncguard.lint.analysis import FileAnalysis
-    from asyncguard.lint.program import FunctionInfo
-    from asyncguard.lint.reports import Source
-    from asyncguard.lint.tree import Place
+    from asyncguard.lint.domain.definitions import FunctionInfo
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Source
+    from asyncguard.lint.syntax.tree import Place
 
 CODE = "ASG403"
 NAME = "graph-kept-alive"

@@ -11,8 +11,8 @@ Reference: https://docs.astral.sh/ruff/rules/unused-noqa/
 
 from __future__ import annotations
 
-from asyncguard.lint.registry import Example
-from asyncguard.lint.suppress import Suppression
+from asyncguard.lint.report.registry import Example
+from asyncguard.lint.source.suppress import Suppression
 from asyncguard.model import Finding, Fix
 
 CODE = "ASG901"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-import asyncguard
 from asyncguard.catalogue import SyncPoint
 from asyncguard.engine import hooks
 from asyncguard.model import SyncKind
@@ -17,6 +16,7 @@ from asyncguard.runtime.frames import nearest
 from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.sites import Blocker, Site, ranks
+from asyncguard.version import __version__
 
 # What the engine calls by the method that was entered, and the catalogue by what it does.
 _OTHER_NAMES = {
@@ -45,7 +45,7 @@ class Adapter(Base):
 
     def version(self) -> str:
         """The engine is part of asyncguard."""
-        return asyncguard.__version__
+        return __version__
 
 
 class _Listener(hooks.Listener):

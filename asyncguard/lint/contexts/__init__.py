@@ -1,0 +1,1 @@
+"""How often code runs: frames, loops, conditions and the shapes of branches."""

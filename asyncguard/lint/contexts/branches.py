@@ -1,0 +1,261 @@
+"""Branches that are rare by their shape.
+
+A branch that fills a cache, starts a counter anew, records an improvement, or ends the loop or the
+program does not run in every step, whatever its condition says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from asyncguard.lint.contexts.conditions import IDENTITY, MORE
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.effects import Guard, LoopRecord
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted, walk
+
+
+def fills_in(node: cst.If) -> bool:
+    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
+
+    Or `if key not in cache: cache[key] = ...`.
+    """
+    test = node.test
+    path = ""
+    if type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Is:
+        path = dotted(test.left)
+    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Equal:
+        size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
+        sized = type(size) is cst.Call and dotted(size.func) == "len" and len(size.args) == 1
+        return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
+    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.NotIn:
+        kept = test.comparisons[0].comparator
+        targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
+        return any(
+            type(target) is cst.Subscript and target.value.deep_equals(kept) for target in targets
+        )
+    if not path.startswith("self."):
+        return False
+    targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
+    return any(dotted(target) == path for target in targets)
+
+
+def recalls(node: cst.If) -> bool:
+    """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
+    test, last = node.test, _last(node.body)
+    if type(test) is not cst.Comparison or type(last) is not cst.Return:
+        return False
+    target, value = test.comparisons[0], last.value
+    kept = type(target.operator) is cst.In and type(value) is cst.Subscript
+    return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
+
+
+def fills_first(frame: Frame, node: cst.If) -> Guard | None:
+    """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
+
+    Of the outermost loop in which nothing makes it `None` again.
+    """
+    test = node.test
+    if not frame.loops or type(test) is not cst.Comparison:
+        return None
+    target = test.comparisons[0]
+    path = dotted(test.left) if type(target.operator) is cst.Is else ""
+    if not path or dotted(target.comparator) != "None":
+        return None
+    filled = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
+    if not any(path == dotted(target) for target in filled):
+        return None
+    first = len(frame.loops)
+    while first and not _unsets(frame.loops[first - 1], path):
+        first -= 1
+    return Guard(len(frame.loops), False, first=first) if first < len(frame.loops) else None
+
+
+def _unsets(loop: LoopRecord, path: str) -> bool:
+    """Whether a loop's body makes a variable `None`, or binds it to what the loop goes over."""
+    return path in loop.targets or any(
+        type(n) is cst.Assign
+        and dotted(n.value) == "None"
+        and any(path == dotted(target.target) for target in n.targets)
+        for n in walk(loop.node)
+    )
+
+
+_BEST = naming(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^best", re.IGNORECASE)
+
+
+def improves(node: cst.If) -> bool:
+    """Whether a branch runs for a new record alone: `if loss < best: best = loss`."""
+    assigned = (path for path, _ in _assignments(node.body))
+    records = {path for path in assigned if _BEST(path.rpartition(".")[2])}
+    tests = (test for test in walk(node.test) if type(test) is cst.Comparison) if records else ()
+    return any(
+        dotted(side) in records
+        for test in tests
+        if type(test.comparisons[0].operator) not in IDENTITY
+        for side in (test.left, test.comparisons[0].comparator)
+    )
+
+
+def is_once(node: cst.If) -> bool:
+    """Whether a branch sees to it that it does not run again: `if not told: told = True`."""
+    return any(
+        _answers(test, value) for test in _conjuncts(node.test) for value in _assignments(node.body)
+    )
+
+
+def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
+        yield from _conjuncts(test.left)
+        yield from _conjuncts(test.right)
+    else:
+        yield test
+
+
+def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression]) -> bool:
+    """Whether an assignment makes a flag that a test asks for what the test does not want."""
+    path, value = assigned
+    denied = type(test) is cst.UnaryOperation and type(test.operator) is cst.Not
+    asked = test.expression if denied else test  # type: ignore[attr-defined]
+    if denied and type(asked) is cst.Call:  # `if not exists(self.x): self.x = ...`
+        kept = path.startswith("self.") and dotted(asked.func).rpartition(".")[2] == "exists"
+        return kept and len(asked.args) == 1 and path == dotted(asked.args[0].value)
+    return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
+
+
+def is_point(test: cst.BaseExpression) -> bool:
+    """Whether a condition holds at one point of a training: `self.step == self.warmup`."""
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    equal = type(test.comparisons[0].operator) is cst.Equal
+    return equal and all(type(side) is cst.Attribute for side in sides)
+
+
+def is_period(node: cst.If) -> bool:
+    """Whether a branch runs when a counter reaches a bound, and starts it anew.
+
+    `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
+    `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
+    """
+    return _starts_anew(node.test, node.body)
+
+
+def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
+        return _starts_anew(test.left, body) or _starts_anew(test.right, body)
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    if type(test.comparisons[0].operator) not in (*MORE, cst.Equal):
+        return False
+    left = test.left
+    if type(left) is cst.BinaryOperation and type(left.operator) is cst.Subtract:
+        return any(
+            path == dotted(left.right) and value.deep_equals(left.left)
+            for path, value in _assignments(body)
+        )
+    anew = _is_number
+    if type(left) is cst.Call and dotted(left.func) == "len" and len(left.args) == 1:
+        left, anew = left.args[0].value, _is_empty
+    bound = test.comparisons[0].comparator
+    return any(
+        (path == dotted(left) and (anew(value) or _is_less(value, left, bound)))
+        or (path == dotted(bound) and _is_further(value, path, left))
+        for path, value in _assignments(body)
+        if path
+    )
+
+
+def _is_further(node: cst.BaseExpression, bound: str, counted: cst.BaseExpression) -> bool:
+    """Whether this is the next bound: `due + n`, `step + n`, `next(dues)`."""
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Add:
+        return dotted(node.left) in (bound, dotted(counted))
+    return type(node) is cst.Call and dotted(node.func) == "next"
+
+
+def _is_less(node: cst.BaseExpression, left: cst.BaseExpression, by: cst.BaseExpression) -> bool:
+    """Whether this is `left - by`."""
+    if type(node) is not cst.BinaryOperation or type(node.operator) is not cst.Subtract:
+        return False
+    return node.left.deep_equals(left) and node.right.deep_equals(by)
+
+
+def _is_number(node: cst.BaseExpression) -> bool:
+    return type(node) in (cst.Integer, cst.Float)
+
+
+def _is_empty(node: cst.BaseExpression) -> bool:
+    """Whether this makes an empty collection: `[]`, `deque()`."""
+    if type(node) is cst.Call:
+        return not node.args and type(node.func) is cst.Name
+    return isinstance(node, (cst.List, cst.Dict)) and not node.elements
+
+
+def _assignments(body: cst.BaseSuite) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """Yield what a branch's own statements assign, by path."""
+    for line in body.body:
+        for small in line.body if type(line) is cst.SimpleStatementLine else ():
+            if type(small) is cst.Assign:
+                yield dotted(small.targets[0].target), small.value
+            elif type(small) is cst.AugAssign and type(small.operator) is cst.AddAssign:
+                added = cst.BinaryOperation(small.target, cst.Add(), small.value)
+                yield dotted(small.target), added
+
+
+def chooses(node: cst.If, last: cst.If) -> bool:
+    """Whether the last two branches of a chain ask which word a variable holds: it is one of all.
+
+    `if mode == "head": ... elif mode == "tail": ...`, without an `else`.
+    """
+    path = _asked_word(node.test)
+    return bool(path) and last.orelse is None and path == _asked_word(last.test)
+
+
+def _asked_word(test: cst.BaseExpression) -> str:
+    """Return the variable that a test compares with a word, or looks for among words."""
+    if type(test) is not cst.Comparison or len(test.comparisons) > 1:
+        return ""
+    target = test.comparisons[0]
+    words: list[cst.BaseExpression] = [target.comparator]
+    if type(target.operator) is cst.In and isinstance(target.comparator, (cst.List, cst.Tuple)):
+        words = [element.value for element in target.comparator.elements]
+    elif type(target.operator) is not cst.Equal:
+        return ""
+    return dotted(test.left) if all(type(word) is cst.SimpleString for word in words) else ""
+
+
+_LEAVING = frozenset({cst.Raise, cst.Break})
+
+
+def leaves_loop(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by raising or leaving the loop: it runs at most once."""
+    return type(_last(body)) in _LEAVING
+
+
+_EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit"})
+
+
+def exits(body: cst.BaseSuite) -> bool:
+    """Whether a branch, or the last branch in it, ends the program."""
+    line = body.body[-1] if body.body else None
+    if type(line) is cst.If:
+        return exits(line.body)
+    last = _last(body)
+    call = last.value if type(last) is cst.Expr else None
+    return type(call) is cst.Call and dotted(call.func) in _EXITS
+
+
+def raises(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by raising: what follows it is the rule."""
+    return type(_last(body)) is cst.Raise
+
+
+def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """Return the last small statement of a branch."""
+    last = body.body[-1] if body.body else None
+    if type(last) is cst.SimpleStatementLine:
+        return last.body[-1] if last.body else None
+    return last

@@ -1,0 +1,503 @@
+"""The state of one abstract execution: variables, loops, guards, and the effects noted so far.
+
+A `Frame` runs one function. `evaluate` looks up the transfer function of a node in the machine
+that its host hands in. Nothing is noted while the frame is silent (the first pass over a loop, or a
+look ahead).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.outlined import Outlined
+from asyncguard.lint.domain.summary import Summary
+from asyncguard.lint.domain.values import (
+    CLASS,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HIGH,
+    HINTED,
+    HOST,
+    HOST_ARRAY,
+    INSTANCE,
+    LOW,
+    MASK,
+    MEDIUM,
+    MODEL,
+    NAMED,
+    NO_PARAMS,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    WHEREVER,
+    Value,
+    without_params,
+)
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.names.words import naming
+from asyncguard.model import Device, Loop, SyncKind
+
+# What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
+_OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
+MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
+# What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
+_OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE)
+
+_TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test|tests?[/\\]\w+)\.py$")  # files of unit tests
+# A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
+_BENCH = naming(
+    r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"
+)
+_BENCHES = naming(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
+# What does something with a model: `build_model`, `save_net`.
+_DOES = naming(
+    r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
+    r"|write|export|convert|wrap|prepare|configure|setup|register|freeze|unfreeze|reset|update|sync"
+    r"|copy|clone|fit|finetune|run|check|print|log|plot|is|has|use|num|find|select|add|remove)_",
+)
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """The abstract execution of one function."""
+
+    analysis: Host
+    function: FunctionInfo
+    env: dict[str, Value] = field(default_factory=dict)
+    conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
+    owners: set[str] = field(default_factory=set)  # paths below which something is known
+    parent: Frame | None = None
+    silent: bool = False
+    given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
+    busy: bool = False  # its framework enters it once a step, or a busy caller does
+    by_caller: bool = False  # whether that made a difference
+    loops: list[LoopRecord] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    returns: list[Value] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+    reads: list[Site] = field(default_factory=list)  # sites that read a parameter
+    edges: list[Edge] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
+    works: bool = False  # calls a model or enqueues device work outside its own loops
+    trained: bool = False  # runs a training step outside its own loops
+    stepped: bool = False  # and does not merely ask for gradients
+    updates: bool = False  # and changes the model, as far as is seen
+    prepares: bool = False  # makes an optimizer, which no step does
+    step_loops: bool = False  # contains a step loop
+    rounds: bool = False  # contains a loop of training steps
+    acts: bool = False  # steps an environment outside its own loops
+    depth: int = 0
+    findings: int = 0  # branches open that hang on a device value: what they print is news
+    left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
+    statement: cst.CSTNode | None = None
+    last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
+    globals: set[str] = field(default_factory=set)
+    blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
+
+    def let_go(self) -> None:
+        """Keep the variables alone."""
+        for noted in (self.sites, self.reads, self.edges, self.events, self.returns, self.yields):
+            noted.clear()
+
+    # ---- variables
+
+    def lookup(self, name: str) -> Value | None:
+        """Return what is known of a plain variable; None if it was never bound in sight."""
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.env:
+                value = frame.env[name]
+                own = frame is self or frame.parent is None  # a module has no parameters
+                return value if own else self._from_outside(value)
+            frame = frame.parent
+        return None
+
+    def _from_outside(self, value: Value) -> Value:
+        """Return an outer function's variable: its parameters are not those of this function."""
+        inline = type(self.function.node) is cst.Lambda
+        return value if inline else without_params(value)
+
+    def bind(self, path: str, value: Value) -> None:
+        """Assign to a variable or an attribute path; what was known below the path is gone."""
+        if path in self.owners:
+            prefix = path + "."
+            for key in [key for key in self.env if key.startswith(prefix)]:
+                del self.env[key]
+        self.note(path, value)
+        if path in self.globals:
+            self.analysis.frame.env[path] = without_params(value)
+
+    def note(self, path: str, value: Value) -> None:
+        """Add what is known of a path, beside what is known below it."""
+        self.env[path] = value
+        owner = path.rpartition(".")[0] if "." in path else ""
+        while owner and owner not in self.owners:
+            self.owners.add(owner)
+            owner = owner.rpartition(".")[0]
+
+    def give(self, path: str, value: Value) -> None:
+        """Note what an attribute of `self` is given, where that is asked for."""
+        owner, _, name = path.partition(".")
+        if self.given is not None and owner == "self" and name and "." not in name:
+            value = without_params(value)
+            self.given[name] = join(self.given[name], value) if name in self.given else value
+
+    def hint(self, path: str, *, named: bool = True) -> Value:
+        """Return what usage and, if `named`, names say about a path of unknown value."""
+        found = self.usage(path)
+        if found:
+            told = Value(found[0], found[1], MEDIUM)
+            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
+        if not named:
+            return UNKNOWN_VALUE
+        owner, _, last = path.rpartition(".")
+        if owner and _OPTIONS(owner):
+            return UNKNOWN_VALUE
+        if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
+            if found[0] == MODEL and _DOES(last):
+                return UNKNOWN_VALUE
+            told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
+            return told._replace(name=HINTED) if told.kind == DEVICE else told
+        return UNKNOWN_VALUE
+
+    def usage(self, path: str) -> tuple[str, str] | None:
+        """Return the kind and framework that the methods called on a path tell."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.function.hints and path in frame.function.hints:
+                return frame.function.hints[path]
+            frame = frame.parent
+        if path.startswith("self.") and self.function.cls is not None:
+            for cls in self.function.cls.family():
+                if path in cls.hints:
+                    return cls.hints[path]
+        return None
+
+    @property
+    def trains(self) -> bool:
+        """Whether the function shows by itself that it runs training or inference steps."""
+        function = self.function
+        hooked = function.marks_step or function.hook == Loop.STEP
+        return hooked or any(loop.kind == Loop.STEP for loop in self.loops)
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether the function is plainly not traced.
+
+        It loops over steps, calls the traced one, or has made an array by now.
+        """
+        looping = any(loop.kind == Loop.STEP for loop in self.loops)
+        stepping = self.trained and not self.function.marks_step
+        return looping or stepping or any(s.point.kind == SyncKind.ARRAY for s in self.sites)
+
+    # ---- contexts
+
+    def context(self) -> tuple[Loop, bool]:
+        """Return how often the current place executes within its function, and if guarded."""
+        aside = self._is_aside
+        rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
+        for index in range(len(self.loops) - 1, -1, -1):
+            loop = self.loops[index]
+            steps = loop.over_steps or not (aside or (rare and not loop.weak and not loop.acts))
+            if loop.kind == Loop.STEP and steps:
+                return Loop.STEP, self._guarded(index + 1)
+        if any(loop.kind == Loop.EPOCH for loop in self.loops):
+            return Loop.EPOCH, self._guarded(0)
+        return Loop.NONE, self._guarded(0)
+
+    @property
+    def _is_aside(self) -> bool:
+        name = self.function.name
+        return is_test(name, self.analysis.path) or is_aside(name)
+
+    @property
+    def _measures(self) -> bool:
+        return _BENCHES(self.analysis.path) or _BENCH(self.function.name)
+
+    def _guarded(self, depth: int) -> bool:
+        return any(
+            guard.lasting
+            or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
+            for guard in self.guards
+        )
+
+    def evidence(self, *, strong: bool = False, update: bool = True, asked: bool = False) -> None:
+        """Note that the innermost loop calls a model (`strong`: runs a training step).
+
+        `update`: which changes the model, as far as is seen; `asked`: or merely asks for gradients.
+        """
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].weak = True
+        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
+        if loop is None:
+            self.works = True
+            self.trained |= strong
+            self.stepped |= strong and not asked
+            self.updates |= strong and update and not asked
+        elif strong:
+            loop.strong = True
+            loop.updates |= update
+        else:
+            loop.weak = True
+
+    def contains_steps(self, *, trainings: bool = False) -> None:
+        """Note that the innermost loop contains one over steps, in each of its rounds."""
+        depth = len(self.loops)
+        if depth and not any(guard.depth >= depth for guard in self.guards):
+            self.loops[-1].inner = True
+            self.loops[-1].trainings |= trainings
+
+    @contextmanager
+    def fresh_evidence(self) -> Iterator[LoopRecord]:
+        """Run something in a loop record of its own, to see what it is evidence of."""
+        record = LoopRecord(self.function.node)
+        self.loops.append(record)
+        yield record
+        self.loops.pop()
+
+    def operation(self, framework: str) -> None:
+        """Note that the innermost loop enqueues device work.
+
+        Where a framework knows no training step, such a loop is what its programs run in.
+        """
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].ops = True
+        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
+        known = self.analysis.knowledge.frameworks.get(framework)
+        if loop is not None and known is not None:
+            loop.ops = True
+            loop.weak |= not known.steps.methods and not known.steps.functions
+
+    # ---- sites
+
+    def site(
+        self,
+        point: SyncPoint,
+        node: cst.CSTNode,
+        value: Value,
+        *,
+        sink: bool = False,
+        whole: bool = False,
+        via: Site | None = None,
+        subject: cst.CSTNode | None = None,
+    ) -> None:
+        """Note that `node` waits, because `value` is on the device."""
+        if self.silent or not self.analysis.waits(point.framework):
+            return
+        if point.framework in self.analysis.symbolic and (
+            sink or point.kind in _OF_SYMBOLS or (point.source and point.source.protocols)
+        ):
+            return
+        loop, guarded = self.context()
+        barrier = point.kind == SyncKind.BARRIER and not self._is_aside
+        if loop == Loop.NONE and barrier and any(r.ops and not r.inner for r in self.loops):
+            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
+        guarded |= point.kind == SyncKind.TEXT and self.findings > 0
+        guarded |= barrier and self._measures
+        limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
+        site = Site(
+            point,
+            node,
+            self.function,
+            loop,
+            guarded,
+            min(value.confidence, limit),
+            sink,
+            whole,
+            via,
+            subject,
+            tuple(self.loops),
+            self.statement,
+            tuple(self.blocks),
+            value.params | self.left_out,
+            value.name == MASK,
+        )
+        if site.params:
+            self.reads.append(site)
+        if value.kind != UNKNOWN:
+            self.sites.append(site)
+
+    def event(
+        self,
+        what: str,
+        node: cst.CSTNode,
+        framework: str = "",
+        callee: FunctionInfo | None = None,
+    ) -> None:
+        """Note something else that rules ask about."""
+        if not self.silent:
+            loops, blocks = tuple(self.loops), tuple(self.blocks)
+            self.events.append(Event(what, node, framework, callee, loops, blocks))
+
+    def call(self, callee: FunctionInfo | None) -> Edge | None:
+        """Note a call of a function whose body is at hand."""
+        if callee is None or self.silent:
+            return None
+        self.edges.append(Edge(callee, *self.context()))
+        return self.edges[-1]
+
+    def hand_over(self, value: Value) -> None:
+        """Note a function that is handed on: it is called about as often, by whoever has it."""
+        info = value.ref
+        if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
+            self.call(info)
+            self.analysis.summary_for(self, info)
+            own, name = self.function.cls, info.name
+            if own is not None and own.lookup(name) is info:
+                self.call_by_name(f"{own.name}.{name}")  # a subclass may have its own
+
+    def call_by_name(self, name: str) -> None:
+        """Note a call of a method or function that may be any of that name: no model's own."""
+        tables = self.analysis.knowledge.model_methods
+        own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
+        if not self.silent and not own:
+            self.named.add((name, *self.context()))
+
+    def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
+        """Run a block under a guard, where these parameters have been left out (`~p`)."""
+        return _Guarded(self, guard, left_out)
+
+    def quiet(self) -> _Quiet:
+        """Run something without noting sites."""
+        return _Quiet(self)
+
+
+class _Guarded:
+    """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
+
+    __slots__ = ("before", "frame", "guard", "left_out")
+
+    def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
+        self.frame, self.guard, self.left_out = frame, guard, left_out
+
+    def __enter__(self) -> None:
+        self.before = self.frame.left_out
+        if self.left_out:
+            self.frame.left_out = self.before | self.left_out
+        if self.guard is not None:
+            self.frame.guards.append(self.guard)
+
+    def __exit__(self, *error: object) -> None:
+        self.frame.left_out = self.before
+        if self.guard is not None:
+            self.frame.guards.pop()
+
+
+class _Quiet:
+    """Silences a frame, likewise."""
+
+    __slots__ = ("before", "frame")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+
+    def __enter__(self) -> None:
+        self.before, self.frame.silent = self.frame.silent, True
+
+    def __exit__(self, *error: object) -> None:
+        self.frame.silent = self.before
+
+
+def is_test(name: str, path: str) -> bool:
+    """Whether a function of this name, in this file, is a unit test."""
+    return name.startswith("test_") and _TESTS(path)
+
+
+_PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
+Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
+Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]
+
+
+class Machine(NamedTuple):
+    """The transfer functions: how each type of node is evaluated or executed, and values called.
+
+    `interpret.machine` fills it; nothing below that package knows what is in it. A statement's
+    executor returns whether the statement falls through.
+    """
+
+    expressions: Expressions
+    statements: Statements
+    call: Callable[[Frame, cst.Call, Value, Arguments], Value]
+
+
+class Host(Protocol):
+    """The file that a frame runs in, as far as the interpreter asks it (`modules.analysis`)."""
+
+    machine: Machine
+    knowledge: Knowledge
+    path: str
+    module_name: str
+    frameworks: tuple[str, ...]
+    with_numpy: tuple[str, ...]
+    types: dict[str, Value] | None
+
+    @property
+    def frame(self) -> Frame: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def is_alone(self) -> bool: ...
+    @property
+    def places_batches(self) -> bool: ...
+    @property
+    def symbolic(self) -> frozenset[str]: ...
+
+    def waits(self, framework: str) -> bool: ...
+    def defines(self, method: str) -> bool: ...
+    def trains(self, outlined: Outlined) -> bool: ...
+    def named(self, kind: str, framework: str, confidence: int) -> Value: ...
+    def resolve(self, name: str) -> Value: ...
+    def from_star_imports(self, name: str) -> Value | None: ...
+    def foreign_class(self, name: str) -> ClassInfo | None: ...
+    def called_function(self, frame: Frame, name: str) -> Value | None: ...
+    def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
+    def is_abstract(self, info: FunctionInfo) -> bool: ...
+    def summary_for(self, frame: Frame, info: FunctionInfo) -> Summary: ...
+    def translate(self, point: SyncPoint, framework: str) -> SyncPoint | None: ...
+    def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...
+    def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
+    def bind_import(self, frame: Frame, node: cst.Import) -> None: ...
+    def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None: ...
+
+
+def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a value, as `interpret.calls` does it."""
+    return frame.analysis.machine.call(frame, node, callee, arguments)
+
+
+def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
+    """Return what is known about the value of an expression, noting the sites in it."""
+    if type(node) is cst.Name:
+        found = frame.env.get(node.value)
+        if found is not None and found.kind in _PLAIN:
+            return found  # as most are: nothing more is to be learned of them
+    handler = frame.analysis.machine.expressions.get(type(node))
+    if handler is None or frame.depth > MAX_DEPTH:
+        return UNKNOWN_VALUE
+    frame.depth += 1
+    value = handler(frame, node)
+    frame.depth -= 1
+    return value
+
+
+# What draws something for someone to look at, a few samples at most, sets things up, or moves them
+# to and from files: its loops are no steps, unless they train or go over a loader.
+is_aside = naming(
+    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
+    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
+    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
+)

@@ -1,0 +1,118 @@
+"""What iterating over a value or unpacking it yields, and which loader a loop draws from."""
+
+from __future__ import annotations
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    BATCH,
+    CONTAINER,
+    DEVICE,
+    DICT,
+    EITHER,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    PART,
+    STRUCTURE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    part_of,
+)
+
+
+def first_device(value: Value, depth: int = 0) -> Value:
+    """Return the device value that `value` is or holds, else `value`."""
+    if value.kind != CONTAINER or depth > 3:
+        return value
+    inner = [*(value.items or ()), *(v for _, v in value.fields)]
+    if value.element is not None:
+        inner.append(value.element)
+    for item in inner:
+        found = first_device(item, depth + 1)
+        if found.kind == DEVICE:
+            return found
+    return value
+
+
+def element_of(frame: Frame, value: Value) -> Value:
+    """Return what iterating over `value` yields."""
+    if value.kind == CONTAINER:
+        if value.name == DICT:
+            return UNKNOWN_VALUE  # its keys
+        if value.element is not None:
+            return value.element
+        if value.items:
+            return join_all(list(value.items)) or UNKNOWN_VALUE
+        return UNKNOWN_VALUE
+    if value.kind in ARRAYS:
+        return part_of(value) if value.name != STRUCTURE else value
+    if value.kind == "loader":
+        return batch(frame, value)
+    if value.kind == UNKNOWN:
+        return value._replace(name=PART) if value.params else value
+    if value.kind == HOST and value.name != "None":  # which is something else by then
+        return HOST_VALUE
+    return UNKNOWN_VALUE
+
+
+def batch(frame: Frame, loader: Value) -> Value:
+    """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
+    known = frame.analysis.knowledge.frameworks.get(loader.framework)
+    if known is not None and "loader" not in known.types and "loader" not in known.returns:
+        return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
+    if known is not None and known.asynchronous_cpu:
+        return Value(DEVICE, loader.framework, loader.confidence)
+    return Value(HOST_ARRAY, loader.framework, loader.confidence, BATCH)
+
+
+def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
+    """Return what unpacking `value` into `count` targets gives each."""
+    if value.items is not None and len(value.items) == count and value.kind != EITHER:
+        return list(value.items)
+    part = element_of(frame, value)
+    if part.kind == DEVICE and not part.name:
+        known = frame.analysis.knowledge.frameworks.get(part.framework)
+        if known is None or known.asynchronous_cpu:
+            part = part._replace(name=STRUCTURE)  # batches and functions out of sight give it
+    return [part] * count
+
+
+def join_all(values: list[Value]) -> Value | None:
+    """Return one value for all elements: a device value among them makes it one."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join(result, value)
+    return result
+
+
+def holds_numbers(value: Value) -> bool:
+    """Whether this is a list or tuple of numbers that are written there."""
+    listed = value.kind == CONTAINER and value.items
+    return bool(listed) and all(
+        isinstance(item.literal, (int, float)) for item in value.items or ()
+    )
+
+
+def loop_element(frame: Frame, value: Value) -> Value:
+    """Return what a `for` loop over `value` binds, through progress bars."""
+    if value.kind == "progress":
+        return loop_element(frame, value.element) if value.element is not None else UNKNOWN_VALUE
+    return element_of(frame, value)
+
+
+def source_of(value: Value) -> Value:
+    """Return the loader at the bottom of `enumerate(tqdm(loader))`, else the value."""
+    while value.kind in ("progress", CONTAINER) and isinstance(value.ref, Value):
+        value = value.ref
+    if value.kind == "progress" and value.element is not None:
+        return source_of(value.element)
+    return value
+
+
+def wrapping(inner: Value, element: Value) -> Value:
+    """A container whose `ref` remembers the loader that it iterates over."""
+    origin = source_of(inner)
+    return Value(CONTAINER, element=element, ref=origin if origin.kind == "loader" else None)

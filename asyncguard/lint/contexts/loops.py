@@ -1,0 +1,318 @@
+"""What kind of loop is this? The first signs: what it iterates over, and its names.
+
+What its body does adds to them (`Frame.evidence`); `LoopRecord.kind` weighs all.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from asyncguard.lint.contexts import branches
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import holds_numbers, source_of, unpacked
+from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DEVICE,
+    LOW,
+    MEDIUM,
+    NAMED,
+    STRUCTURE,
+    UNKNOWN,
+    Value,
+    container,
+    weaken,
+)
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted, walk
+
+_EPOCH = naming(r"epoch", re.IGNORECASE)
+_STEP = naming(
+    r"(^|_)(mini|micro)?(batch|batches|step|steps|iter|iters|iteration|iterations|itr|iterator"
+    r"|sample|samples|timestep|timesteps)(_|$)",
+    re.IGNORECASE,
+)
+_OF_STEPS = naming(r"batch|step|iter(?!s?_per_epoch)")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
+_BATCH = naming(
+    r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
+)
+
+
+# What one step trains side by side.
+_MEMBERS = naming(
+    r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
+    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks|phases)$",
+    re.IGNORECASE,
+)
+
+# How often one step does something: an update for each observation.
+_WITHIN_STEP = naming(
+    r"_per_((env|environment|time)_?)?(step|obs|observation|iter|iteration|frame)$"
+)
+
+# What each of these does is a part of what the loop around them does as well.
+_MODEL = naming(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
+
+
+def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
+    """Open the record of a `for` loop."""
+    targets = frozenset(n.value for n in walk(node.target) if type(n) is cst.Name)
+    names = targets | _iterated_names(node.iter)
+    record = LoopRecord(
+        node,
+        targets,
+        epoch_name=any(_EPOCH(name) for name in names)
+        and not _batchy(names)
+        and not _within_epochs(node.iter, targets),
+        step_name=_in_parts(node.iter)
+        or (
+            not holds_numbers(iterable)
+            and any(map(_is_step, names | _sources(node.iter, views=False)))
+        ),
+    )
+    record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.transparent |= any(map(_WITHIN_STEP, _iterated_names(node.iter)))
+    record.transparent |= any(map(_MEMBERS, _sources(node.iter)))
+    record.transparent |= any(map(_MODEL, targets))
+    record.transparent |= (
+        bool(frame.loops) and not record.epoch_name and _goes_round_twice(node.iter)
+    )
+    record.once = _takes_one(node.iter) or branches.leaves_loop(node.body)
+    origin = source_of(iterable)
+    if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH, targets)):
+        record.loader = LOW
+    if origin.kind == "loader":
+        record.loader = origin.confidence if origin.confidence else MEDIUM - 1
+        if origin.confidence < MEDIUM and not frame.trains:
+            record.loader = origin.confidence
+        known = frame.analysis.knowledge.frameworks.get(origin.framework)
+        record.placed = known is not None and known.asynchronous_cpu
+    return record
+
+
+def goes_over_keys(
+    iterable: cst.BaseExpression, target: cst.BaseExpression, *code: cst.CSTNode
+) -> bool:
+    """Whether what is gone over is a dict, which gives its keys: `for key in x: x[key]`."""
+    path, key = dotted(iterable), dotted(target)
+    return bool(path and key) and any(
+        type(node) is cst.Subscript
+        and len(node.slice) == 1
+        and type(node.slice[0].slice) is cst.Index
+        and dotted(node.slice[0].slice.value) == key
+        and dotted(node.value) == path
+        for part in code
+        for node in walk(part)
+    )
+
+
+def names_loader(target: cst.BaseExpression) -> bool:
+    """Whether a loop's variable is a loader, by its name."""
+    return any("loader" in n.value.lower() for n in walk(target) if type(n) is cst.Name)
+
+
+def _in_parts(node: cst.BaseExpression) -> bool:
+    """Whether this goes over data in parts of a size: `range(0, n, size)`."""
+    if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
+        return False
+    given = [argument.value for argument in node.args if argument.keyword is None]
+    return len(given) == 3 and type(given[2]) in (cst.Name, cst.Attribute)
+
+
+def _takes_one(node: cst.BaseExpression) -> bool:
+    """Whether this is a look at the first of something: `dataset.take(1)`."""
+    if type(node) is not cst.Call or not dotted(node.func).endswith(".take"):
+        return False
+    count = node.args[0].value if len(node.args) == 1 else None
+    return type(count) is cst.Integer and count.value == "1"
+
+
+FEW = 5
+
+
+def _goes_round_twice(node: cst.BaseExpression) -> bool:
+    """Whether this repeats something a few times: `range(2)`, as a step trains its generator."""
+    if type(node) is not cst.Call or dotted(node.func) != "range" or len(node.args) != 1:
+        return False
+    count = node.args[0].value
+    return type(count) is cst.Integer and count.evaluated_value <= FEW
+
+
+def _batchy(names: frozenset[str] | set[str]) -> bool:
+    return any(_OF_STEPS(n) for n in names if not _EPOCH(n))
+
+
+def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
+    """Whether this goes over `range(steps_per_epoch)`, or `range(epochs * steps_per_epoch)`."""
+    counted = any(name.endswith("_per_epoch") for name in _iterated_names(node))
+    return counted and not any(map(_EPOCH, targets))
+
+
+_FEED = naming(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
+
+
+def note_draw(frame: Frame, node: cst.Call) -> None:
+    """Note that the innermost loop draws a batch: `next(dataset)`."""
+    source = dotted(node.args[0].value).rpartition(".")[2] if node.args else ""
+    if not _FEED(source):
+        return
+    for loop in reversed(frame.loops):
+        loop.transparent |= source in loop.targets  # which goes over data sets
+        if not loop.transparent:
+            loop.loader = max(loop.loader, LOW)
+            return
+
+
+def _iterated_names(node: cst.BaseExpression) -> set[str]:
+    if type(node) is not cst.Call:
+        return set()
+    if dotted(node.func).rpartition(".")[2] not in ("range", "trange", "tqdm"):
+        return set()
+    return {n.value for n in walk(node) if type(n) is cst.Name} - {"range", "trange", "tqdm"}
+
+
+def _is_step(name: str) -> bool:
+    """Whether a name counts or holds steps or batches; a `batch_size` or checkpoints are none."""
+    name = name if name.islower() else _HUMP.sub("_", name)
+    return _STEP(name) and "size" not in name and "checkpoint" not in name
+
+
+def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
+    """Return the last names of what is iterated over, through calls such as `enumerate`.
+
+    `views`: those of dicts, too; the items of a batch are its parts.
+    """
+    if type(node) is cst.Call:
+        owner, _, name = dotted(node.func).rpartition(".")
+        first = node.args[:1]
+        inner = set[str]().union(*(_sources(argument.value, views=views) for argument in first))
+        if name in ("items", "values"):
+            return inner | ({owner.rpartition(".")[2]} if views else set())
+        return inner | {name}
+    return {dotted(node).rpartition(".")[2]}
+
+
+def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
+    """`params, opt_state = update(params, opt_state)` is a training step, by any name.
+
+    Of plain parameters, a `state` or an agent whose method it is, what is called tells as well:
+    `state = train(state, batch)`. What else it gives, if that is not known, is on the device.
+    """
+    knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
+    framework = knowledge.functional_of(frameworks)
+    if not framework and value.kind != UNKNOWN:
+        return value  # steps change what they train in place
+    if names_epochs(call) or not call.args:
+        return value
+    func = call.func.attr if type(call.func) is cst.Attribute else call.func
+    name = func.value if type(func) is cst.Name else ""
+    if not framework:
+        return _as_before(frame, node, call, name, value)
+    owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
+    taken = {dotted(argument.value) for argument in call.args} if len(call.args) > 1 else set()
+    for target in node.targets:
+        elements = target.target.elements if type(target.target) is cst.Tuple else ()
+        given = [dotted(element.value) for element in elements]
+        passed = [path for path in [dotted(target.target), *given] if path in taken]
+        back = any(knowledge.updates(path.rpartition(".")[2], name, frameworks) for path in passed)
+        agents = [owner] if owner in given else []
+        if agents and not knowledge.updates("state", name, frameworks):
+            agents = []
+        goes_on = any(knowledge.moves_on(path, name) for path in passed)
+        if back or agents:
+            frame.evidence(strong=True)
+        elif goes_on:
+            frame.evidence()
+        if given and (back or agents or goes_on):
+            sure = MEDIUM if back or agents or frame.trains else NAMED
+            made = Value(DEVICE, framework, sure, STRUCTURE)
+            plain = [path for path in agents if not path.endswith("state")]
+            items = zip(given, unpacked(frame, value, len(given)), strict=True)
+            return container(
+                None,
+                tuple(v if v.kind != UNKNOWN or path in plain else made for path, v in items),
+            )
+    return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
+
+
+TO_HOST = naming(
+    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get(?!_first)|decode"
+    r"|fetch|format|pull|load|read|dict|json)(_|$)"
+)
+
+
+def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
+    """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
+    path = dotted(node.targets[0].target)
+    if not path or path != dotted(call.args[0].value) or TO_HOST(name):
+        return value
+    before = frame.lookup(path)
+    if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
+        return value
+    pure = frame.analysis.knowledge.functional_of((before.framework,))
+    return weaken(before, MEDIUM) if pure else value
+
+
+_ROUND = naming(r"epoch|(^|_)train(ing)?_loop$", re.IGNORECASE)
+_FITS = naming(r"^_*(train|fit|learn|optimi[sz]e)$")
+_MANY = naming(
+    r"^((n|nb|num|max|total)_)?(train(ing)?_)?(epochs|steps|timesteps|iters|iterations)$"
+)
+
+
+def names_epochs(call: cst.Call) -> bool:
+    """Whether a call runs a loop of steps, by its name, or trains for a given number of them."""
+    name = call.func.attr if type(call.func) is cst.Attribute else call.func
+    if type(name) is not cst.Name:
+        return False
+    return _ROUND(name.value) or (_FITS(name.value) and any(map(_gives_many, call.args)))
+
+
+def _gives_many(argument: cst.Arg) -> bool:
+    """Whether an argument is a number of steps or epochs, which is not one."""
+    one = type(argument.value) is cst.Integer and argument.value.value == "1"
+    return argument.keyword is not None and _MANY(argument.keyword.value) and not one
+
+
+_TRAINING = naming(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
+
+
+def names_training(node: cst.CSTNode) -> bool:
+    """Whether a call runs a training step on what it is given, by the name of what is called."""
+    if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
+        return False
+    switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
+    return not switch and _TRAINING(node.func.attr.value)
+
+
+_ONE_STEP = naming(
+    r"^_*(train(ing)?|eval|val(id(at(e|ion))?)?|test|predict(ion)?|inference)"
+    r"_(one_|on_)?(step|batch|minibatch)$"
+)
+
+
+def runs_step(call: cst.Call) -> bool:
+    """Whether a call runs one step or batch, by the name of what is called and what it is given."""
+    name = call.func.attr if type(call.func) is cst.Attribute else call.func
+    loads = any("loader" in dotted(argument.value).lower() for argument in call.args)
+    return type(name) is cst.Name and _ONE_STEP(name.value) and not loads
+
+
+def evaluates(node: cst.CSTNode) -> bool:
+    """Whether this is a call of a step that is no training, by its name."""
+    if type(node) is not cst.Call or not runs_step(node):
+        return False
+    return "train" not in dotted(node.func).rpartition(".")[2]
+
+
+def while_record(node: cst.While) -> LoopRecord:
+    """Open the record of a `while` loop."""
+    names = {n.value for n in walk(node.test) if type(n) is cst.Name}
+    return LoopRecord(
+        node,
+        epoch_name=bool(names) and all(map(_EPOCH, names)),
+        step_name=any(map(_is_step, names)),
+    )

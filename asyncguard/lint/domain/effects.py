@@ -1,0 +1,140 @@
+"""The effects of running a function: loops entered, sites, calls and other events.
+
+A frame notes them; summaries keep them for callers, and the checks read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.values import NO_PARAMS
+from asyncguard.lint.syntax.tree import NO_TREE, Place, place
+from asyncguard.model import Loop
+
+
+@dataclass(eq=False, slots=True)
+class LoopRecord:
+    """One loop being executed, and the evidence of what it is a loop over."""
+
+    node: cst.CSTNode
+    targets: frozenset[str] = frozenset()
+    epoch_name: bool = False
+    step_name: bool = False  # its variables or what it goes over are named after batches or steps
+    periodic: bool = False  # it does something every n-th time
+    comprehension: bool = False
+    transparent: bool = False  # what it does counts for the loop around it
+    loader: int = -1  # confidence that it iterates over batches; -1: no sign
+    placed: bool = False  # the batches are device values, of which not all come to a model
+    strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
+    updates: bool = False  # and does not merely ask for gradients
+    weak: bool = False  # calls a model
+    ops: bool = False  # enqueues device work of other kinds
+    acts: bool = False  # steps an environment
+    once: bool = False  # goes round once or so, or as often as someone types
+    inner: bool = False  # contains a loop over steps
+    trainings: bool = False  # contains a loop of training steps
+
+    @property
+    def over_steps(self) -> bool:
+        """Whether it is plainly the training or inference loop."""
+        works = not self.placed or self.weak or self.ops
+        return self.strong or (self.loader >= 0 and works)
+
+    @property
+    def kind(self) -> Loop:
+        """How often its body runs."""
+        if self.once or self.acts:
+            return Loop.STEP if self.acts else Loop.NONE
+        rounds = self.trainings and not self.strong  # of training, whatever it goes over
+        if self.over_steps and not rounds and not (self.epoch_name and self.inner):
+            return Loop.STEP
+        if self.inner or self.epoch_name:
+            return Loop.EPOCH
+        steps = self.step_name and (self.ops or self.periodic)
+        return Loop.STEP if self.weak or steps else Loop.NONE
+
+
+class Guard(NamedTuple):
+    """A condition that makes what it governs rare; `depth` is how many loops were open.
+
+    One that asks for the number of an iteration says nothing about the loops around that loop.
+    """
+
+    depth: int
+    lasting: bool  # a flag: it also makes whole loops within it rare
+    counted: int = -1  # the loop whose iterations it counts, from the outermost; -1: none
+    first: int = -1  # the loop whose first iteration it asks for, likewise
+
+
+@dataclass(eq=False, slots=True)
+class Site:
+    """One operation that reads a device value or waits for the device.
+
+    `loop` and `guarded` are as seen within its function; how often that is entered is decided
+    later, when all callers are known.
+    """
+
+    point: SyncPoint
+    node: cst.CSTNode
+    function: FunctionInfo
+    loop: Loop
+    guarded: bool
+    confidence: int
+    sink: bool = False
+    whole: bool = False  # it reads the value itself, and nothing of what that holds
+    via: Site | None = None  # the read inside a helper that this call causes
+    subject: cst.CSTNode | None = None  # what is read
+    loops: tuple[LoopRecord, ...] = ()
+    statement: cst.CSTNode | None = None
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
+    params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    compared: bool = False  # it reads the outcome of a comparison
+    place: Place | None = None  # where it stands, once its tree is gone
+
+    @property
+    def read(self) -> Site:
+        """What waits in the end: the site itself, or what a helper reads that is called here."""
+        site = self
+        while site.via is not None:
+            site = site.via
+        return site
+
+
+def drop_trees(sites: Iterable[Site]) -> None:
+    """Note where sites stand, and let go of their trees."""
+    for site in sites:
+        if site.function.unit is not None and site.node is not NO_TREE:
+            site.place = place(site.function.unit, site.node)
+            site.node, site.subject, site.statement = NO_TREE, None, None
+            site.loops, site.blocks = (), ()
+
+
+class Event(NamedTuple):
+    """What the rules about sequences of statements must know of, beside the sites.
+
+    `what` is "work" (device work is enqueued), "call" (of the checked function `callee`), "opaque"
+    (a call out of sight that may wait) or "clock" (a clock is read).
+    """
+
+    what: str
+    node: cst.CSTNode
+    framework: str
+    callee: FunctionInfo | None
+    loops: tuple[LoopRecord, ...]
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...]
+
+
+@dataclass(eq=False, slots=True)
+class Edge:
+    """A call of a function whose body is at hand."""
+
+    callee: FunctionInfo
+    loop: Loop
+    guarded: bool
+    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory

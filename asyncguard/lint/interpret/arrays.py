@@ -1,0 +1,157 @@
+"""Methods of arrays, on the device and in host memory."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    HIGH,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    MASK,
+    MEDIUM,
+    MODEL,
+    UNKNOWN,
+    Value,
+    device,
+)
+from asyncguard.lint.interpret.arguments import argument_params, conditions_hold
+from asyncguard.lint.interpret.lookup import DESCRIBES
+from asyncguard.lint.interpret.placement import as_mask, copied_to_host, moved_to, uploads
+from asyncguard.lint.interpret.reads import blocking_value, takes_device_values, trigger_sites
+from asyncguard.lint.interpret.structures import mapping_method
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import SyncKind
+
+
+def method_sites(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> bool:
+    """Note the sites of a method call on a value of known kind."""
+    knowledge = frame.analysis.knowledge
+    if owner.kind == MODEL and owner.confidence < HIGH and frame.analysis.defines(method):
+        return False  # of one of these classes, maybe
+    for point in knowledge.sync_methods.get((owner.kind, method), ()):
+        if owner.framework and point.framework != owner.framework:
+            continue
+        if not conditions_hold(frame, point, arguments):
+            continue
+        given = blocking_value(frame, point, arguments)
+        if given is None:
+            continue
+        subject = node.func.value if type(node.func) is cst.Attribute else node
+        confidence = owner.confidence
+        if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
+            if not uploads(frame, owner, method, arguments):
+                continue
+            confidence = max(confidence, MEDIUM)
+        read = device(point.framework, confidence)
+        frame.site(point, node, read if given.kind == DEVICE else given, subject=subject)
+        return True
+    for trigger in knowledge.trigger_methods.get(method, ()):
+        if trigger.receiver and trigger.receiver != owner.kind:
+            continue
+        trigger_sites(frame, node, trigger, arguments)
+        return True
+    return False
+
+
+def device_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a device value (or of a parameter that may hold one)."""
+    knowledge = frame.analysis.knowledge
+    frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
+    if owner.kind == UNKNOWN and method in ("items", "keys", "values", "popitem"):
+        return mapping_method(owner, method)
+    if method in _OF_MAPPINGS and owner.framework:
+        known = knowledge.sync_methods.get((DEVICE, method), ())
+        if not any(point.framework == owner.framework for point in known):
+            return mapping_method(owner, method)
+    for point in knowledge.sync_methods.get((DEVICE, method), ()):
+        if point.framework not in frameworks or not conditions_hold(frame, point, arguments):
+            continue
+        wanted = point.source.arguments if point.source else ()
+        own = point.source is not None and bool(point.source.functions)
+        if wanted and not own and not takes_device_values(point, wanted, arguments):
+            continue
+        subject = node.func.value if type(node.func) is cst.Attribute else node
+        if point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject)):
+            continue
+        frame.site(point, node, owner, subject=subject)
+        break
+    return device_method_result(frame, owner, method, arguments, frameworks)
+
+
+_ON_HOST = naming(r"(^|[._])(cpu|host|pinned)([._]|$)")  # by its name
+_OF_MAPPINGS = frozenset(
+    {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
+)
+
+
+def device_method_result(
+    frame: Frame, owner: Value, method: str, arguments: Arguments, frameworks: tuple[str, ...]
+) -> Value:
+    """Return what a method of a device value returns."""
+    for framework in frameworks:
+        kind = frame.analysis.knowledge.methods[framework].get(method)
+        told = _ASKS_WHETHER(method) or DESCRIBES(method)
+        if kind == HOST or (kind is None and told):
+            return HOST_VALUE
+        if kind == HOST_ARRAY:
+            return copied_to_host(framework, method)
+        if kind is not None and kind != DEVICE:
+            return Value(kind, framework, owner.confidence)
+        moved = moved_to(frame, arguments)
+        if moved is not None and owner.kind == DEVICE:
+            there = moved.kind == DEVICE
+            kept = owner._replace(literal=None, items=None) if there else moved
+            kept = kept if kept.framework else kept._replace(framework=framework)
+            return as_mask(frame, kept, method, [owner], arguments)
+    if owner.kind == UNKNOWN:
+        return Value(params=owner.params | argument_params(arguments))
+    frame.operation(owner.framework)
+    made = owner._replace(literal=None, items=None)
+    return as_mask(frame, made, method, [owner], arguments)
+
+
+_ASKS_WHETHER = naming(r"^(has|should|can|supports|match|matches)(_|$)")
+
+
+def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Value:
+    """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
+    if owner.framework in ("", "numpy"):
+        kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
+        result = Value(kind, "numpy") if kind else owner
+        return as_mask(frame, result, method, [owner], arguments)
+    kind = frame.analysis.knowledge.methods[owner.framework].get(method)
+    if kind == HOST:
+        return HOST_VALUE
+    if kind == HOST_ARRAY:
+        return copied_to_host(owner.framework, method)
+    if uploads(frame, owner, method, arguments):
+        frame.operation(owner.framework)
+        moved = device(owner.framework, max(owner.confidence, MEDIUM))
+        return moved._replace(name=MASK if owner.name == MASK else "")
+    stays = method in _SHAPED_AS or method.endswith("_")  # such a one writes into its own array
+    if not stays and any(a.value.kind == DEVICE for a in arguments):
+        return device(owner.framework, owner.confidence)
+    return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
+
+
+# What takes the shape of another value, or sizes, wherever those are.
+_SHAPED_AS = frozenset(
+    {"expand_as", "view_as", "reshape_as", "expand", "view", "reshape", "repeat", "tile"}
+)
+
+
+def likely_framework(frame: Frame, method: str) -> str:
+    """Return the framework whose values have this method, if it is more likely theirs."""
+    analysis = frame.analysis
+    tables = (analysis.knowledge.likely, analysis.knowledge.alone)[: 1 + analysis.is_alone]
+    return next((f for f in analysis.frameworks for t in tables if t[f].get(method) == DEVICE), "")

@@ -1,0 +1,51 @@
+"""Blocks of statements, executed in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.domain.values import SYMBOL
+
+
+def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
+    """Execute statements in order; return whether the end is reached."""
+    opened = len(frame.guards)
+    falls_through = True
+    frame.blocks.append((body, 0))
+    for index, statement in enumerate(body):
+        frame.blocks[-1] = (body, index)
+        if not execute(frame, statement):
+            falls_through = False
+            break
+    frame.blocks.pop()
+    del frame.guards[opened:]
+    return falls_through
+
+
+def execute(frame: Frame, node: cst.CSTNode) -> bool:
+    """Execute one statement."""
+    executor = frame.analysis.machine.statements.get(type(node))
+    if executor is None or frame.depth > MAX_DEPTH:
+        return True
+    frame.depth += 1
+    outer = frame.statement
+    frame.statement = node
+    result = executor(frame, node)
+    frame.statement = outer
+    frame.depth -= 1
+    return result
+
+
+def suite(frame: Frame, body: cst.BaseSuite) -> bool:
+    """Execute an indented or one-line suite."""
+    return run(frame, body.body)
+
+
+def evaluate_name(frame: Frame, func: cst.BaseExpression) -> str:
+    """Return the dotted name, imports resolved, of what is called, or ""."""
+    with frame.quiet():
+        value = evaluate(frame, func)
+    return value.name if value.kind == SYMBOL else ""

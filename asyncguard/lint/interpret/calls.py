@@ -1,0 +1,111 @@
+"""Calls: evaluate the callee, then the arguments, then dispatch by the kind of the callee."""
+
+from __future__ import annotations
+
+import functools
+
+import libcst as cst
+
+from asyncguard.lint.contexts import conditions, loops
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    CALLABLE,
+    CLASS,
+    CONTAINER,
+    DEVICE,
+    EITHER,
+    FUNCTION,
+    SYMBOL,
+    UNKNOWN,
+    Value,
+)
+from asyncguard.lint.interpret.catalogued import call_symbol
+from asyncguard.lint.interpret.functions import call_function
+from asyncguard.lint.interpret.methods import call_method
+from asyncguard.lint.interpret.models import call_model
+from asyncguard.lint.interpret.opaque import computed_purely, opaque
+from asyncguard.lint.interpret.types import instance_of
+from asyncguard.lint.syntax.tree import dotted
+
+
+def call_expression(frame: Frame, node: cst.Call) -> Value:
+    """A call: evaluate what is called, then the arguments, then decide."""
+    guard = conditions.of_call(frame, node)
+    if guard is None:
+        return _called(frame, node)
+    with frame.guarded(guard):
+        return _called(frame, node)
+
+
+def _called(frame: Frame, node: cst.Call) -> Value:
+    func = node.func
+    if frame.loops and loops.names_epochs(node):
+        frame.loops[-1].inner = frame.loops[-1].trainings = True
+    if type(func) is cst.Attribute:
+        path = dotted(func)
+        stored = frame.lookup(path) if path else None
+        if stored is None or stored.kind == UNKNOWN:
+            owner = evaluate(frame, func.value)
+            arguments = _arguments(frame, node)
+            return call_method(frame, node, owner, func, arguments)
+        return dispatch_call(frame, node, stored, _arguments(frame, node))
+    callee = evaluate(frame, func)
+    if frame.loops and type(func) is cst.Name and func.value in frame.loops[-1].targets:
+        frame.loops[-1].transparent = True  # it goes over functions
+    if type(func) is cst.Call and _differentiates(frame, func.func):
+        frame.evidence(strong=True, update=False, asked=True)
+    return dispatch_call(frame, node, callee, _arguments(frame, node))
+
+
+def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
+    """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`."""
+    with frame.quiet():
+        made = evaluate(frame, func)
+    known = frame.analysis.knowledge.step_functions
+    return made.kind == SYMBOL and known.find(made.name) is not None
+
+
+def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
+    """Evaluate the arguments; `*args` of known length counts as that many, a known dict by keys."""
+    found: list[Argument] = []
+    for a in node.args:
+        value = evaluate(frame, a.value)
+        frame.hand_over(value)
+        if a.star == "*" and value.kind == CONTAINER and value.items is not None:
+            found.extend(Argument("", 0, a.value, item) for item in value.items)
+        elif a.star == "**" and value.kind == CONTAINER and value.fields:
+            found.extend(Argument(key, 0, a.value, item) for key, item in value.fields)
+        else:
+            found.append(
+                Argument(a.keyword.value if a.keyword else "", len(a.star), a.value, value)
+            )
+    return found
+
+
+def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call something that is no method."""
+    if callee.kind == SYMBOL:
+        return call_symbol(frame, node, callee.name, arguments)
+    if callee.kind == FUNCTION:
+        return call_function(frame, node, callee, arguments)
+    if callee.kind == EITHER and callee.items:
+        results = [dispatch_call(frame, node, function, arguments) for function in callee.items]
+        return functools.reduce(join, results)
+    if callee.kind == CLASS:
+        frame.call(callee.ref.lookup("__init__"))
+        return instance_of(callee.ref)
+    if callee.kind in CALLABLE or callee.kind == DEVICE:
+        # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
+        return call_model(frame, node, callee, arguments)
+    if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
+        return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
+    answer = opaque(frame, node, arguments)
+    return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+EXPRESSIONS: Expressions = {
+    cst.Call: call_expression,
+}

@@ -1,0 +1,67 @@
+"""Comprehensions: loops that collect."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.iteration import loop_element, source_of
+from asyncguard.lint.contexts.loops import goes_over_keys
+from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.values import DEVICE, DICT, HOST_VALUE, Value, container
+from asyncguard.lint.interpret.binding import bind_target
+from asyncguard.lint.interpret.narrowing import narrow, truth
+
+
+def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
+    """A comprehension is a loop that collects."""
+    return container(_comprehend(frame, node.for_in, node.elt))
+
+
+def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
+    """A dict comprehension collects its values."""
+    return container(_comprehend(frame, node.for_in, node.value, node.key))._replace(name=DICT)
+
+
+def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
+    saved = dict(frame.env)
+    opened = 0
+    current: cst.CompFor | None = clause
+    while current is not None:
+        opened += 1
+        open_comprehension_loop(frame, current, *elements)
+        for condition in current.ifs:
+            truth(frame, condition.test)
+            narrow(frame, condition.test, True)
+        current = current.inner_for_in
+    results = [evaluate(frame, element) for element in elements]
+    for _ in range(opened):
+        frame.loops.pop()
+    frame.env = saved
+    return results[0]
+
+
+def open_comprehension_loop(
+    frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
+) -> None:
+    """Bind a `for` clause's targets and push its loop."""
+    iterable = evaluate(frame, clause.iter)
+    record = LoopRecord(clause, comprehension=True, transparent=True)
+    origin = source_of(iterable)
+    if origin.kind == "loader":
+        record.loader = origin.confidence
+        known = frame.analysis.knowledge.frameworks.get(origin.framework)
+        record.placed = known is not None and known.asynchronous_cpu
+    frame.loops.append(record)
+    element = loop_element(frame, iterable)
+    if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):
+        element = HOST_VALUE
+    bind_target(frame, clause.target, element)
+
+
+EXPRESSIONS: Expressions = {
+    cst.ListComp: comprehension,
+    cst.SetComp: comprehension,
+    cst.GeneratorExp: comprehension,
+    cst.DictComp: dict_comprehension,
+}

@@ -1,0 +1,234 @@
+"""Calls of functions of the checked code: their summaries stand for them.
+
+A summary is instantiated with the arguments: a parameter that the function reads is read at the
+call, and its result is put together from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    BATCH,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HIGH,
+    HINTED,
+    HOST,
+    HOST_ARRAY,
+    LOW,
+    MASK,
+    MEDIUM,
+    MOVED,
+    NAMED,
+    NONE_VALUE,
+    STRUCTURE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    WHEREVER,
+    Value,
+    container,
+    weaken,
+)
+from asyncguard.lint.interpret.arguments import bind_arguments
+from asyncguard.lint.interpret.placement import is_on_host
+from asyncguard.lint.interpret.reads import may_be_read
+from asyncguard.lint.interpret.structures import mapped_structure
+from asyncguard.lint.names.words import naming
+from asyncguard.model import Loop, SyncKind
+
+
+def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a function whose body is at hand: its summary stands for it."""
+    info: FunctionInfo = callee.ref
+    if callee.items or callee.fields:  # `functools.partial` has bound these
+        before = [Argument("", 0, node.func, value) for value in callee.items or ()]
+        bound_by_name = [Argument(name, 0, node.func, value) for name, value in callee.fields]
+        arguments = [*before, *arguments, *bound_by_name]
+    if type(info.node) is cst.Lambda:
+        return inline(frame, node, info, arguments)
+    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS(info.name):
+        return mapped_structure(frame, node, arguments)
+    edge = frame.call(info)
+    frame.event("call", node, callee=info)
+    summary = frame.analysis.summary_for(frame, info)
+    if summary.trained:
+        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
+    if summary.step_loops:
+        frame.contains_steps()
+    frame.rounds |= summary.rounds
+    if summary.works:
+        frame.evidence()
+    if summary.acts:
+        note_act(frame)
+    if not summary.reads and summary.result == UNKNOWN_VALUE:
+        return UNKNOWN_VALUE
+    bound = bind_arguments(info, arguments, callee.element)
+    if edge is not None and not frame.analysis.places_batches:
+        edge.spared = frozenset(index for index, value in bound.items() if is_on_host(value))
+    reads = summary.reads
+    asked = {param for read in reads for param in read.params if param < 0}
+    if given := frozenset(param for param in asked if _is_given_to(frame, bound.get(~param))):
+        reads = tuple(read for read in reads if given.isdisjoint(read.params))
+        if edge is not None:
+            edge.spared |= given
+    if info.hook == Loop.STEP:
+        reads = tuple(read for read in reads if read not in summary.sites)  # reported there
+    reads_of_call(frame, node, reads, bound)
+    result = substitute(summary.result, bound)
+    if result.kind == DEVICE and not result.params:
+        frame.operation(result.framework)
+    if result.confidence == NAMED and result.name == STRUCTURE and frame.trains:
+        return result._replace(confidence=MEDIUM)
+    return result
+
+
+def _is_given_to(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is not left out, by the caller's caller either, nor on the device."""
+    if value is None or value == NONE_VALUE or value.kind == DEVICE:
+        return False
+    own = frame.function.parameters if frame.function is not None and value.params else ()
+    return not any(own[p].may_be_none for p in value.params if 0 <= p < len(own))
+
+
+_MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
+
+
+def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
+    """Call a lambda: its one expression is evaluated for these very arguments."""
+    inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    inner.loops = frame.loops  # it runs in them
+    if frame.depth > MAX_DEPTH:
+        return UNKNOWN_VALUE
+    bound = bind_arguments(info, arguments, None)
+    extra = [a.value for a in arguments if not a.keyword and not a.stars]
+    for index, parameter in enumerate(info.parameters):
+        value = bound.get(index, UNKNOWN_VALUE)
+        if parameter.stars == 1:
+            value = container(UNKNOWN_VALUE, tuple(extra[index:]))
+        elif parameter.stars == 2:
+            value = container(UNKNOWN_VALUE)
+        elif index not in bound and parameter.default is not None and info.closure is not None:
+            value = evaluate(info.closure, parameter.default)
+        inner.env[parameter.name] = value
+    inner.depth += 4
+    result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE
+    for site in (*inner.sites, *(r for r in inner.reads if r not in inner.sites)):
+        value = Value(DEVICE, site.point.framework, site.confidence, params=site.params)
+        if site not in inner.sites:
+            value = Value(params=site.params)
+        frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
+    if inner.works:
+        frame.evidence()
+    return result
+
+
+def reads_of_call(
+    frame: Frame, node: cst.Call, reads: Sequence[Site], bound: dict[int, Value]
+) -> None:
+    """Note a site at the call for each read of an argument that is a device value here."""
+    for read in reads:
+        if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
+            continue
+        for param in read.params:
+            value = bound.get(param, UNKNOWN_VALUE)
+            if not read.whole:
+                value = first_device(value)
+            elif value.name == STRUCTURE and not read.compared:
+                value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
+            if read.point.kind == SyncKind.TEXT and value.name in (STRUCTURE, HINTED):
+                continue  # which may be text already
+            if not may_be_read(value):
+                continue
+            point = frame.analysis.translate(read.point, value.framework)
+            if point is not None:
+                frame.site(
+                    point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node
+                )
+            break
+
+
+def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
+    """Put the arguments in the place of the parameters that a result came from."""
+    if depth > 4 or (result.kind != CONTAINER and not result.params):
+        return result
+    told = result.kind == DEVICE and result.confidence < MEDIUM
+    if (result.kind == UNKNOWN or told) and result.params:
+        merged: Value | None = None
+        for param in result.params:
+            value = bound.get(param)
+            if (value is not None and value.kind in (DEVICE, HOST_ARRAY, CONTAINER, HOST)) or (
+                value is not None and value.params
+            ):
+                merged = value if merged is None else join(merged, value)
+        if merged is not None and not (told and merged.kind == UNKNOWN):
+            mask = result.name == MASK and merged.kind in ARRAYS
+            return merged._replace(name=MASK if mask else "", literal=None)
+        if not told:
+            return UNKNOWN_VALUE
+    params: frozenset[int] = frozenset().union(
+        *(bound[p].params for p in result.params if p in bound)
+    )
+    passed = [bound[p] for p in result.params if p in bound]
+    if result.kind == HOST_ARRAY:  # what is computed with a parameter
+        result = next((value for value in passed if value.kind == DEVICE), result)
+    elif result.kind == DEVICE and _is_computed_there(passed, result):
+        result = Value(HOST_ARRAY, result.framework, name=result.name)
+    element = substitute(result.element, bound, depth + 1) if result.element else result.element
+    items = (
+        tuple(substitute(item, bound, depth + 1) for item in result.items)
+        if result.items is not None
+        else None
+    )
+    fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
+    known = result.name == WHEREVER and any(
+        bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
+    )
+    name = "" if known else result.name
+    return result._replace(params=params, element=element, items=items, fields=fields, name=name)
+
+
+def _is_computed_there(passed: list[Value], result: Value) -> bool:
+    """Whether what is computed with these arguments is in host memory, as one of them is for sure.
+
+    A framework does not mix the two; a batch may have been moved out of sight.
+    """
+    moved = result.name == MOVED
+    if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
+        return False
+    there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
+    return any(value.confidence == HIGH and value.name != BATCH for value in there)
+
+
+def note_act(frame: Frame) -> None:
+    """Note a step of an environment."""
+    if frame.loops:
+        frame.loops[-1].acts = True
+    else:
+        frame.acts = True
+
+
+def run_given(frame: Frame, arguments: Arguments) -> None:
+    """Note what a function does that is handed over to be run at once: `strategy.run(step)`."""
+    info = arguments[0].value.ref if arguments else None
+    if isinstance(info, FunctionInfo):
+        frame.call(info)
+        if frame.analysis.summary_for(frame, info).trained:
+            frame.evidence(strong=True)
+
+
+def mark_compiled(arguments: Arguments) -> None:
+    """`jit(f)` traces f: nothing in it waits at run time."""
+    for argument in arguments[:1]:
+        if isinstance(argument.value.ref, FunctionInfo):
+            argument.value.ref.compiled = True

@@ -1,0 +1,123 @@
+"""Constants, f-strings and displays of lists, tuples, sets and dicts."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.iteration import element_of, join_all
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DICT,
+    HOST_VALUE,
+    TUPLE,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    literal,
+)
+from asyncguard.lint.interpret.protocols import protocol_site
+
+
+def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
+    """A number."""
+    try:
+        text = node.value
+        return literal(int(text, 0) if type(node) is cst.Integer else float(text))
+    except ValueError:
+        return HOST_VALUE
+
+
+def string(frame: Frame, node: cst.SimpleString) -> Value:
+    """A string; its text matters where it names a device."""
+    if len(node.value) > 80:
+        return HOST_VALUE
+    if node.value[0] in "'\"" and "\\" not in node.value:
+        return literal(node.value[1:-1])
+    try:
+        text = ast.literal_eval(node.value)
+    except (ValueError, SyntaxError):
+        return HOST_VALUE
+    return literal(text) if isinstance(text, str) else HOST_VALUE
+
+
+def other_constant(frame: Frame, node: cst.CSTNode) -> Value:
+    """Any other constant."""
+    return HOST_VALUE
+
+
+def f_string(frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string formats each value in it."""
+    for part in node.parts:
+        if type(part) is cst.FormattedStringExpression:
+            value = evaluate(frame, part.expression)
+            protocol = "__repr__" if part.conversion else "__format__"
+            protocol_site(frame, protocol, part.expression, value)
+            if part.format_spec:
+                for spec in part.format_spec:
+                    if type(spec) is cst.FormattedStringExpression:
+                        evaluate(frame, spec.expression)
+    return HOST_VALUE
+
+
+def concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
+    """Adjacent string literals."""
+    evaluate(frame, node.left)
+    evaluate(frame, node.right)
+    return HOST_VALUE
+
+
+def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
+    """A tuple or list remembers each element while it is short."""
+    items: list[Value] = []
+    starred = False
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if type(element) is cst.StarredElement:
+            starred = True
+            value = element_of(frame, value)
+        items.append(value)
+    element_value = join_all(items)
+    exact = not starred and 0 < len(items) <= 12
+    name = TUPLE if type(node) is cst.Tuple else ""
+    return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
+
+
+def set_display(frame: Frame, node: cst.Set) -> Value:
+    """A set."""
+    return container(join_all([evaluate(frame, e.value) for e in node.elements]))
+
+
+def dict_display(frame: Frame, node: cst.Dict) -> Value:
+    """A dict remembers the values of its literal keys."""
+    fields: dict[str, Value] = {}
+    values: list[Value] = []
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if type(element) is cst.StarredDictElement:
+            values.append(value.element or UNKNOWN_VALUE)
+            fields.update(value.fields)
+            continue
+        key = evaluate(frame, element.key) if type(element) is cst.DictElement else HOST_VALUE
+        frame.hand_over(value)  # one of them is chosen and called
+        values.append(value)
+        if isinstance(key.literal, str):
+            fields[key.literal] = value
+    return Value(CONTAINER, name=DICT, element=join_all(values), fields=tuple(fields.items()))
+
+
+EXPRESSIONS: Expressions = {
+    cst.Integer: number,
+    cst.Float: number,
+    cst.SimpleString: string,
+    cst.Imaginary: other_constant,
+    cst.Ellipsis: other_constant,
+    cst.FormattedString: f_string,
+    cst.ConcatenatedString: concatenated,
+    cst.Tuple: sequence,
+    cst.List: sequence,
+    cst.Set: set_display,
+    cst.Dict: dict_display,
+}

@@ -1,0 +1,159 @@
+"""Names and attributes: the value at a path, or else what usage and names suggest."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.values import (
+    ANSWER,
+    CALLABLE,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    ITSELF,
+    LOW,
+    MEDIUM,
+    NAMED,
+    NONE_VALUE,
+    PART,
+    PLACE,
+    READ,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    from_params,
+    literal,
+    part_of,
+    symbol,
+    weaken,
+)
+from asyncguard.lint.interpret.types import type_value
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+
+
+def name_expression(frame: Frame, node: cst.Name) -> Value:
+    """A variable, a builtin, or something that a star import may have brought."""
+    found = frame.lookup(node.value)
+    if found is not None:
+        return hinted_at(frame, node.value, found)
+    if node.value in ("True", "False"):
+        return literal(node.value == "True")
+    if node.value == "None":
+        return NONE_VALUE
+    starred = frame.analysis.from_star_imports(node.value)
+    if starred is not None:
+        return starred
+    hinted = frame.hint(node.value)
+    return hinted if hinted.kind != UNKNOWN else symbol(node.value)
+
+
+def hinted_at(frame: Frame, path: str, known: Value) -> Value:
+    """Return a variable's value; where little is known, what usage and its name say of it."""
+    if known.kind in CALLABLE and known.confidence == NAMED and frame.trains:
+        return known._replace(confidence=MEDIUM)  # a name that was copied outside the loop
+    if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
+        return known
+    if known.name == READ and not known.params:
+        return known  # usage and its name tell of what it was before it was read
+    hinted = frame.hint(path, named=known.name != ANSWER)
+    if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
+        return known
+    if known.kind == DEVICE:
+        return known._replace(confidence=max(known.confidence, hinted.confidence))
+    return from_params(hinted, known.params)
+
+
+def attribute(frame: Frame, node: cst.Attribute) -> Value:
+    """An attribute: what was stored at its path, else what its owner says."""
+    path = dotted(node)
+    if path:
+        found = frame.lookup(path)
+        if found is not None:
+            return hinted_at(frame, path, found)
+    owner = evaluate(frame, node.value)
+    value = attribute_of(frame, owner, node.attr.value)
+    if value.kind == UNKNOWN and value.name != ITSELF:
+        hinted = frame.hint(path or f".{node.attr.value}")
+        if hinted.kind != UNKNOWN:
+            return hinted
+    return value
+
+
+_OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
+# Attributes and methods of someone's own that say what an array is like.
+DESCRIBES = naming(r"_(numel|ndim|shape|dtype|device|status|names?)$")
+
+
+def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
+    """Return what attribute `attr` of `owner` is."""
+    knowledge = frame.analysis.knowledge
+    if owner.kind == SYMBOL:
+        return frame.analysis.resolve(f"{owner.name}.{attr}")
+    if owner.kind in (DEVICE, HOST_ARRAY):
+        kind = knowledge.attributes.get(owner.framework, {}).get(attr)
+        if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
+            return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
+        if kind is None and DESCRIBES(attr):
+            return HOST_VALUE
+        if kind is None:
+            return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
+        if kind == HOST:
+            given = owner.kind == DEVICE and bool(owner.params)
+            return Value(HOST, name=PLACE) if given and attr == "device" else HOST_VALUE
+        return owner._replace(kind=kind)
+    if isinstance(owner.ref, ClassInfo):
+        return _class_attribute(frame, owner, attr)
+    if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
+        return HOST_VALUE
+    if owner.kind == UNKNOWN and owner.params:
+        tables = (knowledge.attributes, knowledge.methods)
+        if any(t[f].get(attr) == HOST for t in tables for f in frame.analysis.frameworks):
+            return HOST_VALUE
+        if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
+            return Value(*found, MEDIUM, params=owner.params)
+        return Value(name=PART, params=owner.params)
+    if owner.kind == CONTAINER:
+        for key, value in owner.fields:
+            if key == attr:
+                return value
+    if kind := knowledge.part(owner.framework, owner.kind, attr):
+        return Value(kind, owner.framework, MEDIUM)
+    if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
+        return Value(*found, MEDIUM)
+    return UNKNOWN_VALUE
+
+
+def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    cls: ClassInfo = owner.ref
+    for base in cls.family():
+        known: Value | None = base.module.attribute(base, attr)
+        if known is not None:
+            return known
+        if attr in base.annotations:
+            with frame.quiet():
+                declared = type_value(base.module.frame, base.annotations[attr])
+            if frame.analysis.knowledge.functional_of((declared.framework,)):
+                declared = weaken(declared, LOW) if declared.kind == DEVICE else declared
+            base.attributes[attr] = declared
+            return declared
+    method = cls.lookup(attr)
+    if method is not None:
+        if method.is_property:
+            frame.call(method)
+            result: Value = method.module.summary(method).result
+            return result
+        return Value(FUNCTION, ref=method, element=owner)
+    return UNKNOWN_VALUE
+
+
+EXPRESSIONS: Expressions = {
+    cst.Name: name_expression,
+    cst.Attribute: attribute,
+}

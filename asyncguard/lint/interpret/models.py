@@ -1,0 +1,168 @@
+"""Calls of models, criteria, optimizers and environments, and what they say about a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.values import (
+    ACTION,
+    CONTAINER,
+    DEVICE,
+    DICT,
+    FUNCTION,
+    GRADIENT,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    MEDIUM,
+    MODEL,
+    PAIRS,
+    STRUCTURE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+)
+from asyncguard.lint.interpret.arguments import any_device
+from asyncguard.lint.interpret.functions import call_function, note_act
+from asyncguard.lint.interpret.indexing import chosen_from_device
+from asyncguard.lint.interpret.opaque import ACTS
+from asyncguard.lint.interpret.placement import NOTHING
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+
+
+def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """A model's or criterion's output is a device value; calling one is device work."""
+    made = callee.kind == MODEL and type(node.func) is cst.Call
+    if made and not isinstance(callee.ref, FunctionInfo) and not any_device(arguments):
+        known = frame.analysis.knowledge.frameworks.get(callee.framework)
+        if known is not None and known.graph_functions:
+            return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
+    if callee.name == GRADIENT:
+        frame.evidence(strong=True, update=False, asked=True)
+    frame.evidence()
+    for argument in arguments:
+        if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
+            chosen_from_device(frame, argument.node, callee.framework)
+    if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
+        frame.event("work", node, callee.framework)  # else the model is in host memory as well
+    if isinstance(callee.ref, ClassInfo):
+        for name in ("forward", "__call__", "hybrid_forward"):
+            method = callee.ref.lookup(name)
+            if method is not None:
+                bound = Value(FUNCTION, ref=method, element=callee)
+                result = call_function(frame, node, bound, arguments)
+                if result.kind not in (UNKNOWN, HOST):
+                    return result
+                break
+    if isinstance(callee.ref, FunctionInfo):
+        if frame.analysis.summary_for(frame, callee.ref).trained:
+            frame.evidence(strong=True)
+        elif frame.loops and frame.loops[-1].step_name:
+            frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
+        return compiled_result(frame, callee.ref, callee.framework)
+    output = device(callee.framework, callee.confidence)
+    return output if callee.kind == "criterion" else output._replace(name=STRUCTURE)
+
+
+def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
+    """Whatever a compiled function makes comes out as device values, in the same containers."""
+    return _on_device(frame.analysis.summary_for(frame, info).result, framework)
+
+
+def _on_device(result: Value, framework: str) -> Value:
+    if result.kind == CONTAINER:
+        element = _on_device(result.element, framework) if result.element else result.element
+        items = result.items and tuple(_on_device(item, framework) for item in result.items)
+        fields = tuple((key, _on_device(value, framework)) for key, value in result.fields)
+        return Value(CONTAINER, element=element, items=items, fields=fields)
+    plain = result.kind == DEVICE and result.name != STRUCTURE
+    return Value(DEVICE, framework, name="" if plain else STRUCTURE)
+
+
+def model_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a model."""
+    kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
+    if kind in _COLLECTIONS:
+        return _COLLECTIONS[kind](device(owner.framework, owner.confidence))
+    if kind == MODEL:
+        return owner
+    if kind == DEVICE:
+        frame.evidence()
+        return device(owner.framework, owner.confidence)
+    if kind is not None:
+        if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
+            note_training(frame, arguments)
+        if kind == HOST_ARRAY and arguments:
+            frame.evidence()  # it predicts
+        return Value(kind, owner.framework, owner.confidence)
+    frame.call_by_name(method)
+    if ACTS(method):
+        frame.evidence()
+        return Value(name=ACTION)  # an environment wants arrays in host memory mostly
+    if _GIVES_TEXT(method):
+        return UNKNOWN_VALUE
+    inputs = [first_device(a.value) for a in arguments]
+    tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
+    if tensors:
+        frame.evidence()
+        return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
+    return UNKNOWN_VALUE
+
+
+def note_training(frame: Frame, arguments: Arguments) -> None:
+    """A loop that trains a model for epochs goes over trainings, unless it is named after steps."""
+    epochs = next((a.value for a in arguments if a.keyword == "epochs"), None)
+    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
+    if epochs is not None and epochs.literal != 1 and loop is not None and not loop.step_name:
+        loop.inner = loop.trainings = True
+
+
+_GIVES_TEXT = naming(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
+
+# What methods of a model return that hold its parameters: all, with their names, by their names.
+_COLLECTIONS: dict[str, Callable[[Value], Value]] = {
+    CONTAINER: lambda held: container(held),
+    PAIRS: lambda held: container(container(None, (HOST_VALUE, held)))._replace(name=PAIRS),
+    "mapping": lambda held: container(held)._replace(name=DICT),
+}
+
+
+def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
+    """A backward pass or an optimizer's step makes the loop a training loop."""
+    knowledge = frame.analysis.knowledge
+    active = frame.analysis.frameworks
+    if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
+        if owner.kind not in (HOST, HOST_ARRAY):
+            frame.evidence(strong=True, update="backward" not in method)
+            frame.event("work", node, owner.framework or active[0])
+    elif method == "step" and _is_environment(frame, node, owner):
+        frame.evidence()
+        note_act(frame)
+    elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
+        frame.evidence(strong=True)
+        frame.event("work", node, owner.framework or active[0])
+    elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
+        frame.evidence(strong=True, update="train" in method, asked=True)
+    elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
+        frame.evidence()  # of whatever class, it is called once a step
+
+
+def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
+    """Whether a method is one of an environment, of a class of its own maybe."""
+    if owner.kind != INSTANCE or type(node.func) is not cst.Attribute:
+        return owner.kind == "environment"
+    return frame.hint(dotted(node.func.value)).kind == "environment"

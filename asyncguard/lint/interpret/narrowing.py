@@ -1,0 +1,193 @@
+"""Boolean contexts: what a test reads, and what its outcome tells about variables."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from asyncguard.lint.contexts.conditions import guard_of
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.domain.join import join, merge
+from asyncguard.lint.domain.values import (
+    ANSWER,
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    MEDIUM,
+    NO_PARAMS,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    WHEREVER,
+    Value,
+    container,
+    weaken,
+)
+from asyncguard.lint.interpret.lookup import hinted_at
+from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.types import type_value
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+
+
+def truth(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Evaluate an expression in boolean context."""
+    if type(node) is cst.BooleanOperation:
+        truth(frame, node.left)
+        is_and = type(node.operator) is cst.And
+        with frame.guarded(guard_of(frame, node.left)[not is_and]):
+            with_narrowed(frame, node.left, is_and, node.right)
+        return HOST_VALUE
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
+        truth(frame, node.expression)
+        return HOST_VALUE
+    value = evaluate(frame, node)
+    tested = node.value if type(node) is cst.NamedExpr else node
+    if value.kind == DEVICE and frame.function.calls(dotted(tested)):
+        return value  # it asks whether there is such a function
+    if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
+        value = weaken(value, LOW)  # more likely asks whether there is any
+    protocol_site(frame, "__bool__", tested, value, whole=True)
+    return value
+
+
+def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether nothing but a variable's name or usage says what it is."""
+    path = dotted(node)
+    if not path or frame.hint(path).kind != DEVICE:
+        return False
+    known = frame.lookup(path)
+    return known is None or known.kind == UNKNOWN
+
+
+_OF_VALUES = frozenset({"data", "grad", "T", "H", "mT", "mH", "real", "imag", "values"})
+
+
+def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether this is an attribute that arrays have not, of what is a batch of them then."""
+    if type(node) is not cst.Attribute or node.attr.value in _OF_VALUES:
+        return False
+    with frame.quiet():
+        owner = evaluate(frame, node.value)
+    known = frame.analysis.knowledge.frameworks.get(owner.framework)
+    return owner.kind == DEVICE and known is not None and not known.asynchronous_cpu
+
+
+def with_narrowed(
+    frame: Frame, test: cst.BaseExpression, holds: bool, node: cst.BaseExpression
+) -> Value:
+    """Evaluate `node` in boolean context, knowing how `test` came out."""
+    before = dict(frame.env)
+    narrow(frame, test, holds)
+    value = truth(frame, node)
+    frame.env = merge(before, frame.env) if frame.env.keys() != before.keys() else before
+    return value
+
+
+def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
+    """Learn from a test that came out `holds`: isinstance tells what a variable is."""
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        narrow(frame, test.expression, not holds)
+    elif type(test) is cst.BooleanOperation:
+        if (type(test.operator) is cst.And) == holds:
+            narrow(frame, test.left, holds)
+            narrow(frame, test.right, holds)
+    elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
+        path = dotted(test.value)
+        known = frame.env.get(path, UNKNOWN_VALUE)
+        if known.kind == DEVICE and holds == (test.attr.value == "is_cpu"):
+            frame.note(path, known._replace(kind=HOST_ARRAY))
+    elif type(test) is cst.Call and dotted(test.func) == "isinstance" and len(test.args) == 2:
+        _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
+
+
+def asks_whether_on_device(test: cst.BaseExpression) -> bool:
+    """Whether a test holds for what is not in host memory: `x.is_cuda`, `x.device != "cpu"`."""
+    if type(test) is cst.Attribute:
+        return test.attr.value == "is_cuda"
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    wanted = {cst.NotEqual: "cpu", cst.Equal: "cuda"}.get(type(target.operator))
+    told = target.comparator
+    asked = dotted(test.left).removesuffix(".type").endswith(".device")
+    return asked and type(told) is cst.SimpleString and told.value[1:-1] == wanted
+
+
+def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds: bool) -> None:
+    if not path:
+        return
+    nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
+    with frame.quiet():
+        kinds = [_checked_type(frame, node) for node in nodes]
+    current = frame.env.get(path, UNKNOWN_VALUE)
+    if holds:
+        known = [kind for kind in kinds if kind.kind != UNKNOWN]
+        if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
+            frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
+        elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
+            return  # a tensor in host memory is one as well
+        elif known and len(known) == len(kinds) and current.kind != known[0].kind:
+            value = known[0]
+            for other in known[1:]:
+                value = join(value, other)
+            if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
+                value = container(current)
+            unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
+            keep = current.params if unsure else frozenset()
+            name = WHEREVER if value.kind == DEVICE else value.name
+            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
+        elif not known and hinted_at(frame, path, current).kind == DEVICE:
+            for same in (path, *_aliases(frame, path)):
+                frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
+    elif any(kind.kind == current.kind == DEVICE for kind in kinds):
+        sure = current.confidence >= MEDIUM
+        frame.note(path, HOST_VALUE if sure else Value(params=current.params))
+    elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
+        frame.note(path, Value(name=ANSWER))  # no array, whatever its name suggests
+
+
+def _is_tensor(node: cst.BaseExpression) -> bool:
+    """Whether a type is that of all tensors, and no kind of them."""
+    return dotted(node).rpartition(".")[2] == "Tensor"
+
+
+def _aliases(frame: Frame, path: str) -> list[str]:
+    """Return the other names of a parameter that `path` holds: after `original = x`, `x`."""
+    params = frame.env[path].params if path in frame.env else frozenset()
+    if len(params) != 1:
+        return []
+    return [other for other, value in frame.env.items() if value.params == params]
+
+
+_COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
+_PLAIN_TYPES = naming(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
+
+
+def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
+    name = dotted(node).rpartition(".")[2]
+    if name in _COLLECTIONS:
+        return container(None)
+    value = type_value(frame, node)
+    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
+
+
+def asked_for(
+    frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]
+) -> frozenset[int]:
+    """Return `~p` of the parameter of which this asks if a call leaves it out: `p is None`."""
+    if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
+        return NO_PARAMS
+    path = dotted(test.left)
+    value = frame.env.get(path)
+    if value is None or len(value.params) != 1 or dotted(test.comparisons[0].comparator) != "None":
+        return NO_PARAMS
+    index = next(iter(value.params))
+    parameters = frame.function.parameters if frame.function is not None else ()
+    if not 0 <= index < len(parameters) or parameters[index].name != path:
+        return NO_PARAMS
+    return frozenset({~index}) if parameters[index].may_be_none else NO_PARAMS

@@ -1,0 +1,142 @@
+"""Calls of unresolved functions.
+
+What they return is inferred from their names and arguments, mostly where functions are pure.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import libcst as cst
+
+from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.values import (
+    ACTION,
+    ANSWER,
+    CONTAINER,
+    DEVICE,
+    MEDIUM,
+    NAMED,
+    STRUCTURE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+)
+from asyncguard.lint.interpret.arguments import any_device
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+
+_WAITS = naming(r"sync|wait|barrier|block", re.IGNORECASE)
+
+
+def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Note a call out of sight if it may wait: it is handed a device value, or is named so.
+
+    What one gives that is handed none, its name says little of: losses of a whole step are numbers.
+    """
+    name = node.func.attr.value if type(node.func) is cst.Attribute else dotted(node.func)
+    given = any_device(arguments)
+    if given and frame.loops:
+        frame.loops[-1].ops = True
+    if given or _WAITS(name):
+        frame.event("opaque", node)
+    if (made := of_parameters(frame, name, arguments)).kind == DEVICE:
+        return made
+    unknown = given or any(
+        a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
+    )
+    return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
+
+
+# Names of a model's parameters, and of the parts of it that are some; others count or choose.
+_PARAMETERS = naming(
+    r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
+    r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
+)
+# Names of a training state, and of the functions that are handed one to run a step.
+_STATE = naming(r"(^|[._])state$")
+_STEPS = naming(
+    r"^_*(p|jit|jitted|pmap|pmapped|parallel)?_?((train|eval|valid|val|test)\w*_)?step(_fn|_jit|_p)?$"
+    r"|(^|_)(train|eval|infer|predict|forward|loss)_(fn|jit|batch)$"
+)
+_NO_MODEL = naming(r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec")
+
+
+def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """Return what a function out of sight makes of a model's parameters, which it is handed.
+
+    Where a framework's training state is passed around, that runs the model in a training step.
+    """
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
+    if not framework:
+        return UNKNOWN_VALUE
+    last = name.rpartition(".")[2]
+    given = any(_PARAMETERS(dotted(argument.node)) for argument in arguments)
+    if not given and _STEPS(last):
+        given = any(_STATE(dotted(argument.node)) for argument in arguments)
+    if not given or len(arguments) < 2 or _NO_MODEL(last.lower()):
+        return UNKNOWN_VALUE
+    frame.operation(framework)
+    return Value(DEVICE, framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
+
+
+# What says, shows or keeps something, or brings it to the host.
+_TELLS = naming(
+    r"(^|_)(print|log|summar\w*|save|load|write|plot|show|draw|render|visuali[sz]e|report|dump|send|put"
+    r"|push|add|make|create|build|from|envs?|sim|game|step|reset|image|images|video|grid|check|eval|evaluate|score|scores)"
+    r"(_|$)"
+)
+
+
+_ELSEWHERE = sys.stdlib_module_names | {
+    "PIL", "cv2", "datasets", "gym", "gymnasium", "h5py", "imageio", "matplotlib", "nltk", "pandas",
+    "scipy", "seaborn", "skimage", "sklearn", "tensorflow", "torch", "torchvision", "tqdm",
+    "transformers", "wandb",
+}  # fmt: skip
+
+
+def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    """Return what a function out of sight computes of device values, where functions are pure."""
+    held = (first_device(a.value) for a in arguments)
+    given = next((v for v in held if v.kind == DEVICE and v.confidence >= MEDIUM), None)
+    if given is None or name.partition(".")[0] in _ELSEWHERE:
+        return None
+    *owners, last = name.split(".")
+    if (
+        not last
+        or any(part[:1].isupper() for part in (*owners, last))
+        or loops.TO_HOST(last)
+        or _TELLS(last.lower())
+    ):
+        return None
+    if not frame.analysis.knowledge.functional_of((given.framework,)):
+        return None
+    return Value(DEVICE, given.framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
+
+
+_FUNCTION = naming(r"_(fn|func|function)$")  # which an object holds
+_KEY = naming(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
+
+
+def _draws(arguments: Arguments) -> bool:
+    """Whether a method is handed a key to draw random numbers with, which is a device value."""
+    return any(
+        a.value.kind == DEVICE and _KEY(a.keyword or dotted(a.node).rpartition(".")[2])
+        for a in arguments
+    )
+
+
+def acted(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:
+    """Return the answer of a method out of sight, or what one gives that acts or is a function."""
+    acts = ACTS(method)
+    if answer.kind != UNKNOWN or not (acts or _FUNCTION(method) or _draws(arguments)):
+        return answer
+    computed = computed_purely(frame, method, arguments)
+    return computed or (answer._replace(name=ACTION) if acts else answer)
+
+
+ACTS = naming(r"(^|_)act(ions?)?(_|$)")

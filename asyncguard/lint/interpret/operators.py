@@ -1,0 +1,360 @@
+"""Operators and the remaining expressions.
+
+Operators spread what their operands are: a device value compared with anything is a device mask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    CLASS,
+    CONTAINER,
+    DEVICE,
+    FUNCTION,
+    HIGH,
+    HINTED,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    ITSELF,
+    MASK,
+    MEDIUM,
+    MODEL,
+    SYMBOL,
+    TUPLE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    from_params,
+    literal,
+    weaken,
+)
+from asyncguard.lint.interpret.binding import bind_target
+from asyncguard.lint.interpret.narrowing import asked_for, narrow, truth
+from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.syntax.tree import dotted
+
+if TYPE_CHECKING:
+    from asyncguard.lint.knowledge import Knowledge
+
+
+_BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
+_JOINING = frozenset({cst.Add, cst.Multiply})
+_MEMBERSHIP = frozenset({cst.In, cst.NotIn})
+
+
+def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Value) -> None:
+    """Learn that a variable is in host memory, for it is combined with a tensor that is for sure.
+
+    A framework whose CPU computes at once does not mix the two.
+    """
+    if value.kind != UNKNOWN or other.kind != HOST_ARRAY or type(node) is not cst.Name:
+        return
+    known = frame.analysis.knowledge.frameworks.get(other.framework)
+    if other.confidence == HIGH and known is not None and not known.asynchronous_cpu:
+        frame.note(node.value, Value(HOST_ARRAY, other.framework, MEDIUM, params=value.params))
+
+
+def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    """Arithmetic stays on the device; `%` on a string formats."""
+    left = evaluate(frame, node.left)
+    right = evaluate(frame, node.right)
+    _learn_place(frame, node.left, left, right)
+    _learn_place(frame, node.right, right, left)
+    operator = type(node.operator)
+    if operator is cst.Modulo and _is_text(node.left):
+        _percent_format(frame, node.right, right)
+        return HOST_VALUE
+    if isinstance(left.literal, str) or isinstance(right.literal, str):
+        return HOST_VALUE  # only strings are added to strings
+    bits = operator in _BITS
+    times = operator is cst.Multiply and left.name == right.name
+    result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
+    if result.kind == DEVICE:
+        frame.operation(result.framework)
+        frame.event("work", node, result.framework)
+    return result
+
+
+def _is_text(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a text in the source, of several joined or repeated ones too."""
+    if type(node) is cst.BinaryOperation and type(node.operator) in _JOINING:
+        return _is_text(node.left) or _is_text(node.right)
+    return type(node) is cst.SimpleString
+
+
+def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+    if type(node) is not cst.Tuple:
+        protocol_site(frame, "__format__", node, value)
+        return
+    for element, item in zip(node.elements, value.items or spread(frame, node), strict=False):
+        protocol_site(frame, "__format__", element.value, item)
+
+
+def spread(frame: Frame, node: cst.Tuple) -> list[Value]:
+    """Return what a tuple holds: of `*values` one of them."""
+    with frame.quiet():
+        return [
+            element_of(frame, value) if type(element) is cst.StarredElement else value
+            for element in node.elements
+            for value in [evaluate(frame, element.value)]
+        ]
+
+
+def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
+    """Return what an operator makes of two operands."""
+    params = left.params | right.params
+    for one, other in ((left, right), (right, left)):
+        if one.name == ITSELF:
+            return other
+        if one.kind == DEVICE:
+            if other.kind == CONTAINER and one.confidence < MEDIUM:
+                continue  # a list, more likely: those are added to lists
+            if other.kind == DEVICE:
+                confidence = max(left.confidence, right.confidence)
+            else:
+                confidence = one.confidence
+            sure = other.kind == DEVICE and other.name != HINTED
+            doubt = HINTED if one.name == HINTED and not sure else ""
+            return Value(DEVICE, one.framework, confidence, MASK if mask else doubt, params=params)
+    if left.kind == CONTAINER or right.kind == CONTAINER:
+        return _combine_containers(left, right)
+    for one in (left, right):
+        if one.kind == HOST_ARRAY:
+            return one._replace(params=params, name=MASK if mask else "")
+    if left.kind == right.kind == HOST:
+        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
+    return Value(params=params, name=MASK if mask else "")
+
+
+def _combine_containers(left: Value, right: Value) -> Value:
+    elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
+    plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
+    return container(join_all(elements))._replace(name=TUPLE if plain else "")
+
+
+def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    """`not` reads its operand; the others keep it where it is."""
+    if type(node.operator) is cst.Not:
+        truth(frame, node.expression)
+        return HOST_VALUE
+    value = evaluate(frame, node.expression)
+    if isinstance(value.literal, (int, float)) and type(node.operator) is cst.Minus:
+        return literal(-value.literal)
+    if type(node.operator) is cst.BitInvert and value.kind in ARRAYS:
+        return value._replace(name=MASK)
+    return value
+
+
+def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    """`a or b` reads `a`, and yields one of the two; in `a or {}` it is no array."""
+    reads = type(node.operator) is cst.And or not _holds_others(node.right)
+    left = (truth if reads else evaluate)(frame, node.left)
+    before = dict(frame.env)
+    narrow(frame, node.left, type(node.operator) is cst.And)
+    right = evaluate(frame, node.right)
+    frame.env = before
+    return join(left, right)
+
+
+def _holds_others(node: cst.BaseExpression) -> bool:
+    """Whether this is a dict or a list."""
+    if type(node) is cst.Call:
+        return dotted(node.func) in ("dict", "list", "set")
+    return type(node) is cst.Dict or type(node) is cst.List
+
+
+def comparison(frame: Frame, node: cst.Comparison) -> Value:
+    """A comparison of device values is a device mask; a chain of them reads all but the last."""
+    left = evaluate(frame, node.left)
+    result = HOST_VALUE
+    for index, target in enumerate(node.comparisons):
+        right = evaluate(frame, target.comparator)
+        result = _compare(frame, node, target.operator, left, right)
+        if index < len(node.comparisons) - 1:
+            protocol_site(frame, "__bool__", node, result)
+        left = right
+    return result
+
+
+def _describes(node: cst.BaseExpression) -> bool:
+    """Whether an expression is what an array is like, which compares with nothing but its kind."""
+    if type(node) is cst.Call:
+        return not node.args and dotted(node.func).rpartition(".")[2] == "type"
+    return type(node) is cst.Attribute and node.attr.value in ("shape", "dtype", "device")
+
+
+_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, MODEL})
+
+
+def _is_member(frame: Frame, value: Value) -> bool:
+    """Whether this is a member of one of a framework's classes: `GroupMember.WORLD`."""
+    owner = value.name.rpartition(".")[0].rpartition(".")[2] if value.kind == SYMBOL else ""
+    return owner[:1].isupper() and bool(frame.analysis.knowledge.framework_of(value.name))
+
+
+def _compare(
+    frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
+) -> Value:
+    sides = (node.left, *(target.comparator for target in node.comparisons))
+    if type(operator) in IDENTITY or any(map(_describes, sides)):
+        return HOST_VALUE
+    if type(operator) in _MEMBERSHIP:
+        named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name
+        if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
+            protocol_site(frame, "__contains__", node, right, whole=True)
+        if left.kind == DEVICE and left.confidence == HIGH and holds_numbers(right):
+            protocol_site(frame, "__bool__", node, left)
+        return HOST_VALUE
+    equal = type(operator) in (cst.Equal, cst.NotEqual)
+    for side in (left, right):
+        if isinstance(side.literal, str) or side.name == "str":
+            return HOST_VALUE
+        if equal and (side.name == "None" or side.kind in _NO_ARRAYS or _is_member(frame, side)):
+            return HOST_VALUE
+    if left.kind == CONTAINER or right.kind == CONTAINER:
+        return HOST_VALUE
+    return combine(left, right, mask=True)
+
+
+def conditional(frame: Frame, node: cst.IfExp) -> Value:
+    """A conditional expression reads its test and yields either branch."""
+    truth(frame, node.test)
+    before = dict(frame.env)
+    narrow(frame, node.test, True)
+    guard_true, guard_false = guard_of(frame, node.test)
+    left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
+    with frame.guarded(guard_true, left_out):
+        chosen = evaluate(frame, node.body)
+    frame.env = dict(before)
+    narrow(frame, node.test, False)
+    with frame.guarded(guard_false, given):
+        other = evaluate(frame, node.orelse)
+    frame.env = before
+    if chosen.kind == other.kind == SYMBOL:
+        return _either_symbol(frame, chosen, other)
+    result = join(chosen, other)
+    return from_params(result, result.params | left_out | given) if result.params else result
+
+
+def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:
+    """Return the name of what makes device values, where the other makes the like on the host."""
+    returns = frame.analysis.knowledge.returns
+    for chosen, left in ((one, other), (other, one)):
+        made, instead = returns.find(chosen.name), returns.find(left.name)
+        if made and instead and (made[0], instead) == (DEVICE, (HOST_ARRAY, made[1])):
+            return chosen
+    return join(one, other)
+
+
+def lambda_(frame: Frame, node: cst.Lambda) -> Value:
+    """A lambda is a function that is analysed where it is called."""
+    info = FunctionInfo(
+        "<lambda>",
+        frame.function.qualname,
+        node,
+        frame.analysis,
+        closure=frame,
+        unit=frame.function.unit,
+    )
+    scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
+    return Value(FUNCTION, ref=info)
+
+
+def walrus(frame: Frame, node: cst.NamedExpr) -> Value:
+    """`name := value` binds and yields."""
+    value = evaluate(frame, node.value)
+    bind_target(frame, node.target, value)
+    return value
+
+
+def await_(frame: Frame, node: cst.Await) -> Value:
+    """What is awaited."""
+    return evaluate(frame, node.expression)
+
+
+def yield_(frame: Frame, node: cst.Yield) -> Value:
+    """A generator's elements are joined into what iterating it yields."""
+    if type(node.value) is cst.From:
+        frame.yields.append(element_of(frame, evaluate(frame, node.value.item)))
+    elif node.value is not None:
+        frame.yields.append(evaluate(frame, node.value))
+    return UNKNOWN_VALUE
+
+
+def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+    """Fill in what the function's own body says by usage; nested definitions keep theirs."""
+    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
+        if type(node) is cst.Call:
+            _note_method(info, node, knowledge, frameworks, inner)
+        elif info.outlined is None and not info.attributes_set:
+            info.attributes_set = _is_self_attribute(node)
+
+
+def _is_self_attribute(target: cst.CSTNode) -> bool:
+    if type(target) is cst.Tuple:
+        return any(_is_self_attribute(element.value) for element in target.elements)
+    return type(target) is cst.Attribute and dotted(target).startswith("self.")
+
+
+def _passes(call: cst.Call, knowledge: Knowledge, frameworks: tuple[str, ...]) -> bool:
+    """Whether a call gives back its one argument, as far as the method's name says."""
+    if type(call.func) is not cst.Attribute or len(call.args) != 1:
+        return False
+    return any(call.func.attr.value in knowledge.passes[framework] for framework in frameworks)
+
+
+def _note_method(
+    info: FunctionInfo,
+    call: cst.Call,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    inner: frozenset[str],
+) -> None:
+    func = call.func
+    if type(func) is not cst.Attribute:
+        return
+    method = func.attr.value
+    if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
+        info.marks_step = True
+    found = knowledge.by_usage(method, frameworks)
+    if not found:
+        return
+    given = next((argument.value for argument in call.args if not argument.keyword), None)
+    owner = func.value
+    if not tells_owner(method, given is not None) and given is not None:
+        owner = given  # `engine.backward(loss)`
+    elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
+        owner = owner.args[0].value  # `scaler.scale(loss).backward()`
+    path = dotted(owner)
+    first = path.partition(".")[0]
+    if not path or first in inner or knowledge.framework_of(first):
+        return
+    note_hint(info.hints, path, found)
+    if info.cls is not None and path.startswith("self."):
+        note_hint(info.cls.hints, path, found)
+
+
+EXPRESSIONS: Expressions = {
+    cst.BinaryOperation: binary,
+    cst.UnaryOperation: unary,
+    cst.BooleanOperation: boolean,
+    cst.Comparison: comparison,
+    cst.IfExp: conditional,
+    cst.Lambda: lambda_,
+    cst.NamedExpr: walrus,
+    cst.Await: await_,
+    cst.Yield: yield_,
+}

@@ -1,0 +1,261 @@
+"""Where arrays are: factories, uploads and moves between host and device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    BATCH,
+    CALLABLE,
+    CONTAINER,
+    DEVICE,
+    HIGH,
+    HINTED,
+    HOST,
+    HOST_ARRAY,
+    INDICES,
+    LOW,
+    MASK,
+    MEDIUM,
+    MODEL,
+    MOVED,
+    NAMED,
+    SYMBOL,
+    UNKNOWN,
+    WHEREVER,
+    Value,
+    device,
+    named,
+)
+from asyncguard.lint.interpret.arguments import conditions_hold
+from asyncguard.lint.interpret.structures import innermost_value
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import Device, SyncKind
+
+
+def is_on_host(value: Value) -> bool:
+    """Whether a value is, or holds, an array in host memory, and none on the device.
+
+    Or a number that was read before, but none that stands for anything: `None`, 0.
+    """
+    if value.kind == HOST:
+        return value.name not in ("literal", "None")
+    return first_host_array(value) is not None and first_device(value).kind != DEVICE
+
+
+def first_host_array(value: Value) -> Value | None:
+    if value.kind == HOST_ARRAY:
+        return value
+    if value.kind == CONTAINER and value.items is not None:
+        return next(filter(None, map(first_host_array, value.items)), None)
+    if value.kind == CONTAINER and value.element is not None:
+        return first_host_array(value.element)
+    return None
+
+
+CPU_WORDS = ("cpu",)
+
+
+def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
+    """A tensor made by a factory lives where `device=` says; without it, on the host."""
+    known = frame.analysis.knowledge.frameworks[framework]
+    if known.asynchronous_cpu:
+        frame.operation(framework)
+        return device(framework)
+    for argument in arguments:
+        if argument.keyword in ("device", "map_location", "ctx"):
+            where = argument.value
+            if isinstance(where.literal, str) and where.literal.startswith(CPU_WORDS):
+                return Value(HOST_ARRAY, framework)
+            if where.name == "None":
+                continue
+            return device(framework, HIGH if where.kind != UNKNOWN else MEDIUM)
+    if any(a.stars == 2 for a in arguments):
+        return device(framework, LOW)
+    if frame.analysis.device == Device.ACCELERATOR:
+        return device(framework, MEDIUM)
+    return Value(HOST_ARRAY, framework, MEDIUM)
+
+
+def as_mask(
+    frame: Frame, result: Value, name: str, operands: Sequence[Value], arguments: Arguments
+) -> Value:
+    """Return an array with its name set: what a function or method makes may be a mask."""
+    if result.kind not in ARRAYS:
+        return result
+    knowledge = frame.analysis.knowledge
+    makes = knowledge.makes_masks.get(result.framework, NOTHING)
+    keeps = knowledge.keeps_masks.get(result.framework, NOTHING)
+    if (
+        name in makes
+        or (name in keeps and any(map(_is_mask, operands)))
+        or any(a.value.kind == SYMBOL and _BOOLEAN(a.value.name) for a in arguments)
+        or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
+    ):
+        return named(result, MASK)
+    anywhere = result.name == WHEREVER and name in KEEPS_ALL  # it is still not known where
+    if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
+        return named(result, INDICES)
+    return named(result, WHEREVER if result.name == WHEREVER else "")
+
+
+NOTHING: frozenset[str] = frozenset()
+_BOOLEAN = naming(r"(^|\.)bool_?$|\.BoolTensor$")
+
+
+def _is_mask(value: Value) -> bool:
+    """Whether a value is a mask, or a list or tuple of masks."""
+    value = innermost_value(value)
+    return value.kind in ARRAYS and value.name == MASK
+
+
+def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
+    """Return where `.to(...)` moves: HOST_ARRAY for a literal "cpu", DEVICE for another device."""
+    for argument in arguments:
+        if argument.keyword not in ("", "device"):
+            continue
+        text = argument.value.literal
+        if isinstance(text, str):
+            if text.startswith(CPU_WORDS):
+                return Value(HOST_ARRAY)
+            return Value(DEVICE)
+    return None
+
+
+_ACCELERATORS = frozenset({"cuda", "gpu", "mps", "xpu", "npu", "hpu"})
+DEVICE_WORDS = ("device", "dev", "ctx", "gpu", "cuda", "rank", "gpu_id")
+
+
+def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
+    """Whether a method of a host array returns a device value: an upload entry knows it."""
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    points = [p for p in points if p.framework == owner.framework and p.rule == "ASG106"]
+    if not points:
+        return False
+    if any(_names_a_type(frame, point, arguments) for point in points):
+        return True
+    moved = moved_to(frame, arguments)
+    if moved is not None:
+        return moved.kind == DEVICE
+    if len(arguments) == 1 and arguments[0].stars == 2:
+        return True  # by a dict, which names a device if it names anything
+    options = {key for p in points if p.unless is not None for key in p.unless.keyword_true}
+    where = [a for a in arguments if a.keyword not in options]
+    if not where:
+        return True
+    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
+
+
+_A_TYPE = naming(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)
+
+
+def _is_other(argument: Argument) -> bool:
+    """Whether an argument of `.to` is unknown, a place then or a tensor: its name says no type."""
+    name = dotted(argument.node).rpartition(".")[2]
+    given = argument.value.kind == UNKNOWN and not argument.keyword
+    return given and bool(name) and not _A_TYPE(name)
+
+
+def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an argument is one of the types that an upload goes by: `.type(cuda.FloatTensor)`."""
+    wanted = point.when is not None and bool(point.when.argument_in)
+    return wanted and conditions_hold(frame, point, arguments)
+
+
+def _names_a_device(argument: Argument) -> bool:
+    """Whether an argument of `.to` is a device, as far as its name says."""
+    if argument.keyword:
+        return argument.keyword == "device"
+    literal = argument.value.literal
+    if argument.value.kind == HOST and literal is not None:
+        kind = literal.partition(":")[0] if isinstance(literal, str) else ""
+        return kind in _ACCELERATORS or type(literal) is int
+    node: Any = argument.node
+    while type(node) in (cst.Subscript, cst.Call):
+        node = node.value if type(node) is cst.Subscript else node.func
+    last = dotted(node).rpartition(".")[2].lower()
+    if not last and type(node) is cst.Attribute:
+        last = node.attr.value
+    return any(word in last for word in DEVICE_WORDS)
+
+
+def unknown_upload(
+    frame: Frame, node: cst.Call, owner: cst.BaseExpression, method: str, arguments: Arguments
+) -> Value | None:
+    """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    typed = any(_names_a_type(frame, point, arguments) for point in points)
+    spread = len(arguments) == 1 and arguments[0].stars == 2
+    if arguments and not typed and not spread and not any(map(_names_a_device, arguments)):
+        return None
+    if frame.hint(dotted(owner)).kind in CALLABLE:
+        return None
+    if not frame.loops and _makes_instance(owner):
+        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), MEDIUM)
+    for point in points:
+        if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
+            continue
+        value = device(point.framework, MEDIUM if frame.trains else NAMED)
+        there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+        if not there and conditions_hold(frame, point, arguments):
+            frame.site(point, node, value, subject=owner)
+            known = frame.env.get(owner.value) if type(owner) is cst.Name else None
+            if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, BATCH))
+        moved = device(point.framework, MEDIUM)
+        if type(owner) is cst.Call or dotted(owner).startswith("self."):
+            return moved._replace(name=HINTED)  # it may as well be a part of a model
+        return moved._replace(name=MOVED)
+    return None
+
+
+def _makes_instance(node: cst.BaseExpression) -> bool:
+    """Whether this makes an instance of a class, and no tensor by its name: a model, if moved."""
+    name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
+    return name[:1].isupper() and not _TENSORS(name)
+
+
+_TENSORS = naming(r"Tensor$|^(Variable|Data|Batch\w*)$")
+
+
+def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
+    """Whether an argument is where another value is: what goes there mostly is there already.
+
+    Not so `next(model.parameters()).device`: what a model is given goes to where that is.
+    """
+    node = argument.node
+    if type(node) is not cst.Attribute or node.attr.value != "device":
+        return False
+    if type(node.value) is cst.Call and dotted(node.value.func) == "next":
+        return False
+    with frame.quiet():
+        return evaluate(frame, node.value).kind == DEVICE
+
+
+def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether an expression calls something with device values: what comes out mostly is one."""
+    with frame.quiet():
+        return type(node) is cst.Call and any(
+            evaluate(frame, argument.value).kind == DEVICE for argument in node.args
+        )
+
+
+def copied_to_host(framework: str, method: str) -> Value:
+    """Return the array in host memory that a method gives: NumPy's own, if it says so."""
+    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
+
+
+# Methods that give as much of an array as it holds.
+KEEPS_ALL = frozenset(
+    {"clone", "detach", "float", "long", "squeeze", "unsqueeze", "view", "reshape", "contiguous"}
+)

@@ -1,0 +1,155 @@
+"""Which of its arguments a blocking call reads or uploads."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.catalogue import SyncPoint, Trigger
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.values import (
+    ACTION,
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    LOW,
+    MEDIUM,
+    NAMED,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    WHEREVER,
+    Value,
+    device,
+    weaken,
+)
+from asyncguard.lint.interpret.arguments import is_size, selected_arguments
+from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import Confidence, SyncKind
+
+
+def _is_uploaded(value: Value, *, typed: bool) -> bool:
+    """Whether a value is in host memory still, as far as is known of it."""
+    held = first_device(value)
+    if held.kind == CONTAINER:
+        return held.element is not None or held.items is not None
+    doubtful = held.confidence < MEDIUM or held.name == WHEREVER
+    unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
+    return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
+
+
+def takes_device_values(
+    point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments
+) -> bool:
+    """Whether a method is given what it waits for: device values to read, or lists to upload."""
+    given = [a.value for a in selected_arguments(wanted, arguments) if not a.stars]
+    if point.kind == SyncKind.UPLOAD:
+        return any(value.kind in UPLOADED_KINDS for value in given)
+    return any(may_be_read(first_device(value)) for value in given)
+
+
+UPLOADED_KINDS = frozenset({CONTAINER, HOST_ARRAY})
+
+
+def may_be_read(value: Value) -> bool:
+    return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
+
+
+def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
+    given = arguments[0].value if arguments else UNKNOWN_VALUE
+    moves = point.when is not None and "device" in point.when.keyword_present
+    sure = given.confidence >= MEDIUM and given.name != WHEREVER
+    return moves and given.kind == DEVICE and sure
+
+
+def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Value | None:
+    """Return the device value that the call reads; a barrier reads none in particular.
+
+    What a framework's function works on is an array of the framework, if anything is: its first
+    argument, where that is read.
+    """
+    wanted = point.source.arguments if point.source else ()
+    if not wanted:
+        saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
+        there = saves and arguments and arguments[0].value.kind == HOST_ARRAY
+        return None if there else device(point.framework)
+    if point.kind == SyncKind.UPLOAD and point.source is not None and point.source.functions:
+        # A sure entry uploads what it is given; the others what is given a type as well.
+        typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
+        given = selected_arguments(wanted, arguments)
+        if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
+            given = [argument for argument in given if not is_size(argument)]
+        there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
+        return None if there else device(point.framework)
+    function = point.source is not None and bool(point.source.functions)
+    for argument in selected_arguments(wanted, arguments):
+        value = held_unknown(first_device(argument.value))
+        is_first = function and 0 in wanted and argument is arguments[0]
+        if is_first and value.kind in (DEVICE, UNKNOWN):
+            known = value.kind == DEVICE or value.params or frame.trains
+            confidence = max(value.confidence if value.kind == DEVICE else LOW, MEDIUM)
+            return device(point.framework, confidence if known else NAMED, value.params)
+        if may_be_read(value):
+            return value
+    return None
+
+
+def held_unknown(value: Value) -> Value:
+    """Return what a tuple or list of values of which nothing is known holds: such a value."""
+    if value.kind != CONTAINER:
+        return value
+    held = [*(value.items or ()), *([value.element] if value.element is not None else [])]
+    return next((inner for inner in held if inner.kind == UNKNOWN), value)
+
+
+def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arguments) -> None:
+    """Note a call that invokes a protocol of its arguments: one site a call."""
+    for argument in selected_arguments(trigger.arguments, arguments):
+        value = argument.value
+        if trigger.traced and not frame.is_eager:
+            value = weaken(first_device(value), LOW)
+        if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
+            value = value.element
+        counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
+        if value.name == ACTION and trigger.protocol == "__array__":
+            value = _converted(frame, value)
+        elif counts and _COUNT(dotted(argument.node)):
+            value = _converted(frame, value)  # a number of the host's is not converted to one
+        if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
+            value = first_device(value)
+        listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
+        if _any_protocol(frame, trigger, node, value, listed=listed):
+            return
+
+
+_COUNT = naming(r"(^|[._])state\.step$")
+
+
+def _converted(frame: Frame, given: Value) -> Value:
+    """Return what a program turns into a host value: a device value where functions are pure.
+
+    Elsewhere it is taken as it comes, as an action is: environments' are host values already.
+    """
+    framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
+    return device(framework, MEDIUM if frame.trains else NAMED) if framework else given
+
+
+# Where a framework has no entry of its own for a protocol, Python falls back to the next.
+_FALLBACK = {"__format__": ("__repr__",), "__str__": ("__repr__",), "__repr__": ("__str__",)}
+
+
+def _any_protocol(
+    frame: Frame, trigger: Trigger, node: cst.Call, value: Value, *, listed: bool = False
+) -> bool:
+    among = trigger.frameworks
+    known = frame.analysis.knowledge.frameworks.get(value.framework)
+    if listed and among and known is not None and known.array_methods:
+        among = (*among, value.framework)  # whose methods a list has not
+    for protocol in (trigger.protocol, *_FALLBACK.get(trigger.protocol, ())):
+        if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=among):
+            return True
+    return False

@@ -1,0 +1,105 @@
+"""Loops. The body runs twice: silently first, to learn what its variables become and what
+kind of loop it is, then once more to note sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from asyncguard.lint.contexts import iteration, loops
+from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
+from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.join import merge
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DEVICE,
+    HOST_VALUE,
+    PAIRS,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+)
+from asyncguard.lint.interpret import builtin_calls
+from asyncguard.lint.interpret.blocks import suite
+from asyncguard.lint.interpret.narrowing import narrow, truth
+from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.stores import store
+from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import Loop
+
+
+def for_(frame: Frame, node: cst.For) -> bool:
+    """A loop over something: the first pass learns, the second notes."""
+    iterable = builtin_calls.opened(frame, evaluate(frame, node.iter))
+    if iterable.kind == DEVICE:
+        protocol_site(frame, "__iter__", node.iter, iterable)
+    element = iteration.loop_element(frame, iterable)
+    unsure = iterable.kind in (DEVICE, UNKNOWN, "loader")
+    if unsure and loops.goes_over_keys(node.iter, node.target, node.body):
+        iterable, element = UNKNOWN_VALUE, HOST_VALUE
+    elif iteration.source_of(iterable).kind == "loader" and loops.names_loader(node.target):
+        iterable = element = UNKNOWN_VALUE  # several, each known by its name
+    record = loops.for_record(frame, node, iterable)
+    # A loop over a few device values (the losses of several devices) is part of one step.
+    held = element.kind == DEVICE or iterable.name == PAIRS
+    record.transparent |= iterable.kind == CONTAINER and held
+
+    def body() -> bool:
+        store(frame, node.target, element)
+        return suite(frame, node.body)
+
+    _loop(frame, record, body)
+    if node.orelse is not None:
+        suite(frame, node.orelse.body)
+    return True
+
+
+def while_(frame: Frame, node: cst.While) -> bool:
+    """A `while` loop reads its test each time."""
+    record = loops.while_record(node)
+
+    def body() -> bool:
+        truth(frame, node.test)
+        narrow(frame, node.test, True)
+        return suite(frame, node.body)
+
+    _loop(frame, record, body)
+    if node.orelse is not None:
+        suite(frame, node.orelse.body)
+    return True
+
+
+def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
+    frame.loops.append(record)
+    before = dict(frame.env)
+    if not frame.silent:
+        with frame.quiet():
+            body()
+            frame.env = merge(before, frame.env)
+    body()
+    frame.loops.pop()
+    frame.env = merge(before, frame.env)
+    if record.kind == Loop.NONE:
+        if frame.loops:
+            frame.loops[-1].ops |= record.ops
+        return
+    if record.over_steps or record.inner or record.epoch_name or _counts_steps(record):
+        frame.contains_steps(trainings=record.strong or record.trainings)
+        frame.step_loops = True
+        frame.rounds |= record.updates
+    else:
+        frame.evidence()
+
+
+def _counts_steps(record: LoopRecord) -> bool:
+    """Whether a loop goes over so many steps by its name: `for i in range(max_iter)`."""
+    iterable = record.node.iter if type(record.node) is cst.For else None
+    counts = type(iterable) is cst.Call and dotted(iterable.func) == "range"
+    return counts and record.step_name
+
+
+STATEMENTS: Statements = {
+    cst.For: for_,
+    cst.While: while_,
+}

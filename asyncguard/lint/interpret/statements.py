@@ -1,0 +1,186 @@
+"""The remaining statements.
+
+A branch that does not fall through leaves its variables out of the join.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
+from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.domain.effects import Guard
+from asyncguard.lint.domain.join import merge
+from asyncguard.lint.domain.values import CONTAINER, HOST_VALUE, UNKNOWN_VALUE, Value
+from asyncguard.lint.interpret.binding import bind_target
+from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
+from asyncguard.lint.interpret.narrowing import narrow, truth
+from asyncguard.lint.interpret.stores import store
+from asyncguard.lint.syntax.tree import dotted, walk
+
+
+def line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    """One line, of several small statements."""
+    return run(frame, node.body)
+
+
+def expression(frame: Frame, node: cst.Expr) -> bool:
+    """An expression for its effect."""
+    evaluate(frame, node.value)
+    return True
+
+
+def return_(frame: Frame, node: cst.Return) -> bool:
+    """A return ends the path."""
+    value = evaluate(frame, node.value) if node.value is not None else HOST_VALUE
+    frame.returns.append(value)
+    return False
+
+
+def raise_(frame: Frame, node: cst.Raise) -> bool:
+    """A raise ends the path, and happens once if ever."""
+    if node.exc is not None:
+        with frame.guarded(Guard(len(frame.loops), True)):
+            evaluate(frame, node.exc)
+    return False
+
+
+def leave(frame: Frame, node: cst.CSTNode) -> bool:
+    """`break` and `continue` end the path; what they knew still holds after the loop."""
+    return False
+
+
+def assertion(frame: Frame, node: cst.Assert) -> bool:
+    """An assertion reads its test; its message only when it fails."""
+    truth(frame, node.test)
+    narrow(frame, node.test, True)
+    if node.msg is not None:
+        with frame.guarded(Guard(len(frame.loops), True)):
+            evaluate(frame, node.msg)
+    return True
+
+
+def delete(frame: Frame, node: cst.Del) -> bool:
+    """A deleted name is no longer known."""
+    if path := dotted(node.target):
+        frame.env.pop(path, None)
+    return True
+
+
+def declaration(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
+    """Names that belong to an outer scope."""
+    if type(node) is cst.Global:
+        frame.globals.update(item.name.value for item in node.names)
+    return True
+
+
+def import_(frame: Frame, node: cst.Import) -> bool:
+    """`import a.b as c`."""
+    frame.analysis.bind_import(frame, node)
+    return True
+
+
+def import_from(frame: Frame, node: cst.ImportFrom) -> bool:
+    """`from a import b as c`, `from a import *`."""
+    frame.analysis.bind_import_from(frame, node)
+    return True
+
+
+def function(frame: Frame, node: cst.FunctionDef) -> bool:
+    """A definition; its body is analysed later, with everything around it known."""
+    frame.analysis.define_function(frame, node)
+    return True
+
+
+def class_(frame: Frame, node: cst.ClassDef) -> bool:
+    """A class definition."""
+    frame.analysis.define_class(frame, node)
+    return True
+
+
+def with_(frame: Frame, node: cst.With) -> bool:
+    """A context manager: some record a graph, which makes the loop a training loop."""
+    for item in node.items:
+        value = evaluate(frame, item.item)
+        if type(item.item) is cst.Call:
+            name = evaluate_name(frame, item.item.func)
+            if name and frame.analysis.knowledge.step_contexts.find(name):
+                trains = not item.item.args or dotted(item.item.args[0].value) != "False"
+                frame.evidence(strong=trains, asked=True)
+        if item.asname is not None:
+            store(frame, item.asname.name, value)
+    return suite(frame, node.body)
+
+
+def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    """Handlers start from what was known before or after the body, and are rare."""
+    before = dict(frame.env)
+    falls = suite(frame, node.body)
+    if falls and node.orelse is not None:
+        falls = suite(frame, node.orelse.body)
+    after = frame.env
+    ends = [after] if falls else []
+    for handler in node.handlers:
+        frame.env = merge(before, after)
+        if handler.type is not None:
+            evaluate(frame, handler.type)
+        if handler.name is not None:
+            bind_target(frame, handler.name.name, UNKNOWN_VALUE)
+        with frame.guarded(Guard(len(frame.loops), True)):
+            if suite(frame, handler.body):
+                ends.append(frame.env)
+    frame.env = ends[0] if ends else merge(before, after)
+    for env in ends[1:]:
+        frame.env = merge(frame.env, env)
+    if node.finalbody is not None and not suite(frame, node.finalbody.body):
+        return False
+    return bool(ends)
+
+
+def match(frame: Frame, node: cst.Match) -> bool:
+    """Each case is one more branch; names it captures are elements of the subject."""
+    subject = evaluate(frame, node.subject)
+    before = frame.env
+    ends: list[dict[str, Value]] = [dict(before)]
+    for case in node.cases:
+        frame.env = dict(before)
+        for name in _captures(case.pattern):
+            frame.env[name] = element_of(frame, subject) if subject.kind == CONTAINER else subject
+        if case.guard is not None:
+            truth(frame, case.guard)
+        if suite(frame, case.body):
+            ends.append(frame.env)
+    frame.env = ends[0]
+    for env in ends[1:]:
+        frame.env = merge(frame.env, env)
+    return True
+
+
+def _captures(pattern: cst.CSTNode) -> list[str]:
+    return [
+        node.name.value
+        for node in walk(pattern)
+        if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None
+    ]
+
+
+STATEMENTS: Statements = {
+    cst.SimpleStatementLine: line,
+    cst.Expr: expression,
+    cst.Return: return_,
+    cst.Raise: raise_,
+    cst.Break: leave,
+    cst.Continue: leave,
+    cst.Assert: assertion,
+    cst.Del: delete,
+    cst.Global: declaration,
+    cst.Nonlocal: declaration,
+    cst.Import: import_,
+    cst.ImportFrom: import_from,
+    cst.FunctionDef: function,
+    cst.ClassDef: class_,
+    cst.With: with_,
+    cst.Try: try_,
+    cst.TryStar: try_,
+    cst.Match: match,
+}

@@ -1,0 +1,203 @@
+"""Assignments; writing into a device value may itself block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from asyncguard.lint.contexts import conditions, loops
+from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
+from asyncguard.lint.contexts.iteration import unpacked
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    ANSWER,
+    BATCH,
+    CONTAINER,
+    DEVICE,
+    DICT,
+    HINTED,
+    HOST,
+    HOST_ARRAY,
+    MEDIUM,
+    STRUCTURE,
+    UNKNOWN,
+    WHEREVER,
+    Value,
+    container,
+    device,
+    part_of,
+    weaken,
+)
+from asyncguard.lint.interpret.binding import SEQUENCES, bind_target
+from asyncguard.lint.interpret.indexing import (
+    DEVICE_INDEX,
+    MASK_INDEX,
+    UPLOADED_INDEX,
+    index_cost,
+    index_value,
+)
+from asyncguard.lint.interpret.operators import combine
+from asyncguard.lint.interpret.protocols import operator_site, protocol_site
+from asyncguard.lint.interpret.types import type_value
+from asyncguard.lint.syntax.tree import dotted
+
+
+def assign(frame: Frame, node: cst.Assign) -> bool:
+    """`a = b = value`."""
+    value = evaluate(frame, node.value)
+    if type(node.value) is cst.Call:
+        value = loops.note_update(frame, node, node.value, value)
+    conditions.remember(frame, node.targets[0].target, node.value)
+    for target in node.targets:
+        if type(target.target) is cst.Subscript and _is_of(node.value, target.target):
+            path = dotted(target.target.value)
+            owner = frame.lookup(path) if path else None
+            if owner is not None and owner.kind == HOST_ARRAY:
+                frame.bind(path, container(part_of(owner)))  # whose parts are moved one by one
+        store(frame, target.target, value)
+    return True
+
+
+def _is_of(node: cst.BaseExpression, owner: cst.Subscript) -> bool:
+    """Whether this moves such an element, which has a number: `images[0].cuda()`."""
+    index = owner.slice[0].slice
+    if type(index) is not cst.Index or type(index.value) is not cst.Integer:
+        return False
+    called = type(node) is cst.Call and type(node.func) is cst.Attribute
+    moves = called and node.func.attr.value in _MOVES  # type: ignore[attr-defined]
+    return bool(moves) and node.func.value.deep_equals(owner)  # type: ignore[attr-defined]
+
+
+_MOVES = frozenset({"to", "cuda", "cpu"})
+
+
+def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    """`a: T = value`: what the value says, else what the annotation says."""
+    if node.value is None:
+        return True
+    value = evaluate(frame, node.value)
+    if value.kind == UNKNOWN:
+        declared = type_value(frame, node.annotation.annotation)
+        if declared.kind != UNKNOWN:
+            value = declared._replace(params=value.params)
+    conditions.remember(frame, node.target, node.value)
+    store(frame, node.target, value)
+    return True
+
+
+def augmented(frame: Frame, node: cst.AugAssign) -> bool:
+    """`a += value`."""
+    before = evaluate(frame, node.target)
+    value = evaluate(frame, node.value)
+    result = combine(before, value)
+    scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
+    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
+        result = result._replace(name=ANSWER)  # a number, whatever its name suggests
+    store(frame, node.target, result)
+    return True
+
+
+def store(frame: Frame, target: Any, value: Value) -> None:
+    """Assign to any target; writing into a device value may itself block."""
+    if type(target) in SEQUENCES and any(type(e.value) is not cst.Name for e in target.elements):
+        for element, item in zip(
+            target.elements, unpacked(frame, value, len(target.elements)), strict=True
+        ):
+            store(frame, element.value, item)
+    elif type(target) is cst.Subscript:
+        _store_item(frame, target, value)
+    elif type(target) is cst.Attribute:
+        _store_attribute(frame, target, value)
+    else:
+        bind_target(frame, target, value)
+
+
+def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
+    path = dotted(target)
+    if not path:
+        evaluate(frame, target.value)
+        return
+    frame.bind(path, value)
+    frame.give(path, value)
+
+
+def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
+    owner = evaluate(frame, target.value)
+    indices = [index_value(frame, element.slice) for element in target.slice]
+    if owner.kind == UNKNOWN and value.kind == DEVICE:
+        chosen_by = zip(target.slice, indices, strict=True)
+        if any(
+            (i.kind == HOST_ARRAY and i.framework == value.framework)
+            or index_cost(frame, e.slice, i) == MASK_INDEX
+            for e, i in chosen_by
+        ):  # through which no array in host memory is written what is on the device
+            owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
+    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
+    if owner.kind == DEVICE:
+        _write_sites(frame, target, owner, indices, value)
+        path = dotted(target.value) if named and len(indices) == 1 else ""
+        if path:
+            frame.note(f"{path}.{indices[0].literal}", value)
+        return
+    if owner.kind == HOST_ARRAY and value.kind == DEVICE and not named:
+        known = frame.analysis.knowledge.frameworks.get(value.framework)
+        if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
+            protocol_site(frame, "__array__", target, value)
+        elif (
+            value.framework == owner.framework
+            and owner.name != BATCH
+            and all(index.kind == HOST for index in indices)  # through an array it must be there
+        ):
+            operator_site(frame, "device-write", target, value)
+        return
+    path = dotted(target.value)
+    if not path:
+        return
+    key = indices[0].literal if len(indices) == 1 else None
+    if owner.kind == CONTAINER:
+        element = value if owner.element is None else join(owner.element, value)
+        if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
+            element = element._replace(name=WHEREVER)  # they are moved one by one
+        fields = dict(owner.fields)
+        if isinstance(key, str):
+            fields[key] = value
+        frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
+    if isinstance(key, str):
+        frame.note(f"{path}.{key}", value)
+        frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))
+
+
+def _write_sites(
+    frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
+) -> None:
+    """Note what writing into a device value costs: by mask, by index, from the host."""
+    costs = {index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)}
+    if UPLOADED_INDEX in costs and MASK_INDEX not in costs:
+        operator_site(frame, "index-upload", target, owner)
+    elif MASK_INDEX in costs and value.kind == DEVICE:
+        operator_site(frame, "mask-write", target, owner)
+    elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
+        operator_site(frame, "scalar-write", target, owner)
+    elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):
+        operator_site(frame, "host-write", target, weaken(owner, value.confidence))
+
+
+def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:
+    """Whether an array in host memory is copied into a device value, which is no dict or list.
+
+    One element of many dimensions is given a number.
+    """
+    known = frame.analysis.knowledge.frameworks[owner.framework]
+    copied = value.framework == owner.framework or known.asynchronous_cpu
+    entry = any(isinstance(index.literal, str) for index in indices)
+    points = all(i.kind == HOST and i.name not in ("slice", "None") for i in indices)
+    number = points and len(indices) > 2
+    return copied and not (entry or number) and owner.name not in (STRUCTURE, HINTED, WHEREVER)
+
+
+STATEMENTS: Statements = {
+    cst.Assign: assign,
+    cst.AnnAssign: annotated,
+    cst.AugAssign: augmented,
+}

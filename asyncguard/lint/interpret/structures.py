@@ -1,0 +1,160 @@
+"""Calls that go over or change containers: `map`, tree maps, methods of lists and dicts."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts import iteration, loops
+from asyncguard.lint.contexts.frame import Frame, call_value
+from asyncguard.lint.contexts.iteration import element_of, first_device
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DEVICE,
+    HOST_ARRAY,
+    HOST_VALUE,
+    MASK,
+    MEDIUM,
+    STRUCTURE,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+    part_of,
+    weaken,
+)
+from asyncguard.lint.syntax.tree import dotted
+
+
+def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
+    """`max(xs, key=f)` compares what f gives for each element, and not the elements."""
+    key = next((a for a in arguments if a.keyword == "key"), None)
+    if key is None or key is arguments[0]:
+        return arguments
+    element = arguments[0]._replace(value=iteration.loop_element(frame, arguments[0].value))
+    given = first_device(call_value(frame, node, key.value, [element]))
+    return [element._replace(value=container(weaken(given, MEDIUM)))]
+
+
+def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`map(f, xs, ys)` calls f with an element of each."""
+    given = [a for a in arguments[1:] if not a.keyword]
+    elements = [a._replace(value=iteration.loop_element(frame, a.value)) for a in given]
+    origin = iteration.source_of(given[0].value)
+    loader = origin.confidence if origin.kind == "loader" else -1
+    frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
+    frame.hand_over(arguments[0].value)
+    element = call_value(frame, node, arguments[0].value, elements)
+    frame.loops.pop()
+    return iteration.wrapping(given[0].value, element)
+
+
+def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`tree_map(f, xs)` calls f with each value that xs holds, and returns a structure like xs."""
+    given = [a for a in arguments[1:] if not a.keyword]
+    leaves = [a._replace(value=leaf(a.value)) for a in given]
+    result = call_value(frame, node, arguments[0].value, leaves)
+    if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
+        result = Value(HOST_ARRAY, "numpy", MEDIUM)
+    tree = given[0].value if given else UNKNOWN_VALUE
+    if result.kind == UNKNOWN or tree.kind != CONTAINER:
+        return result
+    if len(given) > 1 or not tree.fields:
+        return container(result)
+    function = arguments[0].value
+    with frame.quiet():
+        fields = tuple(
+            (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
+            for key, value in tree.fields
+        )
+    return container(result)._replace(name=tree.name, fields=fields)
+
+
+def _brings_to_host(function: Value) -> bool:
+    """Whether a lambda calls a method named after what is in host memory: `x._numpy()`."""
+    node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
+    body = node.body if type(node) is cst.Lambda else None
+    called = body.func if type(body) is cst.Call else None
+    return type(called) is cst.Attribute and loops.TO_HOST(called.attr.value)
+
+
+def leaf(tree: Value) -> Value:
+    """Return what a tree of values holds, no containers: device values, if any are known in it."""
+    found = innermost_value(first_device(tree))
+    if found.kind == CONTAINER:
+        return Value(params=found.params)
+    return found._replace(name=MASK if found.name == MASK else "")
+
+
+def innermost_value(value: Value) -> Value:
+    """Return what containers of containers hold in the end, as far as it is known."""
+    while value.kind == CONTAINER and value.element is not None:
+        value = value.element
+    return value
+
+
+def passed_on(context: Value, given: Value) -> Value:
+    """Return what a collective of a trainer's context makes of what it is given: as much, there."""
+    if given.kind in (DEVICE, CONTAINER):
+        return given
+    return device(context.framework, MEDIUM, given.params)
+
+
+def mapping_method(owner: Value, method: str) -> Value:
+    """Call a dict's method on a model's output or an argument, which must then be a dict."""
+    element = owner if owner.name == STRUCTURE else part_of(owner)
+    if method in _WITH_KEYS:
+        return _with_keys(element, method)
+    return container(element) if method == "values" else element
+
+
+_WITH_KEYS = frozenset({"items", "keys", "popitem"})
+
+
+def _with_keys(element: Value, method: str) -> Value:
+    """Return what these methods give of a dict that holds such values."""
+    if method == "keys":
+        return container(HOST_VALUE)
+    item = container(None, (HOST_VALUE, element))
+    return container(item) if method == "items" else item
+
+
+def container_method(
+    frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a list, set or dict; adding to one changes what is known of it."""
+    element = owner.element if owner.element is not None else UNKNOWN_VALUE
+    if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
+        _grow(frame, func.value, owner, method, arguments)
+    if method in ("get", "pop", "popleft", "setdefault"):
+        key = arguments[0].value.literal if arguments else None
+        return dict(owner.fields).get(str(key), element) if owner.fields else element
+    if method in _WITH_KEYS:
+        return _with_keys(element, method)
+    if method in ("values", "copy", "union"):
+        return container(element)
+    if method in ("index", "count", "keys"):
+        return HOST_VALUE
+    return UNKNOWN_VALUE
+
+
+def _grow(
+    frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
+) -> None:
+    path = dotted(target)
+    if not path or not arguments:
+        return
+    added = arguments[-1].value
+    if method in ("extend", "update"):
+        if added.kind == DEVICE and method == "extend":
+            added = element_of(frame, added)  # its rows, or numbers
+        else:
+            added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
+        if added.kind == UNKNOWN and not added.params:
+            return
+    element = added if owner.element is None else join(owner.element, added)
+    frame.bind(path, owner._replace(element=element, items=None))

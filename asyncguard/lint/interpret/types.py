@@ -1,0 +1,125 @@
+"""What annotations and class expressions say about their instances."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.values import (
+    CLASS,
+    DEVICE,
+    DICT,
+    HOST,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    NONE_VALUE,
+    SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    weaken,
+)
+from asyncguard.lint.syntax.tree import dotted, parse_type
+
+
+def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
+    """Return what an annotation or class expression says about its instances."""
+    if type(node) is cst.SimpleString and depth < 3:
+        inner = parse_type(str(ast.literal_eval(node.value)))
+        return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:
+        left = type_value(frame, node.left, depth + 1)
+        right = type_value(frame, node.right, depth + 1)
+        return _union([left, right])
+    if type(node) is cst.Subscript and depth < 6:
+        return _generic(frame, node, depth)
+    if type(node) is cst.Name and node.value == "None":
+        return NONE_VALUE
+    known = frame.analysis.types if frame.parent is None else None
+    path = dotted(node) if known is not None else ""
+    if known is None or not path:
+        return _type_of(frame, node)
+    if path not in known:
+        known[path] = _type_of(frame, node)
+    return known[path]
+
+
+def _type_of(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Return what an instance of the class is that an expression names."""
+    value = evaluate(frame, node)
+    if value.kind == CLASS:
+        return _instance_kind(value)
+    if value.kind == SYMBOL:
+        return type_of_name(frame, value.name)
+    return UNKNOWN_VALUE
+
+
+HOST_TYPES = frozenset(
+    {"int", "float", "bool", "str", "complex", "bytes", "dict", "object", "type", "slice", "range"}
+)
+
+
+def type_of_name(frame: Frame, name: str) -> Value:
+    """Return what an instance of the imported or builtin class `name` is."""
+    if name in HOST_TYPES:
+        return Value(HOST, name=name) if name not in ("dict", "object") else UNKNOWN_VALUE
+    if name in ("list", "tuple", "set"):
+        return container(None)
+    if found := frame.analysis.knowledge.types.find(name):
+        return Value(found[0], found[1])
+    cls = frame.analysis.foreign_class(name)
+    return _instance_kind(Value(CLASS, ref=cls)) if cls else UNKNOWN_VALUE
+
+
+def _union(values: list[Value]) -> Value:
+    known = [v for v in values if v.name != "None"]
+    if len(known) == 1:
+        return known[0]
+    kinds = {v.kind for v in known}
+    if kinds == {DEVICE}:
+        return known[0]
+    if kinds <= {HOST}:
+        return HOST_VALUE if known else NONE_VALUE
+    if DEVICE in kinds:
+        return weaken(next(v for v in known if v.kind == DEVICE), LOW)
+    return UNKNOWN_VALUE
+
+
+def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
+    """`Optional[T]`, `list[T]`, `tuple[T, ...]`, `dict[K, V]`, and their like."""
+    head = dotted(node.value).rpartition(".")[2]
+    arguments = [e.slice.value for e in node.slice if type(e.slice) is cst.Index]
+    inner = [type_value(frame, a, depth + 1) for a in arguments]
+    if head in ("Optional", "Union"):
+        return _union(inner)
+    if head in ("Annotated", "Final", "ClassVar") and inner:
+        return inner[0]
+    if head in ("Tuple", "tuple") and inner and type(arguments[-1]) is not cst.Ellipsis:
+        return container(None, tuple(inner))
+    if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
+        return container(inner[-1] if inner else None)._replace(name=DICT)
+    if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
+                "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
+        return container(inner[0] if inner else None)
+    base = evaluate(frame, node.value)
+    return type_of_name(frame, base.name) if base.kind == SYMBOL else UNKNOWN_VALUE
+
+
+def _instance_kind(value: Value) -> Value:
+    """Return the instance of a checked class: a model if it inherits from one."""
+    cls: ClassInfo = value.ref
+    for base in cls.family():
+        for parent in base.bases:
+            if parent.kind not in (CLASS, UNKNOWN, SYMBOL):
+                return Value(parent.kind, parent.framework, ref=cls)
+    return Value(INSTANCE, ref=cls)
+
+
+def instance_of(cls: ClassInfo) -> Value:
+    """Return an instance of a checked class."""
+    return _instance_kind(Value(CLASS, ref=cls))

@@ -1,0 +1,1 @@
+"""Files as modules: their scopes, imports, classes and functions, run on request."""

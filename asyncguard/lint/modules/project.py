@@ -1,0 +1,358 @@
+"""The files being checked, as modules that import each other.
+
+A file's analysis asks the project for a module by its dotted name; the module is read and its own
+statements run when first asked for, its functions only when called. Who asked for what is noted,
+so that the cache knows what depends on a file.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
+from pathlib import Path
+
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.modules.analysis import FileAnalysis
+from asyncguard.lint.modules.reach import Reach
+from asyncguard.lint.modules.screen import Outline, outline
+from asyncguard.lint.modules.suspicion import Names, Words, statements
+from asyncguard.lint.source.decode import (
+    SourceError,
+    check_syntax,
+    decode,
+    frameworks_in,
+    names_in,
+    starred_in,
+    telling_in,
+)
+from asyncguard.lint.syntax.tree import TooDeepError
+from asyncguard.model import Device
+
+INIT = "__init__.py"
+MAX_TREES = 24  # modules that keep their trees: those that were asked for last
+MAX_PARSED = 8  # files whose syntax is kept after others asked for their outline: theirs comes next
+MAX_GAP = 2  # folders without `__init__.py` within a package
+NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
+MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
+
+
+def module_name(path: Path, packages: dict[Path, bool], root: Path | None = None) -> str:
+    """Return a file's dotted module name.
+
+    It starts at the outermost package that the file is in; folders without `__init__.py` may lie
+    between (namespace packages). A file in no package is named from `root`.
+    """
+    within = 0
+    for count, folder in enumerate(path.parents, 1):
+        if _is_package(folder, packages):
+            within = count
+        elif count - within > MAX_GAP:
+            break
+    folders = [folder.name for folder in path.parents[:within]]
+    if not within and root is not None and path.is_relative_to(root):
+        folders = list(reversed(path.parent.relative_to(root).parts))
+    parts = folders if path.name == INIT else [path.stem, *folders]
+    return ".".join(reversed(parts))
+
+
+def _is_package(folder: Path, packages: dict[Path, bool]) -> bool:
+    """Whether a folder is a regular package, asked of the file system once."""
+    if folder not in packages:
+        packages[folder] = (folder / INIT).is_file()
+    return packages[folder]
+
+
+def index(paths: Iterable[str]) -> dict[str, str]:
+    """Return the paths of the Python files by module name."""
+    packages: dict[Path, bool] = {}
+    folders: dict[str, list[tuple[str, str]]] = {}
+    for path in paths:
+        if path.endswith(".py"):
+            folder, name = os.path.split(os.path.abspath(path))
+            folders.setdefault(folder, []).append((name, path))
+    root = Path(os.path.commonpath(folders)) if folders else None
+    found: dict[str, str] = {}
+    above: dict[str, str] = {}
+    for folder, files in folders.items():
+        package = module_name(Path(folder, INIT), packages, root)
+        outer = _outer(folder, package)
+        for name, path in files:
+            stem = "" if name == INIT else name.removesuffix(".py")
+            full = ".".join(filter(None, (package, stem)))
+            found[full] = path
+            above.update((f"{prefix}.{full}", path) for prefix in outer)
+    return found | {name: path for name, path in above.items() if name not in found}
+
+
+def _outer(folder: str, package: str) -> list[str]:
+    """Return what imports may write before a package's name: the folders that it lies in."""
+    parts = Path(folder).parts
+    names = parts[: len(parts) - len(package.split("."))] if package else ()
+    return [".".join(names[-count:]) for count in range(1, MAX_GAP + 1) if len(names) > count]
+
+
+def _prefixes(names: Iterable[str]) -> set[str]:
+    """Return dotted names and what they begin with."""
+    found: set[str] = set()
+    for name in names:
+        while name and name not in found:
+            found.add(name)
+            name = name.rpartition(".")[0]
+    return found
+
+
+def _twins(modules: Mapping[str, str]) -> frozenset[str]:
+    """Return the names that files in several folders have."""
+    without = ((name.partition(".")[2], path) for name, path in modules.items())
+    return frozenset(name for name, path in without if modules.get(name, path) != path)
+
+
+class Project:
+    """The modules that one worker has read.
+
+    What is known of a module never depends on who asked first: findings are the same however the
+    files are dealt out.
+    """
+
+    def __init__(
+        self, modules: Mapping[str, str], knowledge: Knowledge, device: Device = Device.WRITTEN
+    ) -> None:
+        self.device = device
+        self.modules = modules
+        self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
+        self.lasts = {name.rpartition(".")[2] for name in modules}
+        self.twins = _twins(modules)
+        self.nearest: dict[tuple[str, str], str] = {}  # paths by such a name and who asks for it
+        self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
+        self.knowledge = knowledge
+        self.loaded: dict[str, FileAnalysis | None] = {}
+        self.standing: dict[FileAnalysis, None] = {}  # those that have trees
+        self.outlines: dict[str, Outline | None] = {}
+        self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
+        self.reach = Reach(self._outlined)
+        self.packages: dict[Path, bool] = {}
+        self.packaged: dict[str, bool] = {}  # files, whether they are in a package
+        self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
+        # Frameworks by path, and those that the file builds graphs with.
+        self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
+
+    def module(self, name: str, asker: str) -> FileAnalysis | None:
+        """Return a checked module, its own statements run; None if there is none such."""
+        path = self._path(name, asker)
+        if path is None:
+            return None
+        self.asked.add((asker, path))
+        name = self.names[path]
+        analysis = self.loaded[name] if name in self.loaded else self._load(path)
+        self._keep(name, analysis)
+        try:
+            if analysis is not None:
+                analysis.run_module()
+        except TooDeepError:  # told when its own turn comes
+            self._keep(name, None)
+            return None
+        return analysis
+
+    def _path(self, name: str, asker: str) -> str | None:
+        """Return the path of a module; of several with its name, that beside the asker."""
+        if name not in self.twins:
+            return self.modules.get(name)
+        key = (name, asker)
+        if key not in self.nearest:
+            self.nearest[key] = self._beside_asker(name, Path(asker).absolute())
+        return self.nearest[key]
+
+    def _beside_asker(self, name: str, asker: Path) -> str:
+        for folder in asker.parents[:NEAR]:
+            path = self.modules.get(f"{folder.name}.{name}", "")
+            beside = path and Path(path).absolute().is_relative_to(folder)
+            if beside and not _is_package(folder, self.packages):
+                return path
+        return self.modules[name]
+
+    def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
+        """Keep a module, as the one asked for last."""
+        self.loaded[name] = analysis
+        if analysis is not None and analysis in self.standing:
+            del self.standing[analysis]
+            self.standing[analysis] = None
+
+    def overgrown(self) -> list[FileAnalysis]:
+        """Return the modules whose trees should go: all but those that were asked for last."""
+        return list(self.standing)[:-MAX_TREES]
+
+    def _load(self, path: str) -> FileAnalysis | None:
+        read = self._read(path)
+        return self.analysis(path, *read) if read is not None else None
+
+    def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
+        """Return a module's text, its syntax and its frameworks: all, if it names none."""
+        try:
+            data = Path(path).read_bytes()
+            if len(data) > MAX_SIZE:
+                return None
+            text = decode(data)
+            found = self.frameworks(path, text)
+            if not found:
+                found, graphs = self._beside(path)
+                found = found or (() if graphs else tuple(self.knowledge.frameworks))
+            return text, self.syntax(path, text), found
+        except (OSError, SourceError, TooDeepError):
+            return None
+
+    def syntax(self, path: str, text: str) -> ast.Module:
+        """Return what Python's parser says of a file; raises SourceError."""
+        kept, known = self.parsed.pop(path, ("", None))
+        return known if known is not None and kept == text else check_syntax(text)
+
+    def validate(self, path: str, text: str) -> None:
+        """Raise SourceError unless a file is Python, as it is if others have had its outline."""
+        if self.outlines.get(path) is None:
+            check_syntax(text)
+        self.parsed.pop(path, None)
+
+    def frameworks(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks that a file imports, or that it has from a star import.
+
+        One that imports none may still train: with what the files beside it import.
+        """
+        if found := frameworks_in(text, self.knowledge.module_framework):
+            return found
+        starred = starred_in(text)
+        if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
+            return found
+        if starred and (found := names_in(text, self.knowledge.customary)):
+            return found
+        methods = telling_in(text)
+        found = self._beside(path)[0] if methods else ()
+        return found if any(self.knowledge.has(method, found) for method in methods) else ()
+
+    def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Return the frameworks of the first of some files that imports any."""
+        return next((told for other in others if (told := self._told(path, other)[0])), ())
+
+    def _told(self, path: str, other: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks that another file imports, and those that it builds graphs with."""
+        self.asked.add((path, other))
+        if other not in self.imported:
+            try:
+                text = decode(Path(other).read_bytes())
+            except (OSError, SourceError):
+                text = ""
+            found = frameworks_in(text, self.knowledge.module_framework)
+            graphs = frozenset(f for f in found if self.knowledge.builds_graphs(f, text))
+            self.imported[other] = found, graphs
+        return self.imported[other]
+
+    def _beside(self, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks of the files in the same folder, or in one that it is in.
+
+        Apart from those that build graphs there: what a session gives others is in host memory.
+        """
+        graphs = frozenset[str]()
+        for folder in Path(path).parents[:NEAR]:
+            for other in self._folders.get(folder, ()):
+                told, building = self._told(path, other)
+                graphs |= building
+                if found := tuple(f for f in told if f not in graphs):
+                    return found, graphs
+            if not _is_package(folder.absolute(), self.packages):
+                break
+        return (), graphs
+
+    @cached_property
+    def _folders(self) -> dict[Path, list[str]]:
+        """The checked files of each folder."""
+        found: dict[Path, list[str]] = {}
+        for path in sorted(self.names):
+            found.setdefault(Path(path).parent, []).append(path)
+        return found
+
+    def _outlined(self, name: str, asker: str) -> Outline | None:
+        """Return the outline of a checked module."""
+        path = self._path(name, asker)
+        if path is None:
+            return None
+        self.asked.add((asker, path))
+        if path not in self.outlines:
+            read = self._read(path)
+            self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None
+            if read is not None:
+                self.parsed[path] = read[:2]
+                if len(self.parsed) > MAX_PARSED:
+                    del self.parsed[next(iter(self.parsed))]
+        return self.outlines[path]
+
+    def binds(self, module: str, name: str, asker: str) -> bool:
+        """Whether a star import of a checked module may bring a name, by however many hops."""
+        seen: set[str] = set()
+        pending = [(module, asker)]
+        while pending:
+            module, asker = pending.pop()
+            outlined = self._outlined(module, asker) if module not in seen else None
+            seen.add(module)
+            if outlined is not None:
+                if name in outlined.binds:
+                    return True
+                pending += [(star, outlined.path) for star in outlined.stars]
+        return False
+
+    def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
+        """Outline a text."""
+        name = self.name(path)
+        package = name if os.path.basename(path) == INIT else name.rpartition(".")[0]
+        names = Names(statements(parsed), self._may_be_checked)
+        words = Words(self.knowledge, frameworks, names)
+        abroad = partial(self.reach.leads, path)
+        return outline(path, parsed, words, package, self.modules, abroad)
+
+    def analysis(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> FileAnalysis:
+        """Return the analysis of a text, nothing of it run yet."""
+        outlined = self.outlines.get(path)
+        if outlined is None:
+            outlined = self.outlines[path] = self.outline(path, parsed, frameworks)
+        return FileAnalysis(
+            path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
+            is_package=os.path.basename(path) == INIT,
+        )  # fmt: skip
+
+    def is_packaged(self, path: str) -> bool:
+        """Whether a file is in a package, and so imports by full names alone."""
+        if path not in self.packaged:
+            self.packaged[path] = _is_package(Path(path).absolute().parent, self.packages)
+        return self.packaged[path]
+
+    def _may_be_checked(self, name: str) -> bool:
+        """Whether an import may name a checked module, whichever folder it is looked up from.
+
+        Where a framework's name is that of a file as well, only its full name tells which it is.
+        """
+        if self.knowledge.framework_of(name):
+            return name in self.prefixes
+        return name.rpartition(".")[2] in self.lasts
+
+    def name(self, path: str) -> str:
+        """Return the module name of a file, one of those to check or not."""
+        return self.names.get(path) or module_name(Path(path).absolute(), self.packages)
+
+    def file(self, path: str) -> FileAnalysis | None:
+        """Return the analysis of a file to check, if importers have asked for it before."""
+        name = self.name(path)
+        known = self.loaded.get(name) if self.modules.get(name) == path else None
+        if known is not None:
+            self._keep(name, known)
+        return known
+
+    def add(
+        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+    ) -> FileAnalysis:
+        """Return the analysis of a file to check, and keep it for importers."""
+        analysis = self.analysis(path, text, parsed, frameworks)
+        name = self.name(path)
+        if self.modules.get(name) == path:
+            self._keep(name, analysis)
+        return analysis

@@ -1,0 +1,1 @@
+"""What the names of other people's variables, functions, classes and files suggest."""

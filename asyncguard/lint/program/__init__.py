@@ -1,0 +1,1 @@
+"""The whole program: facts of files, the call graph, linking."""

@@ -1,0 +1,134 @@
+"""Which functions a call by name may mean.
+
+A method called on an object of unknown class is matched by its name, where that is distinctive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from asyncguard.lint.program.facts import FileFacts, Key, NamedCall
+
+# Names that say nothing of whose method is called: those of Python's own types, and of arrays.
+_COMMON = frozenset(
+    {
+        *(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind)),
+        "abs", "all", "any", "argmax", "argmin", "argsort", "astype", "bmm", "bool", "cat", "ceil",
+        "chunk", "clamp", "clip", "clone", "concat", "concatenate", "contiguous", "cos", "cpu",
+        "cuda", "cumsum", "detach", "diag", "div", "dot", "einsum", "exp", "expand", "flatten",
+        "flip", "float", "floor", "gather", "half", "int", "item", "log", "long", "matmul", "max",
+        "maximum", "mean", "median", "min", "minimum", "mm", "mul", "narrow", "norm", "numel",
+        "numpy", "ones", "outer", "pad", "permute", "pow", "prod", "ravel", "relu", "repeat",
+        "reshape", "rsqrt", "scatter", "sigmoid", "sin", "softmax", "sqrt", "squeeze", "stack",
+        "std", "sub", "sum", "swapaxes", "tan", "tanh", "tile", "to", "tolist", "topk", "transpose",
+        "tril", "triu", "type", "unbind", "unflatten", "unfold", "unsqueeze", "var", "view",
+        "zeros",
+    }
+)  # fmt: skip
+ANYBODY = frozenset({""})  # whose method it is
+# Definitions of a name of several words, of one, and of a method left to subclasses.
+MANY, FEW, MOST = 12, 1, 40
+
+
+def is_telling(name: str, definitions: int = 1) -> bool:
+    """Whether a name, of so many functions, is rare enough to say what is called by it.
+
+    `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
+    """
+    if "." in name:
+        return definitions <= MOST
+    limit = MANY if "_" in name.strip("_") else FEW
+    return definitions <= limit and name not in _COMMON and not name.startswith("__")
+
+
+class Definitions(NamedTuple):
+    """The functions that calls by name may mean.
+
+    A name that too many files use tells in its own file still: one of many scripts that are alike.
+    """
+
+    telling: Mapping[str, set[Key]]
+    own: Mapping[Key, set[Key]]  # by path and name
+
+    def of(self, call: NamedCall) -> Collection[Key]:
+        """Return the functions that a call may mean."""
+        return self.telling.get(call.name) or self.own.get((call.caller_path, call.name), set())
+
+
+def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> Definitions:
+    """Return the functions that calls by name may mean, by their telling names.
+
+    `above`: the classes of each name together with what they inherit from.
+    """
+    found: dict[str, set[Key]] = {}
+    owners: dict[str, set[str]] = {}  # the classes that define a method
+    called = {call.name for facts in files for call in facts.named}
+    wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
+    for base, dot, method in (name.rpartition(".") for name in called):
+        if dot:
+            wanted.setdefault(method, set()).add(base)
+    asked = called.union(*(calls for facts in files for calls in facts.innocent.values()))
+
+    def note(name: str, key: Key) -> None:
+        if name in asked:
+            found.setdefault(name, set()).add(key)
+
+    def note_method(name: str, owner: str, key: Key) -> None:
+        if name in asked:
+            owners.setdefault(name, set()).add(owner)
+        if bases := wanted.get(name):
+            for base in bases & (above.get(owner, ANYBODY) | ANYBODY):
+                found.setdefault(f"{base}.{name}", set()).add(key)
+
+    for facts in files:
+        for name, qualname in facts.defined:
+            key = (facts.path, qualname)
+            note(name, key)
+            if owner := qualname.rpartition(".")[0].rpartition(".")[2]:
+                note_method(name, owner, key)
+        asleep = facts.dormant - facts.awake
+        for name in asleep.difference(name for name, _ in facts.defined):
+            note(name, (facts.path, name))
+        for owner, known in facts.classes.items():
+            for name in known.dormant & asleep:
+                note_method(name, owner, (facts.path, name))
+    telling: dict[str, set[Key]] = {}
+    own: dict[Key, set[Key]] = {}
+    for name, keys in found.items():
+        if len(keys) <= MOST and _tells(name, len(keys), owners.get(name, set()), above):
+            telling[name] = keys
+        elif is_telling(name, MANY):
+            for path, function in keys:
+                own.setdefault((path, name), set()).add((path, function))
+    return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
+
+
+def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]]) -> bool:
+    """Whether a name tells what is called by it; methods that override others count as one."""
+    if is_telling(name, count) or not is_telling(name):
+        return is_telling(name, count)
+    overriding = sum(_overrides(owner, owners, above) for owner in owners)
+    return is_telling(name, max(count - overriding, 1))
+
+
+def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
+    """Whether a class inherits what it defines from another of these: it means the same."""
+    return any(base != owner and base in owners for base in above.get(owner, ()))
+
+
+def classes_above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
+    """Return the classes of each name together with what they inherit from, as far as is seen."""
+    bases: dict[str, set[str]] = {}
+    for facts in files:
+        for name, known in facts.classes.items():
+            bases.setdefault(name, set()).update(known.bases)
+    found = {}
+    for name in bases:
+        found[name] = {name}
+        pending = [name]
+        while pending:
+            new = bases.get(pending.pop(), set()) - found[name]
+            found[name] |= new
+            pending += new
+    return found

@@ -1,0 +1,129 @@
+"""The facts that the analysis of one file yields, and the result of linking them.
+
+Plain records without trees: they travel between processes and are kept in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from asyncguard.lint.source.notebook import Notebook
+from asyncguard.lint.source.suppress import Suppression
+from asyncguard.model import Finding, Loop
+
+Key = tuple[str, str]  # path, qualified name of a function
+
+
+class Candidate(NamedTuple):
+    """A finding whose loop context is as seen within its function.
+
+    `via` are the places inside helpers that a call stands for, down to the read; `params` are those
+    of its function that it reads, which is left to the calls where these are known. `named`: only
+    its name says that the value is on the device, which is likely where the function is entered in
+    every step. What a helper reads is reported there too: then `by` is the call that it reads for,
+    by path, function, line and column.
+    """
+
+    finding: Finding
+    params: frozenset[int] = frozenset()
+    via: tuple[tuple[str, int, int], ...] = ()
+    named: bool = False
+    by: tuple[str, str, int, int] | None = None
+
+    @property
+    def function(self) -> Key:
+        """Return the function that decides how often it happens."""
+        return self.by[:2] if self.by is not None else (self.finding.path, self.finding.function)
+
+
+class Call(NamedTuple):
+    """A call of a function of checked code, with the context within its caller."""
+
+    caller_path: str
+    caller: str
+    callee_path: str
+    callee: str
+    loop: Loop
+    guarded: bool
+    spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
+
+
+class NamedCall(NamedTuple):
+    """A call of which only the callee's simple name is known."""
+
+    caller_path: str
+    caller: str
+    name: str
+    loop: Loop
+    guarded: bool
+
+
+class Hook(NamedTuple):
+    """A function that its framework enters this often."""
+
+    path: str
+    function: str
+    loop: Loop
+
+
+class Class(NamedTuple):
+    """A class that inherits or has dormant methods, by the last words of its bases' names."""
+
+    bases: frozenset[str]
+    dormant: frozenset[str]
+
+
+class FileFacts(NamedTuple):
+    """What the check of one file told: candidates, calls, and functions that frameworks enter.
+
+    Functions of other files that it calls are in it too.
+    """
+
+    path: str
+    candidates: tuple[Candidate, ...] = ()
+    calls: tuple[Call, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    notebook: Notebook | None = None
+    named: tuple[NamedCall, ...] = ()
+    defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
+    dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
+    awake: frozenset[str] = frozenset()  # those of them that were run as what others call
+    innocent: Mapping[str, frozenset[str]] = {}  # what others left alone,
+    # where all calls seemed to lead to no sync point, call
+    rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
+    classes: Mapping[str, Class] = {}  # by their names
+
+    def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
+        """Add what the analysis of the dormant functions of these names told."""
+        return self._replace(
+            candidates=self.candidates + more.candidates,
+            calls=self.calls + more.calls,
+            hooks=self.hooks + more.hooks,
+            named=self.named + more.named,
+            defined=self.defined + more.defined,
+            rounds=self.rounds | more.rounds,
+            dormant=self.dormant - names,
+            innocent={name: calls for name, calls in self.innocent.items() if name not in names},
+        )
+
+
+class Linked(NamedTuple):
+    """What is to be said of a file: findings in their final context, what silences and places them.
+
+    It is the same for all settings that the analysis was made for.
+    """
+
+    findings: tuple[Finding, ...]
+    suppressions: tuple[Suppression, ...] = ()
+    notebook: Notebook | None = None
+
+
+UNREADABLE = "ASG000"
+
+
+def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFacts:
+    """Return the facts of a file that cannot be analysed."""
+    finding = Finding(UNREADABLE, reason, path, line, column, line, column)
+    return FileFacts(path, (Candidate(finding),))

@@ -1,0 +1,1 @@
+"""From sites to candidates: rules, places, messages, repairs."""

@@ -1,0 +1,114 @@
+"""The rules, found by walking `asyncguard.lint.checks`.
+
+A check module holds CODE, NAME, its docstring (the explanation; the first line is the summary),
+VALID and INVALID examples and `check(analysis)`. Whether a rule can fix is told by its examples.
+`labels` reads the modules' first constants without importing them: what is left of a check whose
+files are all in the cache needs no more, and no libcst.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncguard.model import AsyncguardError
+
+if TYPE_CHECKING:
+    from asyncguard.lint.modules.analysis import FileAnalysis
+    from asyncguard.lint.report.reports import Report
+
+
+CHECKS = Path(__file__).parent.parent / "checks"  # a higher floor: found, not imported
+PACKAGE = "asyncguard.lint.checks"
+
+
+@dataclass(frozen=True)
+class Example:
+    """Source that a rule objects to `count` times; `fixed` is what its fix makes of it."""
+
+    source: str
+    count: int = 1
+    fixed: str = ""
+    safe: bool = True
+
+
+class Rule(NamedTuple):
+    """One rule, as its module states it."""
+
+    code: str
+    name: str
+    summary: str
+    explanation: str
+    default: bool
+    valid: tuple[str, ...]
+    invalid: tuple[Example, ...]
+    check: Callable[[FileAnalysis], Iterator[Report]] | None
+    refines: tuple[str, ...] = ()  # rules whose advice it betters, where it does not run itself
+
+    @property
+    def fixable(self) -> bool:
+        """Whether some of what it finds can be repaired automatically."""
+        return any(example.fixed for example in self.invalid)
+
+
+class Label(NamedTuple):
+    """What a rule is called, whether it runs when nothing is selected, and what it betters."""
+
+    code: str
+    name: str
+    default: bool = True
+    refines: tuple[str, ...] = ()
+
+
+_CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
+
+
+@lru_cache(maxsize=1)
+def labels() -> list[Label]:
+    """Return the labels of all rules, by code."""
+    found = [_label(path) for path in CHECKS.glob("asg*.py")]
+    return sorted(found, key=lambda label: label.code)
+
+
+def _label(path: Path) -> Label:
+    constants = _CONSTANT.findall(path.read_text(encoding="utf-8"))
+    return Label(**{name.lower(): ast.literal_eval(value) for name, value in constants})
+
+
+@lru_cache(maxsize=1)
+def rules() -> list[Rule]:
+    """Return all rules, by code."""
+    found = [_rule(f"{PACKAGE}.{path.stem}") for path in CHECKS.glob("asg*.py")]
+    return sorted(found, key=lambda rule: rule.code)
+
+
+def find(code: str) -> Rule:
+    """Return the rule of a code or name; raises AsyncguardError."""
+    for rule in rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    known = ", ".join(rule.code for rule in rules())
+    raise AsyncguardError(f"no rule {code!r}; the rules are {known}")
+
+
+def _rule(module_name: str) -> Rule:
+    module = import_module(module_name)
+    explanation = cleandoc(module.__doc__ or "")
+    return Rule(
+        module.CODE,
+        module.NAME,
+        explanation.partition("\n")[0].rstrip("."),
+        explanation,
+        getattr(module, "DEFAULT", True),
+        tuple(module.VALID),
+        tuple(e if isinstance(e, Example) else Example(e) for e in module.INVALID),
+        getattr(module, "check", None),
+        getattr(module, "REFINES", ()),
+    )

@@ -1,0 +1,105 @@
+"""From sites to reports: what a rule says about one place, before its position is known.
+
+A check yields `Report`s over tree nodes; `facts` finds their places, all at once, and turns them
+into `Candidate`s: findings whose loop context still waits for the callers of their function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
+
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.values import NO_PARAMS
+from asyncguard.lint.syntax.tree import Place
+from asyncguard.model import Confidence, Fix, Loop
+
+if TYPE_CHECKING:
+    from asyncguard.lint.modules.analysis import FileAnalysis
+
+
+CONFIDENCES = (Confidence.LOW, Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+
+
+class Source(NamedTuple):
+    """The text that places refer to."""
+
+    lines: list[str]
+
+    def text(self, place: Place) -> str:
+        """Return the text of a place."""
+        line, column, end_line, end_column = place
+        if line == end_line:
+            return self.lines[line - 1][column:end_column]
+        middle = self.lines[line : end_line - 1]
+        return "\n".join(
+            [self.lines[line - 1][column:], *middle, self.lines[end_line - 1][:end_column]]
+        )
+
+
+FixMaker = Callable[[dict[int, Place], Source], Fix | None]
+
+
+@dataclass(eq=False, slots=True)
+class Report:
+    """What a rule objects to, at which node.
+
+    In its message `{site}`, `{when}` and `{lines}` (those of `extra_nodes`) are filled in.
+    """
+
+    code: str
+    message: str
+    node: cst.CSTNode
+    function: FunctionInfo
+    loop: Loop
+    guarded: bool
+    confidence: int
+    framework: str = ""
+    api: str = ""
+    advice: str = ""
+    subject: cst.CSTNode | None = None
+    via: Site | None = None
+    params: frozenset[int] = NO_PARAMS  # of its function, that what it reads comes from
+    extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
+    fix: FixMaker | None = None
+
+
+def report_site(site: Site, code: str, message: str) -> Report:
+    """Make the report of one site."""
+    return Report(
+        code,
+        message,
+        site.node,
+        site.function,
+        site.loop,
+        site.guarded,
+        site.confidence,
+        site.point.framework,
+        site.point.id,
+        site.point.advice,
+        site.subject,
+        site.via,
+        site.params,
+    )
+
+
+def code_of(site: Site) -> str:
+    """Return the rule that a site belongs to."""
+    return "ASG107" if site.sink else site.point.rule
+
+
+def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
+    """Yield the file's sites of one rule."""
+    for site in analysis.sites:
+        if code_of(site) == code:
+            yield site
+
+
+def report_all(analysis: FileAnalysis, code: str, message: str) -> Iterator[Report]:
+    """Report every site of one rule."""
+    for site in sites_of(analysis, code):
+        yield report_site(site, code, message)

@@ -1,0 +1,69 @@
+"""Timing code must wait: a barrier next to a clock is no finding.
+
+`torch.cuda.synchronize(); start = perf_counter()` measures; without the barrier it would measure
+only the enqueue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import libcst as cst
+
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.names.words import naming
+from asyncguard.lint.syntax.tree import dotted, walk
+
+_CLOCK = naming(
+    r"perf_counter|monotonic|process_time|(^|\.)time$|time_ns$|elapsed|default_timer|(^|\.)now$"
+    r"|(timer|stopwatch|clock|tick|profiler)s?\w*\.(start|stop|tic|toc|step)$"
+    r"|(^|\.)(tic|toc|tick|tock|time_sync|get_time|timeit)$",
+    re.IGNORECASE,
+)
+
+
+def untimed(sites: Iterable[Site]) -> Iterator[Site]:
+    """Yield the barriers that are no part of a measurement.
+
+    Where a function that does not train waits before it reads a clock, its other waits for the same
+    are a part of that: at the start, or to warm up.
+    """
+    sites = list(sites)
+    timed = [is_timed(site) for site in sites]
+    measuring = {
+        (site.function, site.point.id)
+        for site, is_one in zip(sites, timed, strict=True)
+        if is_one and not site.function.marks_step
+    }
+    for site, is_one in zip(sites, timed, strict=True):
+        if not is_one and (site.function, site.point.id) not in measuring:
+            yield site
+
+
+def is_timed(site: Site) -> bool:
+    """Whether a clock is read in a statement next to the site's."""
+    for body, index in reversed(site.blocks):
+        neighbours = [*body[max(index - 1, 0) : index], *body[index + 1 : index + 2]]
+        if any(map(reads_clock, neighbours)):
+            return True
+        if len(body) > 1:
+            return False
+    return False
+
+
+def reads_clock(statement: cst.CSTNode) -> bool:
+    """Whether a statement reads a clock or a timer, in its first line."""
+    for part in _head(statement):
+        for node in walk(part):
+            if type(node) is cst.Call and _CLOCK(dotted(node.func)):
+                return True
+    return False
+
+
+def _head(statement: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    if type(statement) is cst.With:
+        return [item.item for item in statement.items]
+    if type(statement) is cst.If:
+        return list(statement.body.body)
+    return [statement] if type(statement) is cst.SimpleStatementLine else []

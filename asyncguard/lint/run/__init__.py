@@ -1,0 +1,1 @@
+"""Running a check: settings, files, processes, the cache."""

@@ -1,0 +1,196 @@
+"""One function over many items on several processes, whatever happens to a process.
+
+Neighbouring items go to the same process, which keeps what it learned from one to the next and
+from one run to the next; a process that has done its share takes from the end of another's. A
+process that dies (out of memory, a crash in native code) costs the item that it was at.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class _Worker(NamedTuple):
+    process: BaseProcess
+    connection: Connection
+
+
+class Pool(Generic[Item, Result]):
+    """Processes that apply one function; with one job, this process does it itself.
+
+    `initializer(*initargs)` runs first in each process.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Item], Result],
+        jobs: int | None,
+        initializer: Callable[..., None] | None = None,
+        initargs: tuple[Any, ...] = (),
+    ) -> None:
+        self.function = function
+        self.jobs = jobs or os.cpu_count() or 1
+        self.setup = (initializer, initargs)
+        self._workers: list[_Worker] = []
+        self._ready = False
+
+    def __enter__(self) -> Pool[Item, Result]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for worker in self._workers:
+            worker.connection.close()  # it ends when it finds nobody to listen to
+            if error is not None:
+                worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+        self._workers.clear()
+
+    def run(self, items: Sequence[Item]) -> Iterator[tuple[Item, Result | None]]:
+        """Yield each item with its result as they come; None where the process died over it."""
+        if min(self.jobs, len(items)) < 2 and not self._workers:
+            yield from ((item, self._here(item)) for item in items)
+            return
+        from multiprocessing.connection import wait
+
+        while len(self._workers) < min(self.jobs, len(items)):
+            self._workers.append(self._worker())
+        count = len(self._workers)
+        stretch = -(-len(items) // count)
+        queues = [deque(items[i * stretch : (i + 1) * stretch]) for i in range(count)]
+        at_work: dict[Connection, tuple[int, Item]] = {}
+        for index in range(count):
+            self._give(index, queues, at_work)
+        while at_work:
+            for ready in wait(list(at_work)):
+                index, item = at_work.pop(ready)  # type: ignore[call-overload]
+                result = self._result(index)
+                self._give(index, queues, at_work)
+                yield item, result
+
+    def _here(self, item: Item) -> Result:
+        if not self._ready:
+            _begin(*self.setup)
+            self._ready = True
+        return self.function(item)
+
+    def _worker(self) -> _Worker:
+        import multiprocessing
+
+        # Forking starts at once and shares what is loaded, but is safe only without other threads.
+        safe = sys.platform == "linux" and threading.active_count() == 1
+        context = multiprocessing.get_context("fork" if safe else "spawn")
+        ours, theirs = context.Pipe()
+        # A forked process has our ends of all connections too, and would never see them close.
+        inherited = [w.connection for w in self._workers] + [ours] if safe else []
+        process = context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(theirs, inherited, self.function, *self.setup), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def _give(
+        self, index: int, queues: list[deque[Item]], at_work: dict[Connection, tuple[int, Item]]
+    ) -> None:
+        """Hand a worker the next item of its own, or else the last of the longest queue."""
+        longest = max(queues, key=len)
+        if not longest:
+            return
+        item = queues[index].popleft() if queues[index] else longest.pop()
+        connection = self._workers[index].connection
+        at_work[connection] = index, item
+        try:
+            connection.send(item)
+        except OSError:
+            return  # it has died; so says its end of the connection
+
+    def _result(self, index: int) -> Result | None:
+        """Return what a worker answers; another takes the place of one that died."""
+        process, connection = self._workers[index]
+        try:
+            result, error = connection.recv()
+        except (EOFError, OSError):
+            connection.close()
+            process.join()
+            self._workers[index] = self._worker()
+            return None
+        if error is not None:
+            raise error
+        answer: Result = result
+        return answer
+
+
+def tune_collector() -> None:
+    """Look for garbage cycles seldom: trees hold none, and searching them takes long.
+
+    For processes that do nothing else.
+    """
+    gc.set_threshold(5_000_000, 20, 1_000)
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Do so for a while, in a process that does other things as well."""
+    before = gc.get_threshold()
+    tune_collector()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _serve(
+    connection: Connection,
+    inherited: Sequence[Connection],
+    function: Callable[[Any], object],
+    initializer: Callable[..., None] | None,
+    initargs: tuple[Any, ...],
+) -> None:
+    """Answer items until nobody asks. An interrupt is for the process that asks, which ends us."""
+    for other in inherited:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tune_collector()
+    _begin(initializer, initargs)
+    while True:
+        try:
+            item = connection.recv()
+        except EOFError:
+            return
+        answer: tuple[object, Exception | None]
+        try:
+            answer = function(item), None
+        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            answer = None, error
+        try:
+            connection.send(answer)
+        except BrokenPipeError:
+            return  # nobody waits for it any more

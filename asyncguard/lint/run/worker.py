@@ -1,0 +1,137 @@
+"""One process's share of a check: reads files and returns their facts.
+
+Trees are imported only when a file needs one, so that a run over files without a framework never
+loads libcst.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from asyncguard.lint import knowledge
+from asyncguard.lint.program.facts import FileFacts, unreadable
+from asyncguard.model import Device
+
+if TYPE_CHECKING:
+    from asyncguard.lint.modules.project import Project
+
+
+STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
+FRAMES = 4_000  # Python's own, four times the usual; a call that is followed takes some thirty
+T = TypeVar("T")
+Task = tuple[str, frozenset[str]]  # a file, and the names of functions to wake, if any
+
+
+class Options(NamedTuple):
+    """What the settings mean for a worker."""
+
+    everything: bool  # look at cold code too
+    device: Device = Device.WRITTEN  # where values are
+
+
+def index(files: Sequence[str]) -> dict[str, str]:
+    """Return the files by module name."""
+    from asyncguard.lint.modules.project import index as by_name
+
+    return by_name(files)
+
+
+class Worker:
+    """Checks files one after another, keeping the modules that they import."""
+
+    def __init__(self, modules: dict[str, str], options: Options) -> None:
+        self.modules = modules
+        self.options = options
+        self._project: Project | None = None
+        self._told: set[tuple[str, str]] = set()
+
+    @property
+    def project(self) -> Project:
+        """The modules read so far."""
+        if self._project is None:
+            from asyncguard.lint.modules.project import Project
+
+            self._project = Project(self.modules, knowledge.load(), self.options.device)
+        return self._project
+
+    def check(
+        self, path: str, data: bytes | None = None, woken: frozenset[str] = frozenset()
+    ) -> FileFacts:
+        """Return the facts of one file; with `woken`, of its functions of these names alone.
+
+        It recurses deeply: see `with_deep_stack`.
+        """
+        if data is None:
+            try:
+                data = Path(path).read_bytes()
+            except OSError as error:
+                return unreadable(path, f"cannot be read: {error.strerror or error}")
+        from asyncguard.lint.report import file as facts
+
+        return facts.of_source(
+            data, path, self.project, everything=self.options.everything, woken=woken
+        )
+
+    def newly_asked(self) -> set[tuple[str, str]]:
+        """Return which files asked for which others, beyond what was returned before."""
+        if self._project is None:
+            return set()
+        new = self._project.asked - self._told
+        self._project.asked.clear()
+        self._told |= new
+        return new
+
+
+def with_deep_stack(work: Callable[[], T]) -> T:
+    """Run `work` in a thread with a large stack, and return what it returns, or raise it.
+
+    The interpreter's own limit stays raised: lowering it would end what other threads check.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def fulfil() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            errors.append(error)
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
+    before = threading.stack_size(STACK)
+    try:
+        thread = threading.Thread(target=fulfil)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+_worker: Worker | None = None
+
+
+def start(modules: dict[str, str], options: Options) -> None:
+    """Begin a worker process."""
+    global _worker
+    _worker = Worker(modules, options)
+
+
+class Checked(NamedTuple):
+    """What a chunk of files told, and which files asked for which others: paths."""
+
+    facts: list[FileFacts]
+    asked: set[tuple[str, str]]
+
+
+def check_many(tasks: Sequence[Task]) -> Checked:
+    """Check a chunk of files in a worker process."""
+    worker = _worker
+    assert worker is not None
+    facts = with_deep_stack(lambda: [worker.check(path, None, woken) for path, woken in tasks])
+    return Checked(facts, worker.newly_asked())

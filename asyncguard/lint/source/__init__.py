@@ -1,0 +1,1 @@
+"""Text of files: decoding, notebooks, suppression comments, edits."""

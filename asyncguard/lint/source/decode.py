@@ -1,0 +1,126 @@
+"""Bytes to text: encodings, line ends, and what a cheap look at the text says.
+
+The first stage. `decode` honours byte-order marks and PEP 263; `frameworks_in` is the screen that
+spares most files a tree: without a framework's import nothing in a file is a device value.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from asyncguard.lint.names.words import MAX_NAMES
+
+
+@dataclass(frozen=True)
+class SourceError(Exception):
+    """The source cannot be read as Python; `line` and `column` count from 1."""
+
+    reason: str
+    line: int = 1
+    column: int = 1
+
+
+_FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
+_DECLARED = re.compile(rb"\xef\xbb\xbf|.*\n?.*coding")  # an encoding, if any, in two lines
+
+
+def decode(data: bytes) -> str:
+    """Return the text, its line ends all turned into `\\n`; raises SourceError."""
+    try:
+        encoding = "utf-8"
+        if _DECLARED.match(data):
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+    except (SyntaxError, LookupError) as error:
+        raise SourceError(f"unknown encoding: {error}") from error
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        reason = f"not {error.encoding} text: {error.reason}"
+        raise SourceError(reason, line, column) from error
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    # A form feed sets the indentation back to zero; without it the line says the same.
+    return _FORM_FEED.sub("", text) if "\f" in text else text
+
+
+_IMPORT = re.compile(r"(?:^|;)[ \t]*(?:import|from)[ \t]+([\w., \t]+)")
+_NAME = re.compile(r"[\w.]+")
+
+
+def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the frameworks whose modules the text imports, in order of mention.
+
+    Any part of a dotted name counts: `d2l.torch` re-exports torch.
+    """
+    parts = chain.from_iterable(map(_imported_on, _lines_with("import", text)))
+    found = dict.fromkeys(modules[part] for part in parts if part in modules)
+    return tuple(name for name in found if name != "numpy")
+
+
+@lru_cache(MAX_NAMES)
+def _imported_on(line: str) -> tuple[str, ...]:
+    """Return the parts of the names that a line imports, in order, and their first two together."""
+    found: list[str] = []
+    for match in _IMPORT.finditer(line):
+        for name in _NAME.findall(match.group(1).replace(" import ", ".")):
+            parts = name.split(".")
+            found += [*parts, ".".join(parts[:2])]
+    return tuple(found)
+
+
+def _lines_with(word: str, text: str) -> Iterator[str]:
+    """Yield the lines that hold a word, without looking at others."""
+    at = text.find(word)
+    while at >= 0:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind("\n", 0, at) + 1 : end]
+        at = text.find(word, end)
+
+
+def names_in(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what stands for the names of which the text takes something, in order of mention."""
+    used = re.finditer(rf"(?<![\w.])({'|'.join(names)})\.\w", text)
+    return tuple({names[match.group(1)]: None for match in used})
+
+
+_STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*")
+
+
+def starred_in(text: str) -> list[str]:
+    """Return the modules that the text imports everything from."""
+    lines = (line for line in _lines_with("import", text) if "*" in line)
+    return [module for line in lines for module in _STARRED.findall(line)]
+
+
+_TELLING = re.compile(
+    r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar|numpy|apply_gradients|train_on_batch)\("
+)
+
+
+def telling_in(text: str) -> set[str]:
+    """Return the methods that the text calls which only a framework's values have."""
+    return set(_TELLING.findall(text))
+
+
+def check_syntax(text: str) -> ast.Module:
+    """Parse with Python's own parser; raises SourceError where it cannot be Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        reason = error.msg or "syntax error"
+        raise SourceError(reason, max(error.lineno or 1, 1), max(error.offset or 1, 1)) from error
+    except ValueError as error:  # null bytes, on some versions
+        raise SourceError(str(error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise SourceError("nested too deeply to be analysed") from error

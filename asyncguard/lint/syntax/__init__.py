@@ -1,0 +1,1 @@
+"""Syntax trees and places in them."""
