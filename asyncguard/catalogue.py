@@ -22,6 +22,7 @@ import tomli
 from asyncguard.model import AsyncguardError, Confidence, SyncKind
 
 SCHEMA = 1
+FAMILIES = "names.toml"  # beside the rules files: what the names in a program suggest (lint.names)
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
 VALUE_KINDS = (
@@ -229,7 +230,7 @@ def load_directory(directory: Path) -> Catalogue:
     frameworks: dict[str, Framework] = {}
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
-    for path in sorted(directory.glob("*.toml")):
+    for path in sorted(set(directory.glob("*.toml")) - {directory / FAMILIES}):
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)

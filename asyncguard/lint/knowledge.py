@@ -14,25 +14,22 @@ from functools import cache, lru_cache
 
 from asyncguard import catalogue
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
-from asyncguard.lint.names.words import MAX_NAMES, compiled, naming
+from asyncguard.lint.names import family
+from asyncguard.lint.names.words import MAX_NAMES, compiled
 
 _WILD = re.compile(r"[*?\[]")
 
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
-_SWITCH = naming(
-    r"^(enable|disable|use|with|without|has|is|do|should|no|skip|return|print|show|plot)_"
-)
+_SWITCH = family("value.switch")
 
 
 # Functions that move or store what they are given.
-_KEEPS = naming(r"load|save|store|replicate|shard|device_put|init|copy|merge|cast|^to_|^from_")
-_STATE = naming(r"(^|_)(state|params)$")
-_UPDATES = naming(r"(^|_)((pre)?train(ing)?|update|learn|optimi[sz]e|sgd)(_|$)")
+_KEEPS = family("function.keeps")
+_STATE = family("state.handed_on")
+_UPDATES = family("function.updates")
 # Names of numbers that sum up many steps.
-_SUMMARY = naming(
-    r"^(running|moving|smooth(ed)?|ema|avg|average|mean|best|min|max|prev(ious)?|last|old|epoch|cum)_"
-)
+_SUMMARY = family("value.summary")
 
 
 @cache

@@ -6,7 +6,6 @@ program does not run in every step, whatever its condition says.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -14,7 +13,7 @@ import libcst as cst
 from asyncguard.lint.contexts.conditions import IDENTITY, MORE
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard, LoopRecord
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
 
@@ -84,7 +83,7 @@ def _unsets(loop: LoopRecord, path: str) -> bool:
     )
 
 
-_BEST = naming(r"(^|_)(best|lowest|highest|min|max|minimum|maximum)(_|$)|^best", re.IGNORECASE)
+_BEST = family("value.record")
 
 
 def improves(node: cst.If) -> bool:

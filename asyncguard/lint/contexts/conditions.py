@@ -13,27 +13,17 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard
+from asyncguard.lint.names import family
 from asyncguard.lint.names.words import naming
 from asyncguard.lint.syntax.tree import dotted, walk
 
-_FLAG = naming(
-    r"(^|_)(debug|verbose|verbosity|dry_run|profile|profiling|(should|do|is)_log(ging)?|log_now"
-    r"|log(ging)?_step|will_log|is_last|is_first|last_batch|first_batch|first_step|last_step|is_final|should_print"
-    r"|should_save|should_sync|report_now|print_now|trace_enabled|sanity_check)(_|$)|^(first|last)$"
-    r"|isenabledfor|(^|_)its_?time(_|$)|(^|_)(log|print|save|eval|test|report|checkpoint)_(at|due)$|should_(run|trigger|stop|checkpoint|report|eval|validate|record|plot|visuali[sz]e|summari[sz]e|dump|display)|(^|_)(log|print|save|eval|report|display)_?"
-    r"(freq|interval|every|steps?|period)",
-    re.IGNORECASE,
-)
-_PERIOD = naming(r"(freq|frequency|interval|every|period)$", re.IGNORECASE)
-_COUNTER = naming(
-    r"(^|_)(step|steps|iter|iters|iteration|iterations|it|i|j|k|t|n|idx|index|batch|batch_idx|batch_i|ni"
-    r"|epoch|count|counter|num|n_iter|niter|global_step|updates|n_updates|timestep|timesteps|frame)(_|$)",
-    re.IGNORECASE,
-)
+_FLAG = family("test.flag")
+_PERIOD = family("period.length")
+_COUNTER = family("counter.compared")
 
 
 # A counter, which is no key.
-_LISTED = naming(r"(^|_)(step|iter|iteration|epoch|itr|timestep|batch_idx)$|^(i|it)$")
+_LISTED = family("counter.listed")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _CHOOSING = _CONDITIONS | {cst.IfExp}
 _SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
@@ -139,7 +129,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     return False, False
 
 
-_STEPS = naming(r"(^|_)(steps?|iter(ation)?s?|updates?|epochs?)$", re.IGNORECASE)
+_STEPS = family("counter.asked")
 
 
 def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
@@ -163,7 +153,7 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 MORE = (cst.GreaterThan, cst.GreaterThanEqual)
 _EQUAL = frozenset({cst.Equal, cst.NotEqual})
-_PLACE = naming(r"(^|\.)_?dev(ice)?([._]?type)?$")
+_PLACE = family("value.device")
 
 
 def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
@@ -184,9 +174,9 @@ def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
     )
 
 
-_TIME = naming(r"(^|_)(time|now)(_|$)", re.IGNORECASE)
+_TIME = family("value.time")
 # An episode is over, or an epoch.
-_RARE_EVENT = naming(r"^(.*_)?(dones?|terminal|terminated|truncated|new_epoch|end_of_epoch)$")
+_RARE_EVENT = family("test.event")
 
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
@@ -201,14 +191,10 @@ def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
     return any(dotted(func).rpartition(".")[2] in clocks for func in calls)
 
 
-_ABNORMAL = naming(r"(^|_)(is_?)?(nan|inf|nans|infs|overflow|nonfinite)(_|$)", re.IGNORECASE)
+_ABNORMAL = family("test.abnormal")
 # What a program is told to do about them: `skip_nan`, `check_overflow`.
-_SWITCH = naming(
-    r"^_?(skip|check|detect|ignore|allow|use|enable|handle|terminate|stop|halt|raise|filter|remove|drop"
-    r"|replace|clip|warn|log)_",
-    re.IGNORECASE,
-)
-_NORMAL = naming(r"is_?finite$|all_?finite$", re.IGNORECASE)
+_SWITCH = family("test.switch")
+_NORMAL = family("test.normal")
 
 
 _NAMING = frozenset({cst.Call, cst.Name, cst.Attribute})
@@ -317,9 +303,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
     return False, False
 
 
-_ALL = naming(
-    r"^(max|total|num_(train(ing)?|total))_(\w+_)?(steps?|it(er(ation)?)?s?|updates?|epochs?|batch(es)?)$"
-)
+_ALL = family("total.reached")
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:

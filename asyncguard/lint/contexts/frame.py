@@ -7,7 +7,6 @@ look ahead).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,27 +45,21 @@ from asyncguard.lint.domain.values import (
     without_params,
 )
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.model import Device, Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
-_OPTIONS = naming(r"(config|cfg|conf|args|options|hparams|settings|flags|history)$", re.IGNORECASE)
+_OPTIONS = family("value.options")
 
-_TESTS = naming(r"(^|[/\\])(test_\w+|\w+_test|tests?[/\\]\w+)\.py$")  # files of unit tests
+_TESTS = family("file.test")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
-_BENCH = naming(
-    r"(^|_)(bench(mark)?(s|ing)?|timeit|latency|throughput|warm_?up)(_|$)|^_*(time|measure|profile)_"
-)
-_BENCHES = naming(r"(^|[/\\])(\w+_)?bench(mark)?s?([/\\][^/\\]+|_\w+)?\.py$")
+_BENCH = family("function.benchmark")
+_BENCHES = family("file.benchmark")
 # What does something with a model: `build_model`, `save_net`.
-_DOES = naming(
-    r"^_*(get|set|build|create|make|define|construct|load|save|restore|init|initialize|compile|read"
-    r"|write|export|convert|wrap|prepare|configure|setup|register|freeze|unfreeze|reset|update|sync"
-    r"|copy|clone|fit|finetune|run|check|print|log|plot|is|has|use|num|find|select|add|remove)_",
-)
+_DOES = family("function.does")
 
 
 @dataclass(eq=False, slots=True)
@@ -496,8 +489,4 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
 
 # What draws something for someone to look at, a few samples at most, sets things up, or moves them
 # to and from files: its loops are no steps, unless they train or go over a loader.
-is_aside = naming(
-    r"^_*(plot|draw|show|visuali[sz]e|animate|init|initiali[sz]e|set_?up|load|save|export|merge|unmerge)(_|$)"
-    r"|^from_pretrained$|[^_]_init$|^_*(drain|flush|close|shutdown|wait_for_all|wait_until)(_|$)"
-    r"|(^|_)(state_dicts?|checkpoints?|ckpt)(_|$)"
-)
+is_aside = family("function.aside")

@@ -25,36 +25,24 @@ from asyncguard.lint.domain.values import (
     container,
     weaken,
 )
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
-_EPOCH = naming(r"epoch", re.IGNORECASE)
-_STEP = naming(
-    r"(^|_)(mini|micro)?(batch|batches|step|steps|iter|iters|iteration|iterations|itr|iterator"
-    r"|sample|samples|timestep|timesteps)(_|$)",
-    re.IGNORECASE,
-)
-_OF_STEPS = naming(r"batch|step|iter(?!s?_per_epoch)")
+_EPOCH = family("counter.epoch")
+_STEP = family("counter.step")
+_OF_STEPS = family("counter.of_steps")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
-_BATCH = naming(
-    r"^(([a-z]+_)?(mini|micro)?_?batch|batch_(data|dict|in|inputs?|x|y|samples?))$", re.IGNORECASE
-)
+_BATCH = family("value.batch")
 
 
 # What one step trains side by side.
-_MEMBERS = naming(
-    r"(^|_)(ensembles?|members|agents|models|nets|networks|actors|critics|policies|heads|learners"
-    r"|modules|optimi[sz]ers|opts|losses|criteria|criterions|objectives|tasks|phases)$",
-    re.IGNORECASE,
-)
+_MEMBERS = family("loop.members")
 
 # How often one step does something: an update for each observation.
-_WITHIN_STEP = naming(
-    r"_per_((env|environment|time)_?)?(step|obs|observation|iter|iteration|frame)$"
-)
+_WITHIN_STEP = family("loop.within_step")
 
 # What each of these does is a part of what the loop around them does as well.
-_MODEL = naming(r"(^|_)(model|net|network|module)$", re.IGNORECASE)
+_MODEL = family("loop.model")
 
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
@@ -151,7 +139,7 @@ def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
     return counted and not any(map(_EPOCH, targets))
 
 
-_FEED = naming(r"(^|_)(iter|iterator|loader|dataset|ds|data|stream|generator|gen|batches)$")
+_FEED = family("loop.feed")
 
 
 def note_draw(frame: Frame, node: cst.Call) -> None:
@@ -238,10 +226,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, name, value)
 
 
-TO_HOST = naming(
-    r"(^|_)(numpy|np|host|cpu|py(thon)?|floats?|items?|lists?|scalars?|str(ing)?s?|ints?|get(?!_first)|decode"
-    r"|fetch|format|pull|load|read|dict|json)(_|$)"
-)
+TO_HOST = family("function.to_host")
 
 
 def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value: Value) -> Value:
@@ -256,11 +241,9 @@ def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value:
     return weaken(before, MEDIUM) if pure else value
 
 
-_ROUND = naming(r"epoch|(^|_)train(ing)?_loop$", re.IGNORECASE)
-_FITS = naming(r"^_*(train|fit|learn|optimi[sz]e)$")
-_MANY = naming(
-    r"^((n|nb|num|max|total)_)?(train(ing)?_)?(epochs|steps|timesteps|iters|iterations)$"
-)
+_ROUND = family("function.round")
+_FITS = family("function.fits")
+_MANY = family("total.given")
 
 
 def names_epochs(call: cst.Call) -> bool:
@@ -277,7 +260,7 @@ def _gives_many(argument: cst.Arg) -> bool:
     return argument.keyword is not None and _MANY(argument.keyword.value) and not one
 
 
-_TRAINING = naming(r"^_*(train|learn|optimi[sz]e)(_(step|batch|on_batch|model))?$")
+_TRAINING = family("function.trains")
 
 
 def names_training(node: cst.CSTNode) -> bool:
@@ -288,10 +271,7 @@ def names_training(node: cst.CSTNode) -> bool:
     return not switch and _TRAINING(node.func.attr.value)
 
 
-_ONE_STEP = naming(
-    r"^_*(train(ing)?|eval|val(id(at(e|ion))?)?|test|predict(ion)?|inference)"
-    r"_(one_|on_)?(step|batch|minibatch)$"
-)
+_ONE_STEP = family("function.one_step")
 
 
 def runs_step(call: cst.Call) -> bool:

@@ -11,16 +11,13 @@ import libcst as cst
 from asyncguard.lint.domain.hints import Hints
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import Value
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import Unit, docstring, dotted
 from asyncguard.model import Loop
 
 # A script, or what tries something out: it is no training step, though it may run one.
-_ONCE = naming(
-    r"^_*(main|tests?|bench(mark)?|demo|verify|ensure|assert|experiment)(_|$)|_(benchmarks?|tests?|demo)$"
-    r"|(^|_)(checkpoint|ckpt|restore)(_|$)"
-)
+_ONCE = family("function.once")
 
 
 class Parameter(NamedTuple):
@@ -79,8 +76,8 @@ class ClassInfo:
                     yield from base.ref.family(depth + 1)
 
 
-_ACTS = naming(r"(^|_)(act|action|actions|step)(_|$)")  # though it trains, now and then
-_BETWEEN = naming(r"(^|_)(reset|init|setup|make|create|build|test|check|seed|main)(_|$)")
+_ACTS = family("function.steps_environment")  # though it trains, now and then
+_BETWEEN = family("function.between")
 
 
 @dataclass(eq=False, slots=True)

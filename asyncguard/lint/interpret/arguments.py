@@ -10,7 +10,7 @@ from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.values import DEVICE, HOST, SYMBOL, UNKNOWN, Value
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -59,7 +59,7 @@ def argument_params(arguments: Arguments) -> frozenset[int]:
     return frozenset().union(*(a.value.params for a in arguments if a.value.kind == UNKNOWN))
 
 
-_SIZE = naming(r"(^|_)(n|size|len(gth)?|num|dim|count|shape)(_|$)")
+_SIZE = family("value.size")
 
 
 def is_size(argument: Argument) -> bool:

@@ -24,7 +24,7 @@ from asyncguard.lint.interpret.lookup import DESCRIBES
 from asyncguard.lint.interpret.placement import as_mask, copied_to_host, moved_to, uploads
 from asyncguard.lint.interpret.reads import blocking_value, takes_device_values, trigger_sites
 from asyncguard.lint.interpret.structures import mapping_method
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import SyncKind
 
@@ -88,7 +88,7 @@ def device_method(
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
-_ON_HOST = naming(r"(^|[._])(cpu|host|pinned)([._]|$)")  # by its name
+_ON_HOST = family("value.host")  # by its name
 _OF_MAPPINGS = frozenset(
     {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
 )
@@ -120,7 +120,7 @@ def device_method_result(
     return as_mask(frame, made, method, [owner], arguments)
 
 
-_ASKS_WHETHER = naming(r"^(has|should|can|supports|match|matches)(_|$)")
+_ASKS_WHETHER = family("function.asks_whether")
 
 
 def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Value:

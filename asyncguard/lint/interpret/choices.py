@@ -13,7 +13,7 @@ from asyncguard.lint.domain.join import merge
 from asyncguard.lint.domain.values import from_params
 from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import asked_for, asks_whether_on_device, narrow, truth
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import children, dotted, walk
 from asyncguard.model import SyncKind
 
@@ -109,7 +109,7 @@ def _drops_state(frame: Frame, body: cst.CSTNode) -> bool:
     return any(_drops(n) for n in walk(body) if type(n) is cst.Assign)
 
 
-_STATE = naming(r"(^|[._])(state|params|agent)$")
+_STATE = family("state.dropped")
 
 
 def _drops(node: cst.Assign) -> bool:

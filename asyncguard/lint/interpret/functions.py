@@ -44,7 +44,7 @@ from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
 from asyncguard.lint.interpret.reads import may_be_read
 from asyncguard.lint.interpret.structures import mapped_structure
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
 
 
@@ -101,7 +101,7 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
     return not any(own[p].may_be_none for p in value.params if 0 <= p < len(own))
 
 
-_MAPS = naming(r"(^|_)(tree|nest(ed)?|structure|recursive(ly)?)_?map|map_(structure|tree|nest)")
+_MAPS = family("function.maps_tree")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:

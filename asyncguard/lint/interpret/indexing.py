@@ -5,8 +5,6 @@ A mask on the device needs its number of true elements, a list or a host array i
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
@@ -40,7 +38,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -204,9 +202,7 @@ def _indexed(owner: Value, index: Value) -> Value:
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
-_MASK_NAME = naming(
-    r"(^|_)(masks?|dones?)(_|$)(?!.*(idx|inds?|index|indices|ids?|num)$)", re.IGNORECASE
-)
+_MASK_NAME = family("value.mask")
 
 
 def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
@@ -269,7 +265,7 @@ def _sequence_cost(index: Value) -> str:
 _UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
-_SAMPLED = naming(r"(^|_)(batch|ids|idx|idxs|inds|indices|perm)(_|$)", re.IGNORECASE)
+_SAMPLED = family("indices.sampled")
 
 
 def samples(frame: Frame, node: cst.BaseSlice) -> bool:

@@ -34,7 +34,7 @@ from asyncguard.lint.domain.values import (
     weaken,
 )
 from asyncguard.lint.interpret.types import type_value
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -88,7 +88,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
 # Attributes and methods of someone's own that say what an array is like.
-DESCRIBES = naming(r"_(numel|ndim|shape|dtype|device|status|names?)$")
+DESCRIBES = family("function.describes")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:

@@ -38,7 +38,7 @@ from asyncguard.lint.interpret.functions import call_function, note_act
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -131,7 +131,7 @@ def note_training(frame: Frame, arguments: Arguments) -> None:
         loop.inner = loop.trainings = True
 
 
-_GIVES_TEXT = naming(r"(^|_)(str|string|strings|text|texts|name|names|summary|describe)$")
+_GIVES_TEXT = family("function.gives_text")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {

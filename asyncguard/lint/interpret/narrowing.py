@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guard_of
@@ -30,7 +28,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.lookup import hinted_at
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.types import type_value
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -165,7 +163,7 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
-_PLAIN_TYPES = naming(r"scalar|number|(int(eger)?|float|str(ing)?)_types?$", re.IGNORECASE)
+_PLAIN_TYPES = family("type.plain")
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:

@@ -5,7 +5,6 @@ What they return is inferred from their names and arguments, mostly where functi
 
 from __future__ import annotations
 
-import re
 import sys
 
 import libcst as cst
@@ -27,10 +26,10 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.interpret.arguments import any_device
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
-_WAITS = naming(r"sync|wait|barrier|block", re.IGNORECASE)
+_WAITS = family("function.waits")
 
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -53,17 +52,11 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
-_PARAMETERS = naming(
-    r"(^|\.)_?(?!(num|n|count|total|hyper|config|meta)_)(\w+_)?params"
-    r"(_(actor|critic|policy|value|q|model|net|online|target))*$|(^|\.)variables$"
-)
+_PARAMETERS = family("value.parameters")
 # Names of a training state, and of the functions that are handed one to run a step.
-_STATE = naming(r"(^|[._])state$")
-_STEPS = naming(
-    r"^_*(p|jit|jitted|pmap|pmapped|parallel)?_?((train|eval|valid|val|test)\w*_)?step(_fn|_jit|_p)?$"
-    r"|(^|_)(train|eval|infer|predict|forward|loss)_(fn|jit|batch)$"
-)
-_NO_MODEL = naming(r"count|size|num|name|path|print|log|summar|save|load|create|make|build|spec")
+_STATE = family("state.handed")
+_STEPS = family("function.runs_model")
+_NO_MODEL = family("function.runs_no_model")
 
 
 def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
@@ -85,11 +78,7 @@ def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
 
 
 # What says, shows or keeps something, or brings it to the host.
-_TELLS = naming(
-    r"(^|_)(print|log|summar\w*|save|load|write|plot|show|draw|render|visuali[sz]e|report|dump|send|put"
-    r"|push|add|make|create|build|from|envs?|sim|game|step|reset|image|images|video|grid|check|eval|evaluate|score|scores)"
-    r"(_|$)"
-)
+_TELLS = family("function.tells")
 
 
 _ELSEWHERE = sys.stdlib_module_names | {
@@ -118,8 +107,8 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
     return Value(DEVICE, given.framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
 
 
-_FUNCTION = naming(r"_(fn|func|function)$")  # which an object holds
-_KEY = naming(r"(^|_)(key|rng|seed|subkey|sub_key|subrng)\d*$")
+_FUNCTION = family("value.function")  # which an object holds
+_KEY = family("value.key")
 
 
 def _draws(arguments: Arguments) -> bool:
@@ -139,4 +128,4 @@ def acted(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Val
     return computed or (answer._replace(name=ACTION) if acts else answer)
 
 
-ACTS = naming(r"(^|_)act(ions?)?(_|$)")
+ACTS = family("function.acts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +37,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import conditions_hold
 from asyncguard.lint.interpret.structures import innermost_value
+from asyncguard.lint.names import family
 from asyncguard.lint.names.words import naming
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
@@ -156,7 +156,7 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
     return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
 
 
-_A_TYPE = naming(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)
+_A_TYPE = family("dtype.given")
 
 
 def _is_other(argument: Argument) -> bool:
@@ -225,7 +225,7 @@ def _makes_instance(node: cst.BaseExpression) -> bool:
     return name[:1].isupper() and not _TENSORS(name)
 
 
-_TENSORS = naming(r"Tensor$|^(Variable|Data|Batch\w*)$")
+_TENSORS = family("class.tensor")
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:

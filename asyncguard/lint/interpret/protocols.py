@@ -20,7 +20,7 @@ from asyncguard.lint.domain.values import (
     Value,
     weaken,
 )
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -72,8 +72,8 @@ def protocol_site(
     return False
 
 
-_NAMES = naming(r"(name|path|title|caption|url)s?$")
-_NUMBERS = naming(r"(^|[._])(idx|index|i|j|k|key|name|level|layer)$")
+_NAMES = family("value.text")
+_NUMBERS = family("value.number")
 
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:

@@ -26,7 +26,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import is_size, selected_arguments
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Confidence, SyncKind
 
@@ -126,7 +126,7 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
             return
 
 
-_COUNT = naming(r"(^|[._])state\.step$")
+_COUNT = family("counter.of_state")
 
 
 def _converted(frame: Frame, given: Value) -> Value:

@@ -10,7 +10,6 @@ to look, never what is found.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,17 +24,13 @@ from asyncguard.lint.modules.suspicion import (
     blocks,
     last_name,
 )
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.signatures import parameters
 
-_LOSS = naming(r"loss(es)?$")
-_LOSS_OF = naming(r"(^|_)loss(es)?(_(by|for|from|single|per|of)(_|$)|$)")  # a module's own
-_MANY = naming(r"model|net|loader|data|iter|generator$|env|agent|trainer|step|epoch", re.IGNORECASE)
-_ABOUT_LOSSES = naming(
-    r"^_*(add|avg|best|check|display|estimate|eval(uate)?|get_(avg|best|mean)|judge|load|log|mean|monitor"
-    r"|plot|print|record|reduce|report|reset|save|set(?!_forward)|show|stop|sum|sync(hronize)?|test|total"
-    r"|track|train|update|val(idate)?|write)_"
-)
+_LOSS = family("function.loss")
+_LOSS_OF = family("function.own_loss")  # a module's own
+_MANY = family("parameter.many")
+_ABOUT_LOSSES = family("function.about_losses")
 
 
 OF_ENGINE = ["engine", "batch"]

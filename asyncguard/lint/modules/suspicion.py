@@ -8,7 +8,6 @@ function, once, so it is written to be fast.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asyncguard.lint.contexts.frame import is_aside
 from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.names import family
 from asyncguard.lint.names.common import COMMON, HARMLESS
-from asyncguard.lint.names.words import naming
 from asyncguard.lint.syntax.signatures import parameters
 
 if TYPE_CHECKING:
@@ -326,10 +325,7 @@ def last_name(func: ast.expr) -> str:
 
 
 # Names that leave it open whether such a loop does.
-_FEEDS = naming(
-    r"load|data|iter|batch|stream|queue|feed|sampl|gen|ds$|step|epoch|train|learn|fit|optim|update|next",
-    re.IGNORECASE,
-)
+_FEEDS = family("loop.may_feed")
 
 
 DEEP = 30  # variables that each need the next
@@ -780,7 +776,7 @@ class _Look:
 
 _GENERATORS = (ast.GeneratorExp, ast.ListComp, ast.SetComp)
 _JOINING_MASKS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Mult)
-_INDICES = naming(r"(^|_)(batch|ids|idxs|inds|indices|perm)$")  # of many, in one variable
+_INDICES = family("indices.drawn")  # of many, in one variable
 _COMPUTES = (ast.BoolOp, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call)
 _NO_NUMBER = (str, bytes, type(None))
 
@@ -799,7 +795,7 @@ def _over_batches(node: ast.expr) -> bool:
     return "oader" in last_name(node.func if type(node) is ast.Call else node)
 
 
-_NAMED = naming(r"^(items|keys|named_\w+)$")  # methods whose results begin with names
+_NAMED = family("function.gives_names")  # methods whose results begin with names
 
 
 def _counters(over: ast.expr, target: Any) -> set[str]:
@@ -947,8 +943,8 @@ def _may_hold(condition: Condition, call: ast.Call) -> bool:
     return keywords.isdisjoint(condition.keyword_absent)
 
 
-_DEVICE_NAME = naming(r"dev|ctx|gpu|cuda|rank|cpu", re.IGNORECASE)
-_TYPE_NAME = naming(r"type|float|int|half|bool", re.IGNORECASE)
+_DEVICE_NAME = family("device.moved_to")
+_TYPE_NAME = family("dtype.moved_to")
 
 
 def _moves(node: ast.Call) -> bool:

@@ -1,1 +1,5 @@
-"""What the names of other people's variables, functions, classes and files suggest."""
+"""What the names in a program suggest, as data: the families of `rules/names.toml`."""
+
+from asyncguard.lint.names.families import Family, FamilyError, family, group, says
+
+__all__ = ["Family", "FamilyError", "family", "group", "says"]

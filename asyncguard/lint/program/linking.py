@@ -6,11 +6,10 @@ it stands.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.program.facts import Candidate, Linked
 from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, LEVELS, Network
 from asyncguard.model import Confidence, Finding, Loop
@@ -84,10 +83,7 @@ def _is_wrapped_barrier(candidate: Candidate) -> bool:
     return barrier and _BARRIER(finding.function.rpartition(".")[2])
 
 
-_BARRIER = naming(
-    r"(^|_)(barrier|synchroni[sz]e|sync|wait)(_|$)|(zero|main|master|process|rank)_first$",
-    re.IGNORECASE,
-)
+_BARRIER = family("function.barrier")
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

@@ -5,10 +5,9 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
 from asyncguard.model import Loop
@@ -159,10 +158,7 @@ def to_wake(network: Network) -> dict[str, frozenset[str]]:
 
 
 # What a program does now and then, though a function that runs in every step may call it.
-_RARE = naming(
-    r"^_*(save|load|export|plot|visuali[sz]e|set_?up|initiali[sz]e|teardown|finalize|reset)(_|$)"
-    r"|state_dict|(save|load)_checkpoint|[^_]_init$|^_*(un)?merge(_and_unload)?$|^from_pretrained$"
-)
+_RARE = family("function.rare")
 
 
 def _tests(call: Call) -> bool:
@@ -172,15 +168,11 @@ def _tests(call: Call) -> bool:
     return _TEST(f"{call.caller_path}/{call.caller}")
 
 
-_TEST = naming(r"(^|[/\\])tests?[/\\](.*[/\\.])?test_\w*$")
+_TEST = family("file.tested_by")
 
 
 # What saves a model, which no program does in every step.
-_CHECKPOINT = naming(
-    r"^_*(save|write|dump|store).*(check_?point|ckpt|snapshot|model|weights|network)"
-    r"|^(get|make|build)_(checkpoint|ckpt)|(checkpoint|ckpt)_(state|dict)|^_*save$",
-    re.IGNORECASE,
-)
+_CHECKPOINT = family("function.saves")
 
 
 def _level(call: Call | NamedCall, caller: int) -> int:

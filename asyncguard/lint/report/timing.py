@@ -6,21 +6,15 @@ only the enqueue.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
 from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.names.words import naming
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
-_CLOCK = naming(
-    r"perf_counter|monotonic|process_time|(^|\.)time$|time_ns$|elapsed|default_timer|(^|\.)now$"
-    r"|(timer|stopwatch|clock|tick|profiler)s?\w*\.(start|stop|tic|toc|step)$"
-    r"|(^|\.)(tic|toc|tick|tock|time_sync|get_time|timeit)$",
-    re.IGNORECASE,
-)
+_CLOCK = family("function.clock")
 
 
 def untimed(sites: Iterable[Site]) -> Iterator[Site]:
