@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,6 +124,8 @@ class Steps(NamedTuple):
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
     runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
+    updates: tuple[str, ...] = ()  # those of `methods` and `functions` that change the model, too
+    signature: tuple[str, ...] = ()  # parameters of functions that a library enters once a step
 
 
 class Graph(NamedTuple):
@@ -139,6 +141,7 @@ class Masks(NamedTuple):
     makes: tuple[str, ...]  # whatever they are called on
     keeps: tuple[str, ...]  # if they are called on one
     indices: tuple[str, ...] = ()  # never: they make indices of one
+    types: tuple[str, ...] = ()  # those of such arrays' elements, and of such arrays
 
 
 class Framework(NamedTuple):
@@ -177,6 +180,15 @@ class Framework(NamedTuple):
     # Modules of the framework whose own reads are the user's waits, where those of others are not:
     # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
+    makes: tuple[str, ...] = ()  # functions, by their last name, that fill or place an array
+    whole: tuple[str, ...] = ()  # methods that give as much of an array as it holds
+    shaped: tuple[str, ...] = ()  # methods that take a shape, wherever that comes from
+    moves: tuple[str, ...] = ()  # methods that take an array to another place
+    array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves
+    devices: tuple[str, ...] = ()  # strings that name a kind of accelerator
+    reveals: tuple[str, ...] = ()  # methods whose call in a text means that it is in use
+    numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
+    rare: tuple[str, ...] = ()  # methods that its arrays have, and are rarely asked for
 
 
 class Trigger(NamedTuple):
@@ -192,6 +204,28 @@ class Trigger(NamedTuple):
     traced: bool = False  # it is as common in traced functions, where it reads nothing
 
 
+class Language(NamedTuple):
+    """What Python's own world means, by name: the table `[language]` of `python.toml`."""
+
+    remainders: frozenset[str] = frozenset()  # functions, by their last name, that give a remainder
+    warns: frozenset[str] = frozenset()  # functions and methods that warn
+    complains: frozenset[str] = frozenset()  # methods of a logger that do
+    exits: frozenset[str] = frozenset()  # functions that end the program
+    asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
+    plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
+    host_calls: frozenset[str] = frozenset()  # functions and methods that give plain objects
+    host_attributes: frozenset[str] = frozenset()  # of anything, which are plain objects
+    host_modules: frozenset[str] = frozenset()  # whose functions give plain objects
+    host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
+    array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
+    placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
+    common_methods: frozenset[str] = frozenset()  # as common on other objects as on arrays
+    array_methods: frozenset[str] = frozenset()  # of arrays of any library
+
+
+NO_LANGUAGE = Language()
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """All rules files together."""
@@ -199,6 +233,17 @@ class Catalogue:
     frameworks: Mapping[str, Framework]
     triggers: tuple[Trigger, ...]
     clocks: tuple[str, ...] = ()  # functions that read a clock: "time.perf_counter"
+    language: Language = NO_LANGUAGE
+
+    @cached_property
+    def devices(self) -> frozenset[str]:
+        """The strings that name a kind of accelerator, in any framework."""
+        return frozenset(name for f in self.frameworks.values() for name in f.devices)
+
+    @cached_property
+    def moves(self) -> frozenset[str]:
+        """The methods that take an array of any framework to another place."""
+        return frozenset(name for f in self.frameworks.values() for name in f.moves)
 
     def __iter__(self) -> Iterator[SyncPoint]:
         for framework in self.frameworks.values():
@@ -230,17 +275,20 @@ def load_directory(directory: Path) -> Catalogue:
     frameworks: dict[str, Framework] = {}
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
+    language = NO_LANGUAGE
     for path in sorted(set(directory.glob("*.toml")) - {directory / FAMILIES}):
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)
         clocks += tuple(data.get("clocks", ()))
+        if "language" in data:
+            language = _language(f"{path}: [language]", data["language"])
         if "framework" in data:
             framework = _framework(path, data)
             frameworks[framework.name] = framework
     if not frameworks:
         raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
-    catalogue = Catalogue(frameworks, triggers, clocks)
+    catalogue = Catalogue(frameworks, triggers, clocks, language)
     _unique_ids(catalogue)
     return catalogue
 
@@ -260,7 +308,8 @@ _TOP_LEVEL = {
     "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
     "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
     "telling", "companions", "array_function", "parts", "graph_functions", "session_functions",
-    "passes", "registers", "tree_maps", "array_methods",
+    "passes", "registers", "tree_maps", "array_methods", "makes", "whole", "shaped", "moves",
+    "array_attributes", "devices", "reveals", "numbers", "rare",
 }  # fmt: skip
 
 
@@ -303,7 +352,25 @@ def _framework(path: Path, data: dict[str, Any]) -> Framework:
         registers=tuple(data.get("registers", ())),
         masks=_build(Masks, data["masks"], f"{where}: [masks]") if "masks" in data else None,
         blocking_internals=_names(data.get("blocking_internals")),
+        numbers=data.get("numbers", {}),
+        **{key: _texts(where, key, data.get(key, [])) for key in _LISTS},
     )
+
+
+# Lists at the top of a rules file that are kept as they are.
+_LISTS = ("makes", "whole", "shaped", "moves", "array_attributes", "devices", "reveals", "rare")
+
+
+def _language(where: str, data: Mapping[str, Any]) -> Language:
+    names = {key: frozenset(_texts(where, key, value)) for key, value in data.items()}
+    made: Language = _build(Language, names, where)
+    return made
+
+
+def _texts(where: str, key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise CatalogueError(f"{where}: {key!r} must be a list of strings")
+    return tuple(value)
 
 
 def _names(value: list[str] | None) -> tuple[str, ...] | None:
@@ -324,9 +391,7 @@ def _by_kind(where: str, table: str, data: dict[str, Any]) -> dict[str, tuple[st
             raise CatalogueError(
                 f"{where}: [{table}]: unknown value kind {kind!r}; one of {', '.join(VALUE_KINDS)}"
             )
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise CatalogueError(f"{where}: [{table}]: {kind!r} must be a list of strings")
-        result[kind] = tuple(names)
+        result[kind] = _texts(f"{where}: [{table}]", kind, names)
     return result
 
 

@@ -101,6 +101,12 @@ def test_a_bad_entry_is_named_with_file_and_entry(
         (MINIMAL.replace("[[sync]]", '[returns]\nthing = ["a"]\n[[sync]]'), "value kind 'thing'"),
         (MINIMAL.replace("[[sync]]", '[returns]\nhost = "a"\n[[sync]]'), "list of strings"),
         (MINIMAL.replace("[[sync]]", "[steps]\nhop = 1\n[[sync]]"), "unknown key 'hop'"),
+        (
+            MINIMAL.replace("[[sync]]", 'moves = "to"\n[[sync]]'),
+            "'moves' must be a list of strings",
+        ),
+        ("schema = 1\n[language]\nexits = 'exit'", "'exits' must be a list of strings"),
+        ("schema = 1\n[language]\nleaves = ['exit']", "[language]: unknown key 'leaves'"),
         ("schema = 1\n[[trigger]]\nprotocol = '__bool__'\nfoo = 1", "trigger '__bool__'"),
         ("schema = ", "toy.toml"),
     ],

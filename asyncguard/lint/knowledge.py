@@ -146,6 +146,13 @@ class Knowledge:
         self._index_steps(frameworks)
         self._index_triggers(table.triggers)
         self.clocks = frozenset(table.clocks)
+        self.language = table.language
+        self.mask_types = frozenset(n for f in frameworks if f.masks for n in f.masks.types)
+        self.whole = frozenset(name for f in frameworks for name in f.whole)
+        self.shaped = frozenset(name for f in frameworks for name in f.shaped)
+        self.rare = frozenset(name for f in frameworks for name in f.rare)
+        self.reveals = tuple(sorted({name for f in frameworks for name in f.reveals}))
+        self.numbers = {name: most for f in frameworks for name, most in f.numbers.items()}
 
     def _index_sync(self, table: Catalogue) -> None:
         self.sync_functions: dict[str, list[SyncPoint]] = {}
@@ -187,6 +194,8 @@ class Knowledge:
         self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
         self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
+        self.updating = frozenset(name for f in frameworks for name in f.steps.updates)
+        self.signatures = {f.steps.signature for f in frameworks if f.steps.signature}
         self.trainings = _owners((f.name, f.steps.trainings) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:

@@ -1530,6 +1530,7 @@ NAMED_CLASSES = {
     ("BeamSearchLM", "advance"): True,
     ("DecodeStrategy", "update_finished"): True,
     ("ComputeLossOTA", "__call__"): True,
+    ("DepthLoss26", "__call__"): True,
     ("CRFDecode", "decode"): True,
     ("Plan", "advance"): False,
     ("Plan", "__call__"): False,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from asyncguard.catalogue import FAMILIES, rules_directory
-from asyncguard.lint.names import Family, FamilyError, family, group, says
-from asyncguard.lint.names.families import families, load_file, split
+from asyncguard.lint.names import Family, FamilyError, family, group, split
+from asyncguard.lint.names.families import families, load_file
 
 PACKAGE = Path(__file__).parents[2] / "asyncguard"
 ALL = list(families().values())
@@ -37,12 +37,12 @@ def load(tmp_path: Path, text: str) -> dict[str, Family]:
 
 @pytest.mark.parametrize(("id", "name"), [(f.id, name) for f in ALL for name in f.hit])
 def test_a_hit_belongs_to_its_family(id: str, name: str) -> None:
-    assert says(id, name)
+    assert family(id)(name)
 
 
 @pytest.mark.parametrize(("id", "name"), [(f.id, name) for f in ALL for name in f.miss])
 def test_a_miss_does_not(id: str, name: str) -> None:
-    assert not says(id, name)
+    assert not family(id)(name)
 
 
 def asked() -> tuple[set[str], set[str]]:
@@ -55,7 +55,7 @@ def asked() -> tuple[set[str], set[str]]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            if node.func.id in ("family", "says", "group"):
+            if node.func.id in ("family", "group"):
                 first = node.args[0]
                 assert isinstance(first, ast.Constant), f"{path}:{node.lineno}: write the id out"
                 (groups if node.func.id == "group" else ids).add(str(first.value))
@@ -79,9 +79,9 @@ def test_the_file_is_grouped_by_the_first_part_of_the_ids() -> None:
 
 
 def test_nothing_is_read_before_the_first_question() -> None:
-    family("no.such_family")
+    ask = family("no.such_family")
     with pytest.raises(KeyError):
-        says("no.such_family", "name")
+        ask("name")
 
 
 # ---- words

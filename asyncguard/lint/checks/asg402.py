@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from asyncguard.lint.domain.values import MEDIUM
-from asyncguard.lint.names.words import naming
 from asyncguard.lint.report.may_block import waits_at
 from asyncguard.lint.report.reports import Report
 from asyncguard.lint.report.statement_order import index_in, suite, walk_own
@@ -211,12 +210,6 @@ def measure():
 ]
 
 
-_MAKES = naming(
-    r"^(as_?)?(array|tensor|constant|convert_to_tensor|arange|linspace|eye|PRNGKey|key|split|fold_in"
-    r"|device_put|manual_seed)$|^(zeros|ones|full|empty|rand|randn|randint|uniform|normal)(_like)?$"
-)
-
-
 class Stretch(NamedTuple):
     """Two clock reads of one measurement, and the list of statements that both stand in."""
 
@@ -383,4 +376,4 @@ def _is_work(knowledge: Knowledge, event: Event) -> bool:
         return True
     called = dotted(event.node.func).rpartition(".")[2]
     maps = {name.rpartition(".")[2] for name in framework.tree_maps}
-    return called not in maps and not _MAKES(called)
+    return called not in maps and called not in framework.makes

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts.conditions import IDENTITY, MORE
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard, LoopRecord
@@ -234,9 +235,6 @@ def leaves_loop(body: cst.BaseSuite) -> bool:
     return type(_last(body)) in _LEAVING
 
 
-_EXITS = frozenset({"exit", "quit", "sys.exit", "os._exit"})
-
-
 def exits(body: cst.BaseSuite) -> bool:
     """Whether a branch, or the last branch in it, ends the program."""
     line = body.body[-1] if body.body else None
@@ -244,7 +242,7 @@ def exits(body: cst.BaseSuite) -> bool:
         return exits(line.body)
     last = _last(body)
     call = last.value if type(last) is cst.Expr else None
-    return type(call) is cst.Call and dotted(call.func) in _EXITS
+    return type(call) is cst.Call and dotted(call.func) in load().language.exits
 
 
 def raises(body: cst.BaseSuite) -> bool:

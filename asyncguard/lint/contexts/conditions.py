@@ -6,15 +6,14 @@ is not a guard: that rank still waits.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard
 from asyncguard.lint.names import family
-from asyncguard.lint.names.words import naming
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _FLAG = family("test.flag")
@@ -235,7 +234,7 @@ def _has_modulo(test: cst.BaseExpression) -> bool:
     if type(test) is cst.Comparison and all(map(_is_plain, _sides(test))):
         return False
     return not dotted(test) and any(
-        "accum" not in dotted(divisor).lower()
+        not _ACCUMULATES(dotted(divisor))
         and not (type(divisor) is cst.Integer and divisor.value == "1")
         for divisor in _divisors(test)
     )
@@ -255,11 +254,12 @@ def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
             if type(node.left) not in (cst.SimpleString, cst.FormattedString):
                 yield node.right
-        elif type(node) is cst.Call and len(node.args) == 2 and _REMAINDER(dotted(node.func)):
+        elif type(node) is cst.Call and len(node.args) == 2 and _gives_remainder(node.func):
             yield node.args[1].value
 
 
-_REMAINDER = naming(r"(^|\.)(floor|f)?mod$|(^|\.)remainder$")
+def _gives_remainder(func: cst.BaseExpression) -> bool:
+    return dotted(func).rpartition(".")[2] in load().language.remainders
 
 
 def is_flag(test: cst.BaseExpression) -> bool:
@@ -286,7 +286,7 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
         return False, False  # a name, which counts nothing
     if not any(_counts(frame, side) for side in sides):
         return False, False
-    if any("accum" in n.value.lower() for n in walk(test) if type(n) is cst.Name):
+    if any(_ACCUMULATES(n.value) for n in walk(test) if type(n) is cst.Name):
         return False, False  # one optimizer step
     if type(operator) is cst.Equal:
         return True, False
@@ -304,6 +304,9 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
 
 
 _ALL = family("total.reached")
+_ACCUMULATES = family("value.accumulation")
+_HOW_MANY = family("value.how_many")
+_RANK = family("value.rank")
 
 
 def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
@@ -313,23 +316,21 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
         path = dotted(node).rpartition(".")[2]
-        named = path and _COUNTER(path) and path[:2] != "n_"
-        named = named and "num_" not in path and "size" not in path
+        named = path and _COUNTER(path) and not _HOW_MANY(path)
         counts = bool(named) or any(path in loop.targets for loop in frame.loops)
-    return counts and not any(
-        "rank" in n.value or "process" in n.value for n in walk(node) if type(n) is cst.Name
-    )
+    return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
 
 
-_WARNS = frozenset({"warn", "warning", "warn_once", "warning_once"})
-_COMPLAINTS = _WARNS | {"error", "critical", "exception"}
-_LOGS = naming(r"log\w*\.(error|critical|exception)$", re.I)
+_LOGGER = family("value.logger")
 
 
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     """Return the guard that a call puts on its arguments: what warns does not in every step."""
     last = node.func.attr if type(node.func) is cst.Attribute else node.func
     called = last.value.lower() if type(last) is cst.Name else ""
-    path = dotted(node.func) if called in _COMPLAINTS else ""
-    complains = path and (called in _WARNS or _LOGS(path))
+    known = frame.analysis.knowledge.language
+    if called not in known.warns and called not in known.complains:
+        return None
+    owner, _, method = dotted(node.func).rpartition(".")
+    complains = method and (called in known.warns or _LOGGER(owner))
     return Guard(len(frame.loops), True) if complains else None

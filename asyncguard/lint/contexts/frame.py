@@ -54,6 +54,7 @@ MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = family("value.options")
 
+_TEST_CASE = family("function.test_case")
 _TESTS = family("file.test")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
 _BENCH = family("function.benchmark")
@@ -407,7 +408,7 @@ class _Quiet:
 
 def is_test(name: str, path: str) -> bool:
     """Whether a function of this name, in this file, is a unit test."""
-    return name.startswith("test_") and _TESTS(path)
+    return _TEST_CASE(name) and _TESTS(path)
 
 
 _PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})

@@ -5,8 +5,6 @@ What its body does adds to them (`Frame.evidence`); `LoopRecord.kind` weighs all
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from asyncguard.lint.contexts import branches
@@ -31,7 +29,8 @@ from asyncguard.lint.syntax.tree import dotted, walk
 _EPOCH = family("counter.epoch")
 _STEP = family("counter.step")
 _OF_STEPS = family("counter.of_steps")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")  # of `maxIter`
+_PER_EPOCH = family("counter.per_epoch")
+_ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
 
 
@@ -61,7 +60,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
             and any(map(_is_step, names | _sources(node.iter, views=False)))
         ),
     )
-    record.transparent = any("accum" in name.lower() for name in _iterated_names(node.iter))
+    record.transparent = any(map(_ACCUMULATES, _iterated_names(node.iter)))
     record.transparent |= any(map(_WITHIN_STEP, _iterated_names(node.iter)))
     record.transparent |= any(map(_MEMBERS, _sources(node.iter)))
     record.transparent |= any(map(_MODEL, targets))
@@ -99,7 +98,7 @@ def goes_over_keys(
 
 def names_loader(target: cst.BaseExpression) -> bool:
     """Whether a loop's variable is a loader, by its name."""
-    return any("loader" in n.value.lower() for n in walk(target) if type(n) is cst.Name)
+    return any(_LOADER(n.value) for n in walk(target) if type(n) is cst.Name)
 
 
 def _in_parts(node: cst.BaseExpression) -> bool:
@@ -135,11 +134,14 @@ def _batchy(names: frozenset[str] | set[str]) -> bool:
 
 def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
     """Whether this goes over `range(steps_per_epoch)`, or `range(epochs * steps_per_epoch)`."""
-    counted = any(name.endswith("_per_epoch") for name in _iterated_names(node))
+    counted = any(map(_PER_EPOCH, _iterated_names(node)))
     return counted and not any(map(_EPOCH, targets))
 
 
 _FEED = family("loop.feed")
+_LOADER = family("loop.loader")
+_STATE = family("state.itself")
+TRAINING = family("function.training")
 
 
 def note_draw(frame: Frame, node: cst.Call) -> None:
@@ -164,8 +166,7 @@ def _iterated_names(node: cst.BaseExpression) -> set[str]:
 
 def _is_step(name: str) -> bool:
     """Whether a name counts or holds steps or batches; a `batch_size` or checkpoints are none."""
-    name = name if name.islower() else _HUMP.sub("_", name)
-    return _STEP(name) and "size" not in name and "checkpoint" not in name
+    return _STEP(name)
 
 
 def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
@@ -217,7 +218,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         if given and (back or agents or goes_on):
             sure = MEDIUM if back or agents or frame.trains else NAMED
             made = Value(DEVICE, framework, sure, STRUCTURE)
-            plain = [path for path in agents if not path.endswith("state")]
+            plain = [path for path in agents if not _STATE(path)]
             items = zip(given, unpacked(frame, value, len(given)), strict=True)
             return container(
                 None,
@@ -277,7 +278,7 @@ _ONE_STEP = family("function.one_step")
 def runs_step(call: cst.Call) -> bool:
     """Whether a call runs one step or batch, by the name of what is called and what it is given."""
     name = call.func.attr if type(call.func) is cst.Attribute else call.func
-    loads = any("loader" in dotted(argument.value).lower() for argument in call.args)
+    loads = any(_LOADER(dotted(argument.value)) for argument in call.args)
     return type(name) is cst.Name and _ONE_STEP(name.value) and not loads
 
 
@@ -285,7 +286,7 @@ def evaluates(node: cst.CSTNode) -> bool:
     """Whether this is a call of a step that is no training, by its name."""
     if type(node) is not cst.Call or not runs_step(node):
         return False
-    return "train" not in dotted(node.func).rpartition(".")[2]
+    return not TRAINING(dotted(node.func).rpartition(".")[2])
 
 
 def while_record(node: cst.While) -> LoopRecord:

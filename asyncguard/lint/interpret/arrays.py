@@ -138,16 +138,11 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
         return moved._replace(name=MASK if owner.name == MASK else "")
-    stays = method in _SHAPED_AS or method.endswith("_")  # such a one writes into its own array
+    in_place = method.endswith("_")  # such a one writes into its own array
+    stays = in_place or method in frame.analysis.knowledge.shaped
     if not stays and any(a.value.kind == DEVICE for a in arguments):
         return device(owner.framework, owner.confidence)
     return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
-
-
-# What takes the shape of another value, or sizes, wherever those are.
-_SHAPED_AS = frozenset(
-    {"expand_as", "view_as", "reshape_as", "expand", "view", "reshape", "repeat", "tile"}
-)
 
 
 def likely_framework(frame: Frame, method: str) -> str:

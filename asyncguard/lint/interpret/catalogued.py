@@ -39,7 +39,6 @@ from asyncguard.lint.interpret.placement import NOTHING, as_mask, first_host_arr
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.structures import compared_by_key, leaf, mapped, mapped_structure
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.names.common import HARMLESS
 from asyncguard.model import Loop, SyncKind
 
 
@@ -62,11 +61,11 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             break
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
         # What a transformation makes may be called later.
-        asked = "grad" in name
+        asked = name not in knowledge.updating
         frame.evidence(strong=True, update=not asked, asked=asked)
     if name in knowledge.clocks:
         frame.event("clock", node)
-    if name in _ASKS and frame.loops:
+    if name in knowledge.language.asks and frame.loops:
         frame.loops[-1].once = True
     if name == "next":
         loops.note_draw(frame, node)
@@ -86,16 +85,13 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     frame.prepares |= result.kind == "optimizer" and frame.context() == (Loop.NONE, False)
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
-    elif result.kind == UNKNOWN and name not in HARMLESS:
+    elif result.kind == UNKNOWN and name not in knowledge.language.plain_functions:
         frame.call_by_name(name.rpartition(".")[2])
         opaque(frame, node, arguments)
         made = of_parameters(frame, name, arguments)
         imported = made.kind == UNKNOWN and "." in name
         return (computed_purely(frame, name, arguments) if imported else None) or made
     return result
-
-
-_ASKS = frozenset({"input", "raw_input", "six.moves.input"})  # and wait for who answers
 
 
 def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
@@ -138,7 +134,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
             made = made._replace(name="")  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
-        if name in _GIVE_ONE and _gives_one(name, arguments):
+        if name in knowledge.numbers and _gives_one(arguments, knowledge.numbers[name]):
             return weaken(HOST_VALUE, MEDIUM)  # an action, maybe, like one that a policy gives
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and framework != "numpy" and arguments:  # a device, say
@@ -163,24 +159,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     return frame.analysis.named(kind, framework, HIGH)
 
 
-# Functions of NumPy that give a number, and with how many arguments at most.
-_GIVE_ONE = {
-    "numpy.random.choice": 1,
-    "numpy.random.randint": 2,
-    "numpy.random.rand": 0,
-    "numpy.random.random": 0,
-    "numpy.random.uniform": 2,
-    "numpy.random.normal": 2,
-    "numpy.argmax": 1,
-    "numpy.argmin": 1,
-}
-
-
-def _gives_one(name: str, arguments: Arguments) -> bool:
-    """Whether a call of one of these gives a number: it asks for no size and no axis."""
+def _gives_one(arguments: Arguments, most: int) -> bool:
+    """Whether a call gives a number: it asks for no size and no axis, by position either."""
     plain = sum(1 for argument in arguments if not argument.keyword)
     sized = any(a.keyword in ("size", "axis") for a in arguments)
-    return plain <= _GIVE_ONE[name] and not sized
+    return plain <= most and not sized
 
 
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:

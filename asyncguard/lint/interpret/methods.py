@@ -47,7 +47,7 @@ from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.lookup import attribute_of
 from asyncguard.lint.interpret.models import model_method, note_step
 from asyncguard.lint.interpret.opaque import acted, of_parameters, opaque
-from asyncguard.lint.interpret.placement import KEEPS_ALL, NOTHING, unknown_upload
+from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.structures import container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
@@ -71,7 +71,8 @@ def call_method(
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, MEDIUM)
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    as_given = owner.kind == DEVICE and owner.confidence <= MEDIUM and _is_as_given(func.value)
+    doubtful = owner.kind == DEVICE and owner.confidence <= MEDIUM
+    as_given = doubtful and _is_as_given(frame, func.value)
     moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
     to_another = PLACE in [a.value.name for a in arguments]  # where it mostly is as well
@@ -124,7 +125,7 @@ def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
     """Whether this is an argument declared as an array, of what is no model: from anywhere."""
     function = frame.function
     while type(node) is cst.Call and type(node.func) is cst.Attribute:
-        if node.func.attr.value not in KEEPS_ALL:
+        if node.func.attr.value not in frame.analysis.knowledge.whole:
             return False
         node = node.func.value
     if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
@@ -138,14 +139,14 @@ def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
 _KEYED = frozenset({"get", "pop"})
 
 
-def _is_as_given(node: Any) -> bool:
+def _is_as_given(frame: Frame, node: Any) -> bool:
     """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
     while type(node) in (cst.Subscript, cst.Call):
         if type(node) is cst.Call:
             if type(node.func) is not cst.Attribute:
                 return False
             keyed = bool(node.args) and type(node.args[0].value) is cst.SimpleString
-            if node.func.attr.value not in (_KEYED if keyed else KEEPS_ALL):
+            if node.func.attr.value not in (_KEYED if keyed else frame.analysis.knowledge.whole):
                 return False
             node = node.func.value
             continue
@@ -229,9 +230,6 @@ def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
         frame.given[name] = device(owner.framework)
 
 
-_OF_ONE = frozenset({"item"})  # which NumPy's arrays are rarely asked for
-
-
 def unknown_method(
     frame: Frame,
     node: cst.Call,
@@ -263,7 +261,7 @@ def unknown_method(
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
-    sure = frame.trains or frame.analysis.is_alone or method in _OF_ONE
+    sure = frame.trains or frame.analysis.is_alone or method in frame.analysis.knowledge.rare
     likely = likely_framework(frame, method) if sure else ""
     for framework in frame.analysis.frameworks:
         proved = proof == (DEVICE, framework)

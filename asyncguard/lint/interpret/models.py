@@ -147,7 +147,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     active = frame.analysis.frameworks
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
-            frame.evidence(strong=True, update="backward" not in method)
+            frame.evidence(strong=True, update=method in knowledge.updating)
             frame.event("work", node, owner.framework or active[0])
     elif method == "step" and _is_environment(frame, node, owner):
         frame.evidence()
@@ -156,7 +156,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
     elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
-        frame.evidence(strong=True, update="train" in method, asked=True)
+        frame.evidence(strong=True, update=loops.TRAINING(method), asked=True)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.evidence()  # of whatever class, it is called once a step
 

@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     weaken,
 )
 from asyncguard.lint.interpret.lookup import hinted_at
+from asyncguard.lint.interpret.operators import ANY_TENSOR
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
@@ -62,17 +63,16 @@ def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
     return known is None or known.kind == UNKNOWN
 
 
-_OF_VALUES = frozenset({"data", "grad", "T", "H", "mT", "mH", "real", "imag", "values"})
-
-
 def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether this is an attribute that arrays have not, of what is a batch of them then."""
-    if type(node) is not cst.Attribute or node.attr.value in _OF_VALUES:
+    if type(node) is not cst.Attribute:
         return False
     with frame.quiet():
         owner = evaluate(frame, node.value)
     known = frame.analysis.knowledge.frameworks.get(owner.framework)
-    return owner.kind == DEVICE and known is not None and not known.asynchronous_cpu
+    if owner.kind != DEVICE or known is None or known.asynchronous_cpu:
+        return False
+    return node.attr.value not in known.array_attributes
 
 
 def with_narrowed(
@@ -151,7 +151,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
 
 def _is_tensor(node: cst.BaseExpression) -> bool:
     """Whether a type is that of all tensors, and no kind of them."""
-    return dotted(node).rpartition(".")[2] == "Tensor"
+    return ANY_TENSOR(dotted(node).rpartition(".")[2])
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:

@@ -81,18 +81,13 @@ def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
 _TELLS = family("function.tells")
 
 
-_ELSEWHERE = sys.stdlib_module_names | {
-    "PIL", "cv2", "datasets", "gym", "gymnasium", "h5py", "imageio", "matplotlib", "nltk", "pandas",
-    "scipy", "seaborn", "skimage", "sklearn", "tensorflow", "torch", "torchvision", "tqdm",
-    "transformers", "wandb",
-}  # fmt: skip
-
-
 def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     """Return what a function out of sight computes of device values, where functions are pure."""
     held = (first_device(a.value) for a in arguments)
     given = next((v for v in held if v.kind == DEVICE and v.confidence >= MEDIUM), None)
-    if given is None or name.partition(".")[0] in _ELSEWHERE:
+    library = name.partition(".")[0]
+    elsewhere = frame.analysis.knowledge.language.host_libraries
+    if given is None or library in sys.stdlib_module_names or library in elsewhere:
         return None
     *owners, last = name.split(".")
     if (

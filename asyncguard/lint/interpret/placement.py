@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from asyncguard.catalogue import SyncPoint
+from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
@@ -36,9 +36,9 @@ from asyncguard.lint.domain.values import (
     named,
 )
 from asyncguard.lint.interpret.arguments import conditions_hold
+from asyncguard.lint.interpret.calls import DEVICE_NAME, last
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.names import family
-from asyncguard.lint.names.words import naming
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
 
@@ -99,18 +99,19 @@ def as_mask(
     if (
         name in makes
         or (name in keeps and any(map(_is_mask, operands)))
-        or any(a.value.kind == SYMBOL and _BOOLEAN(a.value.name) for a in arguments)
+        or any(
+            a.value.kind == SYMBOL and last(a.value.name) in knowledge.mask_types for a in arguments
+        )
         or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
     ):
         return named(result, MASK)
-    anywhere = result.name == WHEREVER and name in KEEPS_ALL  # it is still not known where
+    anywhere = result.name == WHEREVER and name in knowledge.whole  # it is still not known where
     if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
         return named(result, INDICES)
     return named(result, WHEREVER if result.name == WHEREVER else "")
 
 
 NOTHING: frozenset[str] = frozenset()
-_BOOLEAN = naming(r"(^|\.)bool_?$|\.BoolTensor$")
 
 
 def _is_mask(value: Value) -> bool:
@@ -130,10 +131,6 @@ def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
                 return Value(HOST_ARRAY)
             return Value(DEVICE)
     return None
-
-
-_ACCELERATORS = frozenset({"cuda", "gpu", "mps", "xpu", "npu", "hpu"})
-DEVICE_WORDS = ("device", "dev", "ctx", "gpu", "cuda", "rank", "gpu_id")
 
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
@@ -179,14 +176,14 @@ def _names_a_device(argument: Argument) -> bool:
     literal = argument.value.literal
     if argument.value.kind == HOST and literal is not None:
         kind = literal.partition(":")[0] if isinstance(literal, str) else ""
-        return kind in _ACCELERATORS or type(literal) is int
+        return kind in load().devices or type(literal) is int
     node: Any = argument.node
     while type(node) in (cst.Subscript, cst.Call):
         node = node.value if type(node) is cst.Subscript else node.func
-    last = dotted(node).rpartition(".")[2].lower()
+    last = dotted(node).rpartition(".")[2]
     if not last and type(node) is cst.Attribute:
         last = node.attr.value
-    return any(word in last for word in DEVICE_WORDS)
+    return DEVICE_NAME(last)
 
 
 def unknown_upload(
@@ -225,7 +222,7 @@ def _makes_instance(node: cst.BaseExpression) -> bool:
     return name[:1].isupper() and not _TENSORS(name)
 
 
-_TENSORS = family("class.tensor")
+_TENSORS = family("type.tensor")
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
@@ -253,9 +250,3 @@ def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
 def copied_to_host(framework: str, method: str) -> Value:
     """Return the array in host memory that a method gives: NumPy's own, if it says so."""
     return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
-
-
-# Methods that give as much of an array as it holds.
-KEEPS_ALL = frozenset(
-    {"clone", "detach", "float", "long", "squeeze", "unsqueeze", "view", "reshape", "contiguous"}
-)

@@ -6,6 +6,7 @@ from typing import Any
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
@@ -65,11 +66,8 @@ def _is_of(node: cst.BaseExpression, owner: cst.Subscript) -> bool:
     if type(index) is not cst.Index or type(index.value) is not cst.Integer:
         return False
     called = type(node) is cst.Call and type(node.func) is cst.Attribute
-    moves = called and node.func.attr.value in _MOVES  # type: ignore[attr-defined]
+    moves = called and node.func.attr.value in load().moves  # type: ignore[attr-defined]
     return bool(moves) and node.func.value.deep_equals(owner)  # type: ignore[attr-defined]
-
-
-_MOVES = frozenset({"to", "cuda", "cpu"})
 
 
 def annotated(frame: Frame, node: cst.AnnAssign) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -53,7 +53,8 @@ from asyncguard.lint.interpret.machine import MACHINE
 from asyncguard.lint.interpret.operators import scan
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
-from asyncguard.lint.modules.screen import OF_ENGINE, Outline, absolute, outer_functions
+from asyncguard.lint.modules.screen import Outline, absolute, outer_functions
+from asyncguard.lint.names import family
 from asyncguard.lint.names.words import compiled
 from asyncguard.lint.source.decode import check_syntax
 from asyncguard.lint.syntax.tree import (
@@ -67,8 +68,6 @@ from asyncguard.lint.syntax.tree import (
 )
 from asyncguard.model import Device, Loop
 
-_OTHER_ARRAYS = ("numpy", "np", "pandas", "scipy", "polars", "pyarrow", "xarray")
-_PLACING = ("accelerator", "accelerate", "fabric", "lightning", "ignite")
 _BUILTINS = frozenset(dir(builtins))
 # What a parameter is by its default, whatever else it is given.
 _TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
@@ -175,12 +174,12 @@ class FileAnalysis:
     @cached_property
     def names_other_arrays(self) -> bool:
         """Whether the file speaks of libraries whose arrays are in host memory."""
-        return _names_any(_OTHER_ARRAYS, self.text, r"\w.")
+        return _names_any(self.knowledge.language.array_libraries, self.text, r"\w.")
 
     @cached_property
     def places_batches(self) -> bool:
         """Whether the file speaks of libraries whose loaders give batches on the device."""
-        return _names_any(_PLACING, self.text.lower(), r"\w")
+        return _names_any(self.knowledge.language.placing_libraries, self.text.lower(), r"\w")
 
     @property
     def is_alone(self) -> bool:
@@ -499,7 +498,7 @@ class FileAnalysis:
 
     def _set_hook(self, info: FunctionInfo) -> None:
         active = set(self.frameworks)
-        if info.cls is None and info.name in ("forward", "setup"):
+        if info.cls is None and _METHOD_ONLY(info.name):
             return
         if is_test(info.name, self.path):
             return
@@ -518,7 +517,8 @@ class FileAnalysis:
         if outlined is not None:
             hooked |= outlined.of_engine
         else:
-            hooked |= [parameter.name for parameter in info.parameters] == OF_ENGINE
+            taken = tuple(parameter.name for parameter in info.parameters)
+            hooked |= taken in self.knowledge.signatures
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
@@ -785,7 +785,7 @@ class FileAnalysis:
         yield from self.functions
 
 
-def _names_any(words: Sequence[str], text: str, before: str) -> bool:
+def _names_any(words: Iterable[str], text: str, before: str) -> bool:
     """Whether one of these words stands in a text, behind none of the characters `before`.
 
     It is looked for as it is first, which is fast.
@@ -803,6 +803,11 @@ def _does_something(statement: cst.CSTNode) -> bool:
     if type(statement) is cst.Expr:
         return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
     return type(statement) not in (cst.Pass, cst.Raise)
+
+
+_METHOD_ONLY = family("function.method_only")
+SUFFIX = family("type.suffix")
+CRITERION = family("class.criterion")
 
 
 def _is_busy(frame: Frame) -> bool:

@@ -20,12 +20,12 @@ from asyncguard.lint.modules.screen import Outline, outline
 from asyncguard.lint.modules.suspicion import Names, Words, statements
 from asyncguard.lint.source.decode import (
     SourceError,
+    called_in,
     check_syntax,
     decode,
     frameworks_in,
     names_in,
     starred_in,
-    telling_in,
 )
 from asyncguard.lint.syntax.tree import TooDeepError
 from asyncguard.model import Device
@@ -225,7 +225,7 @@ class Project:
             return found
         if starred and (found := names_in(text, self.knowledge.customary)):
             return found
-        methods = telling_in(text)
+        methods = called_in(text, self.knowledge.reveals)
         found = self._beside(path)[0] if methods else ()
         return found if any(self.knowledge.has(method, found) for method in methods) else ()
 

@@ -33,7 +33,6 @@ _MANY = family("parameter.many")
 _ABOUT_LOSSES = family("function.about_losses")
 
 
-OF_ENGINE = ["engine", "batch"]
 Abroad = Callable[[str], bool]  # whether a function of another file leads to something suspicious
 
 
@@ -205,7 +204,9 @@ def outline(
     module = Outlined("")
     bodies: list[Function] = []
     for node, class_name in outer_functions(tree):
-        bodies.append((node.body, node.args, _outlined(node, class_name)))
+        bodies.append(
+            (node.body, node.args, _outlined(node, class_name, words.knowledge.signatures))
+        )
     words.look_into([*bodies, (_outside_functions(tree), None, module)])
     imports, stars = _imported(tree, package, words.names.known)
     functions = tuple(found for _, _, found in bodies)
@@ -266,14 +267,16 @@ def _outside_functions(tree: ast.Module) -> list[ast.stmt]:
     return found
 
 
-def _outlined(node: ast.FunctionDef, class_name: str) -> Outlined:
+def _outlined(
+    node: ast.FunctionDef, class_name: str, signatures: Container[tuple[str, ...]]
+) -> Outlined:
     """Return where a function stands."""
     first = min([d.lineno for d in node.decorator_list], default=node.lineno)
     taken = [parameter.arg for parameter in parameters(node.args)]
     end = node.end_lineno or node.lineno
     found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name)
     found.takes, found.takes_many = bool(taken), any(map(_MANY, taken))
-    found.of_engine = taken == OF_ENGINE
+    found.of_engine = tuple(taken) in signatures
     return found
 
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from asyncguard.lint.contexts.frame import is_aside
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.names import family
-from asyncguard.lint.names.common import COMMON, HARMLESS
 from asyncguard.lint.syntax.signatures import parameters
 
 if TYPE_CHECKING:
@@ -27,22 +26,12 @@ if TYPE_CHECKING:
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
-
-# What they give is a plain Python object.
-_HOST_CALLS = HARMLESS | {
-    "size", "dim", "numel", "format", "join", "int", "float", "bool", "str", "item", "tolist",
-    "startswith", "endswith", "is_available", "get_device",
-}  # fmt: skip
-_HOST_MODULES = frozenset(
-    {"os", "math", "time", "random", "re", "json", "sys", "logging", "string", "warnings",
-     "inspect", "platform", "shutil", "glob", "datetime", "types", "typing"}
-)  # fmt: skip
 _HOST_TYPES = frozenset({"int", "float", "str", "bool", "bytes"})
 _CHOOSING = frozenset({"min", "max", "abs", "sum", "round"})  # what they give, they were given
-_PREDICATE = "is_"  # what is named so, is Python's own truth: functions and attributes
-HOST_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device", "training", "config"})
-# Names of settings, which hold numbers and words.
-_SETTINGS = frozenset({"config", "cfg", "conf", "args", "opt", "opts", "hparams", "hps", "flags"})
+_IS_PREDICATE = family("function.predicate")
+_IS_SETTINGS = family("value.settings")
+_IS_MASK = family("value.mask_like")
+_IS_LOADER = family("loop.loader")
 
 
 _BLOCK_FIELDS = ("body", "handlers", "cases", "orelse", "finalbody")
@@ -171,9 +160,10 @@ class Tables(NamedTuple):
 def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
     """Return what to look for in files that use these frameworks."""
     active = set(frameworks).union(*(knowledge.partners[f] for f in frameworks))
+    common = knowledge.language.common_methods
     methods: dict[str, list[SyncPoint]] = {}
     for (_, method), points in knowledge.sync_methods.items():
-        if method not in COMMON and (known := [p for p in points if p.framework in active]):
+        if method not in common and (known := [p for p in points if p.framework in active]):
             methods.setdefault(method, []).extend(known)
     functions = {
         name: known
@@ -184,7 +174,7 @@ def tables(knowledge: Knowledge, frameworks: tuple[str, ...]) -> Tables:
     return Tables(
         methods,
         [point for point in updates if point.framework in active],
-        frozenset(knowledge.trigger_methods.keys() - COMMON - methods.keys()),
+        frozenset(knowledge.trigger_methods.keys() - common - methods.keys()),
         functions,
         frozenset(_ends(functions)),
         frozenset(_ends(knowledge.trigger_functions)),
@@ -208,6 +198,7 @@ class Words:
 
     def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...], names: Names) -> None:
         self.knowledge = knowledge
+        self.language = knowledge.language
         self.frameworks = frameworks
         self.names = names
         self.tables = tables(knowledge, frameworks)
@@ -293,14 +284,14 @@ class Words:
     def gives_host(self, call: ast.Call) -> bool:
         """Whether what a call gives is a plain Python object for sure."""
         name = last_name(call.func)
-        if name in _HOST_CALLS:
+        if name in self.language.host_calls or name in self.language.plain_functions:
             return True
         full = self.names.of(call.func) or ""
-        if name.startswith(_PREDICATE) and (type(call.func) is ast.Name or "." in full):
+        if _IS_PREDICATE(name) and (type(call.func) is ast.Name or "." in full):
             return True
         if "." not in full:
             return False
-        if full.partition(".")[0] in _HOST_MODULES:
+        if full.partition(".")[0] in self.language.host_modules:
             return True
         found = self.knowledge.returns.find(self.knowledge.canonical(full))
         return found is not None and found[0] == "host" and found[1] in self.frameworks
@@ -670,9 +661,10 @@ class _Look:
         return True
 
     def _attribute_may(self, node: ast.Attribute) -> bool:
-        if node.attr in HOST_ATTRIBUTES or last_name(node.value) in _SETTINGS:
+        plain = self.words.language.host_attributes
+        if node.attr in plain or _IS_SETTINGS(last_name(node.value)):
             return False
-        if node.attr.startswith(_PREDICATE):
+        if _IS_PREDICATE(node.attr):
             return False
         own = type(node.value) is ast.Name and node.value.id == "self"
         return not own or self._may_hold(node.attr, self.attributes)
@@ -761,7 +753,7 @@ class _Look:
         if type(index) is ast.Tuple:
             return any(self._mask_like(part) for part in index.elts)
         if type(index) is ast.Subscript:  # `np.r_[0:4, 5:n]`, or one of several indices
-            if type(index.slice) is ast.Constant and "mask" in str(index.slice.value):
+            if type(index.slice) is ast.Constant and _IS_MASK(str(index.slice.value)):
                 return True
             if type(index.value) is ast.Name:
                 return self._computed(index.value.id)
@@ -771,7 +763,7 @@ class _Look:
         if type(index) is not ast.Name:
             return False
         drawn = index.id in self.elements and _INDICES(index.id)
-        return drawn or self._computed(index.id) or "mask" in index.id
+        return drawn or self._computed(index.id) or _IS_MASK(index.id)
 
 
 _GENERATORS = (ast.GeneratorExp, ast.ListComp, ast.SetComp)
@@ -790,9 +782,9 @@ def _is_no_number(side: ast.expr) -> bool:
 
 def _over_batches(node: ast.expr) -> bool:
     """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
-    while type(node) is ast.Call and node.args and "oader" not in last_name(node.func):
+    while type(node) is ast.Call and node.args and not _IS_LOADER(last_name(node.func)):
         node = node.args[0]
-    return "oader" in last_name(node.func if type(node) is ast.Call else node)
+    return _IS_LOADER(last_name(node.func if type(node) is ast.Call else node))
 
 
 _NAMED = family("function.gives_names")  # methods whose results begin with names

@@ -73,21 +73,22 @@ def split(name: str) -> tuple[str, ...]:
 
 @lru_cache(MAX_NAMES)
 def _phrases(name: str) -> tuple[str, str]:
-    """Return a name's words as one text, as they are and without an `s` at the end of each."""
+    """Return a name's words as one text, as they are and each as if it were a plural."""
     words = split(name)
-    singular = (w[:-1] if w.endswith("s") and not w.endswith("ss") else w for w in words)
-    return f"_{'_'.join(words)}_", f"_{'_'.join(singular)}_"
+    return f"_{'_'.join(words)}_", f"_{'_'.join(map(_singular, words))}_"
+
+
+def _singular(word: str) -> str:
+    """Return a word without the ending of a plural: `batches` gives `batch`."""
+    if word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _has(words: tuple[str, ...], name: str) -> bool:
     """Whether one of these words, or a plural of one, is among those of a name."""
     found, singular = _phrases(name)
     return any(f"_{word}_" in found or f"_{word}_" in singular for word in words)
-
-
-def says(id: str, name: str) -> bool:
-    """Whether a name belongs to a family; raises KeyError for an id that the file lacks."""
-    return family(id)(name)
 
 
 @lru_cache(None)
@@ -104,6 +105,7 @@ def family(id: str) -> Predicate:
     return holds
 
 
+@lru_cache(None)
 def group(prefix: str) -> Mapping[str, Predicate]:
     """Return the questions of all families of a group, by what follows its name and a dot."""
     start = f"{prefix}."

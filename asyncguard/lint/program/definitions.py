@@ -9,23 +9,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from asyncguard.lint.program.facts import FileFacts, Key, NamedCall
+from asyncguard.lint.program.linking import common
 
-# Names that say nothing of whose method is called: those of Python's own types, and of arrays.
-_COMMON = frozenset(
-    {
-        *(name for kind in (str, bytes, list, dict, set, object) for name in dir(kind)),
-        "abs", "all", "any", "argmax", "argmin", "argsort", "astype", "bmm", "bool", "cat", "ceil",
-        "chunk", "clamp", "clip", "clone", "concat", "concatenate", "contiguous", "cos", "cpu",
-        "cuda", "cumsum", "detach", "diag", "div", "dot", "einsum", "exp", "expand", "flatten",
-        "flip", "float", "floor", "gather", "half", "int", "item", "log", "long", "matmul", "max",
-        "maximum", "mean", "median", "min", "minimum", "mm", "mul", "narrow", "norm", "numel",
-        "numpy", "ones", "outer", "pad", "permute", "pow", "prod", "ravel", "relu", "repeat",
-        "reshape", "rsqrt", "scatter", "sigmoid", "sin", "softmax", "sqrt", "squeeze", "stack",
-        "std", "sub", "sum", "swapaxes", "tan", "tanh", "tile", "to", "tolist", "topk", "transpose",
-        "tril", "triu", "type", "unbind", "unflatten", "unfold", "unsqueeze", "var", "view",
-        "zeros",
-    }
-)  # fmt: skip
 ANYBODY = frozenset({""})  # whose method it is
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
@@ -39,7 +24,7 @@ def is_telling(name: str, definitions: int = 1) -> bool:
     if "." in name:
         return definitions <= MOST
     limit = MANY if "_" in name.strip("_") else FEW
-    return definitions <= limit and name not in _COMMON and not name.startswith("__")
+    return definitions <= limit and name not in common() and not name.startswith("__")
 
 
 class Definitions(NamedTuple):

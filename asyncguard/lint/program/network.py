@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
+from asyncguard.lint.program.linking import TEST_CASE
 from asyncguard.model import Loop
 
 COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
@@ -163,7 +164,7 @@ _RARE = family("function.rare")
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    if "test_" not in call.caller or call.callee_path == call.caller_path:
+    if not TEST_CASE(call.caller) or call.callee_path == call.caller_path:
         return False
     return _TEST(f"{call.caller_path}/{call.caller}")
 

@@ -101,14 +101,9 @@ def starred_in(text: str) -> list[str]:
     return [module for line in lines for module in _STARRED.findall(line)]
 
 
-_TELLING = re.compile(
-    r"\.(backward|zero_grad|cuda|detach|asnumpy|asscalar|numpy|apply_gradients|train_on_batch)\("
-)
-
-
-def telling_in(text: str) -> set[str]:
-    """Return the methods that the text calls which only a framework's values have."""
-    return set(_TELLING.findall(text))
+def called_in(text: str, methods: tuple[str, ...]) -> set[str]:
+    """Return those of some methods that the text calls."""
+    return set(re.findall(rf"\.({'|'.join(methods)})\(", text))
 
 
 def check_syntax(text: str) -> ast.Module:

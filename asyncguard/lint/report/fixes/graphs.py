@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from asyncguard.lint.names import family
 from asyncguard.lint.report.statement_order import names_in, targets_of, walk_own
 from asyncguard.lint.syntax.tree import children, dotted
 
@@ -131,10 +132,13 @@ class GraphLoop:
         )
 
 
+_OPTIMIZER = family("value.optimizer")
+
+
 def _updates(call: cst.Call) -> bool:
     """Whether a call makes a loop one over optimizer steps: `optimizer.step()`, `.zero_grad()`."""
     owner, _, method = dotted(call.func).rpartition(".")
-    return method == "zero_grad" or (method == "step" and "opt" in owner.lower())
+    return method == "zero_grad" or (method == "step" and _OPTIMIZER(owner))
 
 
 def _owner(call: cst.Call, methods: set[str]) -> cst.BaseExpression | None:
