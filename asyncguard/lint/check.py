@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +22,11 @@ from asyncguard.lint.run.cache import Asked, Cache
 from asyncguard.lint.run.discover import source_files
 from asyncguard.lint.run.settings import Settings, chosen_rules
 from asyncguard.lint.source.suppress import Suppression, apply
-from asyncguard.model import Finding, Loop
+from asyncguard.model import Finding
 
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
-Workers = pool.Pool[Sequence[worker.Task], worker.Checked]
-ROUNDS = 3  # of waking functions; what one calls by name may be woken by the next
+Workers = pool.Pool[Sequence[str], worker.Checked]
 CHUNKS = 16  # tasks at least, for an even load
 CHUNK = 160_000  # bytes of a task at most: many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
@@ -47,11 +45,8 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, _options(settings))
 
-    def again(tasks: Sequence[worker.Task]) -> Iterator[Sequence[FileFacts]]:
-        yield from ([checker.check(path, data, names)] for path, names in tasks)
-
-    graph = worker.with_deep_stack(lambda: _wake({path: checker.check(path, data)}, again))
-    return select(linking.link(graph), settings)
+    facts = worker.with_deep_stack(lambda: checker.check(path, data))
+    return select(linking.link(network.Network({path: facts})), settings)
 
 
 def check_paths(
@@ -67,8 +62,7 @@ def check_paths(
 
 
 def _options(settings: Settings) -> worker.Options:
-    hot = set(settings.contexts) <= {Loop.STEP} and not settings.audit
-    return worker.Options(not hot, settings.assume_device)
+    return worker.Options(settings.assume_device)
 
 
 def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
@@ -133,42 +127,20 @@ def _check_files(
     jobs = settings.jobs if len(fresh) > FEW else 1
     start = worker.start, (worker.index(files), options)
     with pool.Pool(worker.check_many, jobs, *start) as workers:
-        check = partial(_checked, workers, cache.note)
-        for results in check([(path, frozenset()) for path in fresh]):
+        for results in _checked(workers, cache.note, fresh):
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
-        graph = _wake(known, check)
-    linked = linking.link(graph)
+    linked = linking.link(network.Network(known))
     cache.store(known, linked)
     return linked
 
 
-def _wake(
-    known: dict[str, FileFacts],
-    check: Callable[[Sequence[worker.Task]], Iterable[Sequence[FileFacts]]],
-) -> network.Network:
-    """Look at functions that seemed cold and are called in every step, by name, from elsewhere.
-
-    Changes the facts of their files, and returns who calls whom in the end.
-    """
-    graph = network.Network(known)
-    for _ in range(ROUNDS):
-        tasks = network.to_wake(graph)
-        if not tasks:
-            break
-        for results in check(list(tasks.items())):
-            for more in results:
-                known[more.path] = known[more.path].with_woken(tasks[more.path], more)
-        graph = network.Network(known, graph)
-    return graph
-
-
 def _checked(
-    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[worker.Task]
+    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[str]
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
-    lost: list[worker.Task] = []
+    lost: list[str] = []
     for chunk, checked in workers.run(_chunks(tasks)):
         if checked is None:
             lost += chunk
@@ -178,15 +150,15 @@ def _checked(
     for (task,), checked in workers.run([[task] for task in lost]):
         if checked is not None:
             note(checked.asked)
-        yield checked.facts if checked is not None else [facts.unreadable(task[0], DIED)]
+        yield checked.facts if checked is not None else [facts.unreadable(task, DIED)]
 
 
-def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:
+def _chunks(tasks: Sequence[str]) -> list[Sequence[str]]:
     """Keep the files of a folder together: what one imports, the next one likely does as well."""
-    sizes = {task: _size(task[0]) for task in sorted(tasks)}
+    sizes = {task: _size(task) for task in sorted(tasks)}
     most = min(CHUNK, sum(sizes.values()) // CHUNKS)
-    chunks: list[Sequence[worker.Task]] = []
-    chunk: list[worker.Task] = []
+    chunks: list[Sequence[str]] = []
+    chunk: list[str] = []
     filled = most
     for task, size in sizes.items():
         if filled >= most:

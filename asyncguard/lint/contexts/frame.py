@@ -19,7 +19,6 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -75,8 +74,6 @@ class Frame:
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
-    busy: bool = False  # its framework enters it once a step, or a busy caller does
-    by_caller: bool = False  # whether that made a difference
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     returns: list[Value] = field(default_factory=list)
@@ -85,6 +82,7 @@ class Frame:
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
     named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
     works: bool = False  # calls a model or enqueues device work outside its own loops
     trained: bool = False  # runs a training step outside its own loops
@@ -349,7 +347,7 @@ class Frame:
         info = value.ref
         if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
             self.call(info)
-            self.analysis.summary_for(self, info)
+            self.analysis.summary_for(info)
             own, name = self.function.cls, info.name
             if own is not None and own.lookup(name) is info:
                 self.call_by_name(f"{own.name}.{name}")  # a subclass may have its own
@@ -452,7 +450,6 @@ class Host(Protocol):
 
     def waits(self, framework: str) -> bool: ...
     def defines(self, method: str) -> bool: ...
-    def trains(self, outlined: Outlined) -> bool: ...
     def named(self, kind: str, framework: str, confidence: int) -> Value: ...
     def resolve(self, name: str) -> Value: ...
     def from_star_imports(self, name: str) -> Value | None: ...
@@ -460,7 +457,7 @@ class Host(Protocol):
     def called_function(self, frame: Frame, name: str) -> Value | None: ...
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
     def is_abstract(self, info: FunctionInfo) -> bool: ...
-    def summary_for(self, frame: Frame, info: FunctionInfo) -> Summary: ...
+    def summary_for(self, info: FunctionInfo) -> Summary: ...
     def translate(self, point: SyncPoint, framework: str) -> SyncPoint | None: ...
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...

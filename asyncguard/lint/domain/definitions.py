@@ -104,7 +104,7 @@ class FunctionInfo:
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
-    summaries: dict[bool, Any] = field(default_factory=dict)  # by whether its caller is busy
+    summary: Any = None  # the Summary, once it is final
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -114,11 +114,6 @@ class FunctionInfo:
             signature = getattr(self.node, "params", None)
             self._parameters = parameters_of(signature) if signature is not None else ()
         return self._parameters
-
-    @property
-    def summary(self) -> Any:
-        """What is known of it: the most, if it was run; else None."""
-        return self.summaries.get(True) or self.summaries.get(False)
 
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
@@ -162,7 +157,9 @@ class FunctionInfo:
     @property
     def has_self(self) -> bool:
         """Whether the first parameter is the instance."""
-        takes = self.outlined.takes if self.outlined is not None else bool(self.parameters)
+        takes = (
+            bool(self.outlined.parameters) if self.outlined is not None else bool(self.parameters)
+        )
         return self.cls is not None and not self.is_static and takes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Site, drop_trees
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
 from asyncguard.lint.syntax.tree import NO_TREE
@@ -26,7 +27,7 @@ class Summary(NamedTuple):
     step_loops: bool = False
     rounds: bool = False
     acts: bool = False
-    by_caller: bool = False  # a caller that calls it once a step, or not, would make a difference
+    compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

@@ -13,6 +13,13 @@ from asyncguard.lint.domain.values import DEVICE, HOST, SYMBOL, UNKNOWN, Value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
+DEVICE_NAME = family("device.named")
+
+
+def last(name: str) -> str:
+    """Return the last part of a dotted name."""
+    return name.rpartition(".")[2]
+
 
 def any_device(arguments: Arguments) -> bool:
     """Whether a device value is handed over."""

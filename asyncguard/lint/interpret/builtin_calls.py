@@ -105,7 +105,7 @@ def opened(frame: Frame, value: Value) -> Value:
     if method is None or value.kind != INSTANCE:
         return value
     frame.call(method)
-    summary = frame.analysis.summary_for(frame, method)
+    summary = frame.analysis.summary_for(method)
     given = summary.result
     if given.kind == CONTAINER and given.ref is None and summary.step_loops:
         return given._replace(ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))

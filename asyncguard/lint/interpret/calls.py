@@ -28,7 +28,6 @@ from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import call_model
 from asyncguard.lint.interpret.opaque import computed_purely, opaque
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -105,13 +104,6 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
-
-
-def last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-DEVICE_NAME = family("device.named")
 
 
 EXPRESSIONS: Expressions = {

@@ -80,7 +80,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if special := builtin_calls.builtin_result(frame, name, arguments):
         return special
     if knowledge.compiled.find(name):
-        mark_compiled(arguments)
+        mark_compiled(frame, arguments)
     result = symbol_result(frame, name, arguments)
     frame.prepares |= result.kind == "optimizer" and frame.context() == (Loop.NONE, False)
     if result.kind == DEVICE:

@@ -61,7 +61,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
-    summary = frame.analysis.summary_for(frame, info)
+    summary = frame.analysis.summary_for(info)
     if summary.trained:
         frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
     if summary.step_loops:
@@ -223,12 +223,14 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
     info = arguments[0].value.ref if arguments else None
     if isinstance(info, FunctionInfo):
         frame.call(info)
-        if frame.analysis.summary_for(frame, info).trained:
+        if frame.analysis.summary_for(info).trained:
             frame.evidence(strong=True)
 
 
-def mark_compiled(arguments: Arguments) -> None:
+def mark_compiled(frame: Frame, arguments: Arguments) -> None:
     """`jit(f)` traces f: nothing in it waits at run time."""
-    for argument in arguments[:1]:
-        if isinstance(argument.value.ref, FunctionInfo):
-            argument.value.ref.compiled = True
+    info = arguments[0].value.ref if arguments else None
+    if isinstance(info, FunctionInfo):
+        frame.compiles.add(info)
+        if frame.parent is None and info.module is frame.analysis:
+            info.compiled = True  # known before anything of the file is run

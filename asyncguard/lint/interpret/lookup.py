@@ -147,8 +147,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     if method is not None:
         if method.is_property:
             frame.call(method)
-            result: Value = method.module.summary(method).result
-            return result
+            return frame.analysis.summary_for(method).result
         return Value(FUNCTION, ref=method, element=owner)
     return UNKNOWN_VALUE
 

@@ -250,7 +250,7 @@ def unknown_method(
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
         if owner.kind == "loader":
-            mark_compiled(arguments)  # what a data set maps is traced
+            mark_compiled(frame, arguments)  # what a data set maps is traced
         else:
             run_given(frame, arguments)
         return Value(kind, owner.framework, MEDIUM, STRUCTURE)

@@ -67,7 +67,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
                     return result
                 break
     if isinstance(callee.ref, FunctionInfo):
-        if frame.analysis.summary_for(frame, callee.ref).trained:
+        if frame.analysis.summary_for(callee.ref).trained:
             frame.evidence(strong=True)
         elif frame.loops and frame.loops[-1].step_name:
             frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
@@ -78,7 +78,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
 
 def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
     """Whatever a compiled function makes comes out as device values, in the same containers."""
-    return _on_device(frame.analysis.summary_for(frame, info).result, framework)
+    return _on_device(frame.analysis.summary_for(info).result, framework)
 
 
 def _on_device(result: Value, framework: str) -> Value:

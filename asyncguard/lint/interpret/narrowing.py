@@ -26,11 +26,12 @@ from asyncguard.lint.domain.values import (
     weaken,
 )
 from asyncguard.lint.interpret.lookup import hinted_at
-from asyncguard.lint.interpret.operators import ANY_TENSOR
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
+
+_ANY_TENSOR = family("type.any_tensor")
 
 
 def truth(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -151,7 +152,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
 
 def _is_tensor(node: cst.BaseExpression) -> bool:
     """Whether a type is that of all tensors, and no kind of them."""
-    return ANY_TENSOR(dotted(node).rpartition(".")[2])
+    return _ANY_TENSOR(dotted(node).rpartition(".")[2])
 
 
 def _aliases(frame: Frame, path: str) -> list[str]:

@@ -44,7 +44,6 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import asked_for, narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 if TYPE_CHECKING:
@@ -54,8 +53,6 @@ if TYPE_CHECKING:
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
 _JOINING = frozenset({cst.Add, cst.Multiply})
 _MEMBERSHIP = frozenset({cst.In, cst.NotIn})
-
-ANY_TENSOR = family("type.any_tensor")
 
 
 def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Value) -> None:

@@ -35,8 +35,7 @@ from asyncguard.lint.domain.values import (
     device,
     named,
 )
-from asyncguard.lint.interpret.arguments import conditions_hold
-from asyncguard.lint.interpret.calls import DEVICE_NAME, last
+from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.outlined import Outlined
-from asyncguard.lint.domain.summary import EMPTY, Summary
+from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -53,7 +53,8 @@ from asyncguard.lint.interpret.machine import MACHINE
 from asyncguard.lint.interpret.operators import scan
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
-from asyncguard.lint.modules.screen import Outline, absolute, outer_functions
+from asyncguard.lint.modules.outline import Outline, absolute, outer_functions
+from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import compiled
 from asyncguard.lint.source.decode import check_syntax
@@ -71,7 +72,6 @@ from asyncguard.model import Device, Loop
 _BUILTINS = frozenset(dir(builtins))
 # What a parameter is by its default, whatever else it is given.
 _TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
-MAX_SUMMARIES = 60  # nested calls that are followed; where it ends depends on where it began
 
 
 class Modules(Protocol):
@@ -80,6 +80,7 @@ class Modules(Protocol):
     device: Device
     modules: Mapping[str, str]
     standing: dict[FileAnalysis, None]
+    summaries: Summaries
 
     def module(self, name: str, asker: str) -> FileAnalysis | None: ...
     def binds(self, module: str, name: str, asker: str) -> bool: ...
@@ -100,11 +101,13 @@ class FileAnalysis:
         outline: Outline,
         knowledge: Knowledge,
         frameworks: tuple[str, ...],
-        project: Modules | None = None,
+        project: Modules,
         *,
         is_package: bool = False,
+        is_guest: bool = False,
     ) -> None:
         self.path = path
+        self.is_guest = is_guest  # of no framework: it is run for those who import it
         self.module_name = module_name
         self.package = module_name if is_package else module_name.rpartition(".")[0]
         self.text = text
@@ -119,10 +122,10 @@ class FileAnalysis:
         self.star_modules: list[str] = []
         self.types: dict[str, Value] | None = None  # what annotations name, once that is settled
         self.traced: set[str] = set()  # what compiled functions hand on, by its name
-        self.depth = 0
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.sites: list[Site] = []  # of these
-        self.told: dict[FunctionInfo, object] = {}  # by functions that other files ask about
+        self.told: object = None  # the facts of the file, once they are told
+        self.told_by: dict[FunctionInfo, object] = {}  # likewise, by functions of a guest
         self.giving: set[FunctionInfo] = set()  # methods being run for what they give attributes
         self.running = False
 
@@ -159,7 +162,7 @@ class FileAnalysis:
     @property
     def device(self) -> Device:
         """Where values are taken to be."""
-        return self.project.device if self.project is not None else Device.WRITTEN
+        return self.project.device
 
     def waits(self, framework: str) -> bool:
         """Whether reading a value of a framework may wait at all, where values are.
@@ -201,18 +204,15 @@ class FileAnalysis:
         self.running = True
         self._stand()
         blocks.run(self.frame, self.unit.tree.body)
-        self.body.summaries = dict.fromkeys((False, True), _summary_of(self.frame))
+        self.body.summary = _summary_of(self.frame)
         self.types = {}
 
-    def run_from(self, roots: Collection[int] | None) -> None:
-        """Execute the module and those of its functions that are asked for, or all (None)."""
+    def run_all(self) -> None:
+        """Execute the module and each of its functions."""
         self.run_module()
-        wanted = None if roots is None else {id(self.outline.functions[i]) for i in roots}
         done = 0
         while done < len(self.functions):
-            info = self.functions[done]
-            if wanted is None or info.outlined is None or id(info.outlined) in wanted:
-                self.summary(info)
+            self.project.summaries.of(self.functions[done])
             done += 1
         for info in self.functions:
             info.compiled |= info.name in self.traced
@@ -224,45 +224,16 @@ class FileAnalysis:
         summaries = (info.summary for info in looked_at)
         self.sites = [site for known in summaries if known is not None for site in known.sites]
 
-    def summary(self, info: FunctionInfo, *, busy: bool = False) -> Summary:
-        """Return what is known of a function of this file, running it if need be.
-
-        `busy`: for a caller that may call it once a step; more calls are followed from there.
-        """
-        known: Summary | None = info.summaries.get(busy)
-        if known is None:
-            if self.depth >= MAX_SUMMARIES:
-                return EMPTY
-            info.summaries[busy] = EMPTY  # what a recursive call sees
-            self.depth += 1
-            known = self._run(info, busy=busy)
-            self.depth -= 1
-            info.summaries[busy] = known
-            if not known.by_caller:
-                info.summaries[not busy] = known
-        return known
-
-    def summary_for(self, frame: Frame, info: FunctionInfo) -> Summary:
-        """Return the summary of what `frame` calls.
-
-        Calls into other files are followed from where a read would be hot.
-        """
-        if info.module is not self and not _is_busy(frame):
-            return EMPTY
+    def summary_for(self, info: FunctionInfo) -> Summary:
+        """Return the summary of a function that is called here."""
         info.abroad |= info.module is not self
-        busy = frame.busy or _is_busy_here(frame)
-        known: Summary = info.module.summary(info, busy=busy)
-        frame.by_caller |= known.by_caller and not _is_busy_here(frame)
-        return known
+        return self.project.summaries.of(info)
 
-    def _run(
-        self, info: FunctionInfo, *, busy: bool = False, given: dict[str, Value] | None = None
-    ) -> Summary:
+    def run(self, info: FunctionInfo, given: dict[str, Value] | None = None) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
         self.grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
         frame.given = given
-        frame.busy = busy or info.hook == Loop.STEP
         self._bind_parameters(frame, info)
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
@@ -302,8 +273,7 @@ class FileAnalysis:
 
     def _stand(self) -> None:
         """Note that it has trees."""
-        if self.project is not None:
-            self.project.standing.setdefault(self)
+        self.project.standing.setdefault(self)
 
     def shed(self) -> None:
         """Let go of all trees, which take most of the memory; what is run again grows its own.
@@ -311,15 +281,14 @@ class FileAnalysis:
         What other files hold of this one stays good: its names, its classes, the summaries that
         they asked for.
         """
-        if self.project is not None:
-            self.project.standing.pop(self, None)
+        self.project.standing.pop(self, None)
         kept = {self.body, *self.asked_abroad()}
         for info in kept:
-            for busy, summary in info.summaries.items():
-                info.summaries[busy] = summary.without_trees()
+            if info.summary is not None:
+                info.summary = info.summary.without_trees()
         for info in (self.body, *self.functions):
             if info not in kept:
-                info.summaries.clear()
+                info.summary = None
             if info is self.body or info.outlined is not None:
                 info.grown, info.unit, info.node = False, None, NO_TREE
         self.functions = [info for info in self.functions if info.outlined is not None]
@@ -352,31 +321,41 @@ class FileAnalysis:
         if name not in cls.attributes:
             setters = [method for method in cls.methods.values() if method.sets(name)]
             setters.sort(key=lambda method: method.name != "__init__")
-            found = cls.own.get(name)
-            cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
-            if self.depth >= MAX_SUMMARIES and setters:
-                del cls.attributes[name]
-                return found
-            self.depth += 1
-            for method in setters:
-                value = self._given(method, name)
-                if value is not None:
-                    found = value if found is None else join(found, value)
-            self.depth -= 1
-            if not self.giving.isdisjoint(setters):
-                del cls.attributes[name]  # asked by one of them, which has not told all yet
-                return found
-            cls.attributes[name] = found
+            found, final = self.project.summaries.derive(
+                (cls, name), lambda: self._assigned(cls, name, setters)
+            )
+            if final and self.giving.isdisjoint(setters):
+                cls.attributes[name] = found
+            return found
         return cls.attributes[name]
 
-    def _given(self, method: FunctionInfo, name: str) -> Value | None:
-        """Return what a method assigns to an attribute; it is run for that once."""
-        if method.given is None:
-            method.given = {}
-            self.giving.add(method)
-            self._run(method, given=method.given)
-            self.giving.discard(method)
-        return method.given.get(name)
+    def _assigned(self, cls: ClassInfo, name: str, setters: Sequence[FunctionInfo]) -> Value | None:
+        """Join what the methods that assign an attribute give it."""
+        found = cls.own.get(name)
+        cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
+        for method in setters:
+            value = self._given(method).get(name)
+            if value is not None:
+                found = value if found is None else join(found, value)
+        del cls.attributes[name]
+        return found
+
+    def _given(self, method: FunctionInfo) -> Mapping[str, Value]:
+        """Return what a method assigns to attributes; it is run for that once."""
+        if method.given is not None:
+            return method.given
+        given, final = self.project.summaries.derive(method, lambda: self._run_for_given(method))
+        if not final:
+            method.given = None
+        return given
+
+    def _run_for_given(self, method: FunctionInfo) -> dict[str, Value]:
+        given: dict[str, Value] = {}
+        method.given = given  # as far as it is known, for those who ask meanwhile
+        self.giving.add(method)
+        self.run(method, given)
+        self.giving.discard(method)
+        return given
 
     def _bind_parameters(self, frame: Frame, info: FunctionInfo) -> None:
         for index, parameter in enumerate(info.parameters):
@@ -515,7 +494,7 @@ class FileAnalysis:
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
         if outlined is not None:
-            hooked |= outlined.of_engine
+            hooked |= outlined.parameters in self.knowledge.signatures
         else:
             taken = tuple(parameter.name for parameter in info.parameters)
             hooked |= taken in self.knowledge.signatures
@@ -643,7 +622,7 @@ class FileAnalysis:
 
     def _beside(self, name: str) -> str:
         """Return the full name of a module that a script finds in a folder that it is in."""
-        if self.project is None or self.project.is_packaged(self.path):
+        if self.project.is_packaged(self.path):
             return name
         modules = self.project.modules
         prefix = "" if self.knowledge.framework_of(name) else self.package
@@ -685,8 +664,6 @@ class FileAnalysis:
     def _module(self, name: str) -> FileAnalysis | None:
         if name == self.module_name:
             return self
-        if self.project is None:
-            return None
         return self.project.module(name, self.path)
 
     def from_star_imports(self, name: str, asked: frozenset[str] = frozenset()) -> Value | None:
@@ -695,7 +672,7 @@ class FileAnalysis:
             return None
         asked |= {self.module_name}
         for module in self.star_modules:
-            if self.project is not None and self.project.binds(module, name, self.path):
+            if self.project.binds(module, name, self.path):
                 analysis = self._module(module)
                 value = analysis.frame.env.get(name) if analysis not in (None, self) else None
                 if value is None and analysis is not None and analysis.module_name not in asked:
@@ -729,8 +706,8 @@ class FileAnalysis:
         if name.startswith(self.module_name + "."):
             return True
         if frame.function is self.body:
-            return self.project is not None and not self.project.is_packaged(self.path)
-        return _is_busy(frame)
+            return not self.project.is_packaged(self.path)
+        return True
 
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""
@@ -775,10 +752,6 @@ class FileAnalysis:
         """Whether a class of the file defines a method of this name."""
         return self.outline.defines(method)
 
-    def trains(self, outlined: Outlined) -> bool:
-        """Whether a function calls one that runs a training step."""
-        return self.outline.trains(outlined)
-
     def infos(self) -> Iterator[FunctionInfo]:
         """Yield the module's body and every function that was run."""
         yield self.body
@@ -806,25 +779,6 @@ def _does_something(statement: cst.CSTNode) -> bool:
 
 
 _METHOD_ONLY = family("function.method_only")
-SUFFIX = family("type.suffix")
-CRITERION = family("class.criterion")
-
-
-def _is_busy(frame: Frame) -> bool:
-    """Whether what is called from here may run once a step, or decides what may wait here."""
-    outlined = frame.function.outlined
-    here = _is_busy_here(frame) or (outlined is not None and outlined.suspicious)
-    frame.by_caller |= not here
-    return here or frame.busy
-
-
-def _is_busy_here(frame: Frame) -> bool:
-    """Whether the function itself says so, whoever calls it."""
-    function = frame.function
-    if frame.loops or function.marks_step or function.hook == Loop.STEP:
-        return True
-    outlined = function.outlined
-    return outlined is not None and frame.analysis.trains(outlined)
 
 
 def _summary_of(frame: Frame) -> Summary:
@@ -845,7 +799,7 @@ def _summary_of(frame: Frame) -> Summary:
         frame.step_loops,
         frame.rounds,
         frame.acts,
-        frame.by_caller,
+        tuple(frame.compiles),
     )
 
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from asyncguard.lint.modules.analysis import CRITERION, SUFFIX
 from asyncguard.lint.names import family, group, split
+
+_SUFFIX = family("type.suffix")
+_CRITERION = family("class.criterion")
 
 
 def kinds_by_name(name: str) -> list[str]:
     """Return what a class is by the last word of its name that tells, or the first."""
     words = split(name)
-    while len(words) > 1 and SUFFIX(words[-1]):
+    while len(words) > 1 and _SUFFIX(words[-1]):
         words = words[:-1]
     kinds = [
         kind
         for kind, tells in group("class").items()
         if words and (tells(words[-1]) or (tells(words[0]) and kind != "criterion"))
     ]
-    return ["criterion", *kinds] if any(map(CRITERION, words[1:])) else kinds  # `ComputeLossOTA`
+    return ["criterion", *kinds] if any(map(_CRITERION, words[1:])) else kinds  # `ComputeLossOTA`
 
 
 # What a class is by its methods: it has one of each group.

@@ -10,14 +10,13 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterable, Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
-from asyncguard.lint.modules.reach import Reach
-from asyncguard.lint.modules.screen import Outline, outline
-from asyncguard.lint.modules.suspicion import Names, Words, statements
+from asyncguard.lint.modules.outline import Outline, outline
+from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
     SourceError,
     called_in,
@@ -131,7 +130,7 @@ class Project:
         self.standing: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
-        self.reach = Reach(self._outlined)
+        self.summaries = Summaries()
         self.packages: dict[Path, bool] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
@@ -185,7 +184,9 @@ class Project:
 
     def _load(self, path: str) -> FileAnalysis | None:
         read = self._read(path)
-        return self.analysis(path, *read) if read is not None else None
+        if read is None:
+            return None
+        return self.analysis(path, *read, is_guest=not self.frameworks(path, read[0]))
 
     def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
         """Return a module's text, its syntax and its frameworks: all, if it names none."""
@@ -303,13 +304,16 @@ class Project:
         """Outline a text."""
         name = self.name(path)
         package = name if os.path.basename(path) == INIT else name.rpartition(".")[0]
-        names = Names(statements(parsed), self._may_be_checked)
-        words = Words(self.knowledge, frameworks, names)
-        abroad = partial(self.reach.leads, path)
-        return outline(path, parsed, words, package, self.modules, abroad)
+        return outline(path, parsed, self.knowledge, frameworks, package, self._may_be_checked)
 
     def analysis(
-        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
+        self,
+        path: str,
+        text: str,
+        parsed: ast.Module,
+        frameworks: tuple[str, ...],
+        *,
+        is_guest: bool = False,
     ) -> FileAnalysis:
         """Return the analysis of a text, nothing of it run yet."""
         outlined = self.outlines.get(path)
@@ -317,7 +321,7 @@ class Project:
             outlined = self.outlines[path] = self.outline(path, parsed, frameworks)
         return FileAnalysis(
             path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
-            is_package=os.path.basename(path) == INIT,
+            is_package=os.path.basename(path) == INIT, is_guest=is_guest,
         )  # fmt: skip
 
     def is_packaged(self, path: str) -> bool:

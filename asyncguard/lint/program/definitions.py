@@ -6,10 +6,19 @@ A method called on an object of unknown class is matched by its name, where that
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
+from asyncguard import catalogue
 from asyncguard.lint.program.facts import FileFacts, Key, NamedCall
-from asyncguard.lint.program.linking import common
+
+
+@lru_cache(maxsize=1)
+def common() -> frozenset[str]:
+    """Return the names that say nothing of whose method is called: Python's own, and arrays'."""
+    own = (name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
+    return catalogue.load().language.array_methods.union(own)
+
 
 ANYBODY = frozenset({""})  # whose method it is
 # Definitions of a name of several words, of one, and of a method left to subclasses.
@@ -53,14 +62,13 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     for base, dot, method in (name.rpartition(".") for name in called):
         if dot:
             wanted.setdefault(method, set()).add(base)
-    asked = called.union(*(calls for facts in files for calls in facts.innocent.values()))
 
     def note(name: str, key: Key) -> None:
-        if name in asked:
+        if name in called:
             found.setdefault(name, set()).add(key)
 
     def note_method(name: str, owner: str, key: Key) -> None:
-        if name in asked:
+        if name in called:
             owners.setdefault(name, set()).add(owner)
         if bases := wanted.get(name):
             for base in bases & (above.get(owner, ANYBODY) | ANYBODY):
@@ -72,12 +80,6 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
             note(name, key)
             if owner := qualname.rpartition(".")[0].rpartition(".")[2]:
                 note_method(name, owner, key)
-        asleep = facts.dormant - facts.awake
-        for name in asleep.difference(name for name, _ in facts.defined):
-            note(name, (facts.path, name))
-        for owner, known in facts.classes.items():
-            for name in known.dormant & asleep:
-                note_method(name, owner, (facts.path, name))
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():
@@ -106,8 +108,8 @@ def classes_above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
     """Return the classes of each name together with what they inherit from, as far as is seen."""
     bases: dict[str, set[str]] = {}
     for facts in files:
-        for name, known in facts.classes.items():
-            bases.setdefault(name, set()).update(known.bases)
+        for name, known in facts.bases.items():
+            bases.setdefault(name, set()).update(known)
     found = {}
     for name in bases:
         found[name] = {name}

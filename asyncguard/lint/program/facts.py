@@ -32,6 +32,11 @@ class Candidate(NamedTuple):
     by: tuple[str, str, int, int] | None = None
 
     @property
+    def home(self) -> Key:
+        """Return the function that it stands in."""
+        return self.finding.path, self.finding.function
+
+    @property
     def function(self) -> Key:
         """Return the function that decides how often it happens."""
         return self.by[:2] if self.by is not None else (self.finding.path, self.finding.function)
@@ -67,18 +72,8 @@ class Hook(NamedTuple):
     loop: Loop
 
 
-class Class(NamedTuple):
-    """A class that inherits or has dormant methods, by the last words of its bases' names."""
-
-    bases: frozenset[str]
-    dormant: frozenset[str]
-
-
 class FileFacts(NamedTuple):
-    """What the check of one file told: candidates, calls, and functions that frameworks enter.
-
-    Functions of other files that it calls are in it too.
-    """
+    """What the check of one file told: candidates, calls, and functions that frameworks enter."""
 
     path: str
     candidates: tuple[Candidate, ...] = ()
@@ -87,25 +82,20 @@ class FileFacts(NamedTuple):
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
     named: tuple[NamedCall, ...] = ()
-    defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of what was analysed
-    dormant: frozenset[str] = frozenset()  # names of functions left alone, for all seemed cold
-    awake: frozenset[str] = frozenset()  # those of them that were run as what others call
-    innocent: Mapping[str, frozenset[str]] = {}  # what others left alone,
-    # where all calls seemed to lead to no sync point, call
+    defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of its functions
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
-    classes: Mapping[str, Class] = {}  # by their names
+    compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
+    bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
 
-    def with_woken(self, names: frozenset[str], more: FileFacts) -> FileFacts:
-        """Add what the analysis of the dormant functions of these names told."""
+    def with_guest(self, more: FileFacts) -> FileFacts:
+        """Add what a function of a file of no framework told, which this file reaches."""
         return self._replace(
             candidates=self.candidates + more.candidates,
             calls=self.calls + more.calls,
             hooks=self.hooks + more.hooks,
             named=self.named + more.named,
-            defined=self.defined + more.defined,
             rounds=self.rounds | more.rounds,
-            dormant=self.dormant - names,
-            innocent={name: calls for name, calls in self.innocent.items() if name not in names},
+            compiled=self.compiled | more.compiled,
         )
 
 

@@ -8,29 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import lru_cache
 
-from asyncguard import catalogue
 from asyncguard.lint.names import family
 from asyncguard.lint.program.facts import Candidate, Linked
 from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, LEVELS, Network
 from asyncguard.model import Confidence, Finding, Loop
 
 
-# Names that say nothing of whose method is called: those of Python's own types, and of arrays.
-@lru_cache(maxsize=1)
-def common() -> frozenset[str]:
-    own = (name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
-    return catalogue.load().language.array_methods.union(own)
-
-
-TEST_CASE = family("function.test_case")
-
-
 def link(network: Network) -> dict[str, Linked]:
     """Give every candidate of every file its final context."""
     files = network.facts
-    candidates = {c for facts in files.values() for c in facts.candidates}
+    candidates = {
+        candidate
+        for facts in files.values()
+        for candidate in facts.candidates
+        if candidate.home not in network.compiled
+    }
     told = {
         place
         for c in candidates

@@ -5,46 +5,44 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
-from asyncguard.lint.program.linking import TEST_CASE
 from asyncguard.model import Loop
 
+TEST_CASE = family("function.test_case")
 COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
 LEVELS = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
 
 
 class Network:
-    """Who calls whom in files, and how often each function is entered; by the files' paths.
+    """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
-    `before`: that of the same files before more of their functions were looked at.
-    """
-
-    def __init__(self, facts: Mapping[str, FileFacts], before: Network | None = None) -> None:
+    def __init__(self, facts: Mapping[str, FileFacts]) -> None:
         self.facts = facts
         files = facts.values()
-        self.above: dict[str, set[str]] = classes_above(files) if before is None else before.above
-        self.meant = definitions(files, self.above)
-        self.named = {call for facts in files for call in facts.named}  # told by several files
+        self.compiled = frozenset[Key]().union(*(facts.compiled for facts in files))
+        meant = definitions(files, classes_above(files))
+        named = {call for facts in files for call in facts.named}
         known = {call for facts in files for call in facts.calls}
-        self.calls = [call for call in known if not _tests(call)]
+        self.calls = [call for call in known if self._runs(call)]
         guesses = (
-            Call(named.caller_path, named.caller, *key, named.loop, named.guarded)
-            for named in self.named
-            for key in self.meant.of(named)
+            Call(call.caller_path, call.caller, *key, call.loop, call.guarded)
+            for call in named
+            for key in meant.of(call)
         )
-        self.guesses = [call for call in guesses if not _tests(call)]
+        self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
         self.hooks = {
             (hook.path, hook.function): LEVELS[hook.loop] for facts in files for hook in facts.hooks
         }
-        self.reading = {
-            (c.finding.path, c.finding.function) for facts in files for c in facts.candidates
-        }
         self.entered = self._entries()
+
+    def _runs(self, call: Call) -> bool:
+        """Whether a call says how often a program runs: not in a test, nor while it is traced."""
+        return not _tests(call) and (call.caller_path, call.caller) not in self.compiled
 
     def _entries(self) -> dict[Key, int]:
         """Return how often each function is entered, as far as hooks and callers tell.
@@ -87,21 +85,6 @@ class Network:
                 found[key] = max(found[key], _level(call, caller))
         return found
 
-    def leading(self) -> set[Key]:
-        """Return the functions that read something on the device, themselves or what they call."""
-        callers: dict[Key, list[Key]] = {}
-        for call in (*self.calls, *self.guesses):
-            caller = call.caller_path, call.caller
-            callers.setdefault((call.callee_path, call.callee), []).append(caller)
-        found = set(self.reading)
-        pending = list(found)
-        while pending:
-            for caller in callers.get(pending.pop(), ()):
-                if caller not in found:
-                    found.add(caller)
-                    pending.append(caller)
-        return found
-
     def spared(self) -> dict[Key, frozenset[int]]:
         """Return the parameters of functions that all calls hand what is in host memory."""
         found: dict[Key, frozenset[int]] = {}
@@ -114,48 +97,6 @@ class Network:
             key = call.callee_path, call.callee
             found[key] = frozenset(p for p in found.get(key, call.spared) if p < 0)
         return found
-
-
-def to_wake(network: Network) -> dict[str, frozenset[str]]:
-    """Return the functions left alone, by path, that concern a sync point in a step after all.
-
-    Dormant ones that are called by name in every step somewhere, or by an innocent one; and
-    innocent ones that call by name what has come to lead to a sync point: in which loop is to be
-    seen.
-    """
-    files, meant, entered = network.facts, network.meant, network.entered
-    called: dict[str, set[str]] = {}  # by path
-
-    def note(keys: Iterable[Key]) -> None:
-        for path, function in keys:
-            called.setdefault(path, set()).add(function.rpartition(".")[2])
-
-    for call in network.named:
-        if _level(call, entered.get((call.caller_path, call.caller), COLD)) == STEP:
-            note(meant.of(call))
-    innocent = (calls for facts in files.values() for calls in facts.innocent.values())
-    for name in frozenset[str]().union(*innocent):
-        note(meant.telling.get(name, ()))
-    leading = network.leading()
-    waiting = {name for name, keys in meant.telling.items() if not leading.isdisjoint(keys)}
-    waiting_here: dict[str, set[str]] = {}
-    for (path, name), keys in meant.own.items():
-        if not leading.isdisjoint(keys):
-            waiting_here.setdefault(path, set()).add(name)
-    found = {}
-    for path, facts in files.items():
-        near = called.get(path, set())
-        if own := {name for name in facts.dormant if (path, name) in meant.own}:
-            near = near.union(*(calls & own for calls in facts.innocent.values()))
-        here = waiting_here.get(path, set())
-        asking = {
-            name
-            for name, calls in facts.innocent.items()
-            if not waiting.isdisjoint(calls) or not here.isdisjoint(calls)
-        }
-        if names := (facts.dormant & near) - facts.awake | asking:
-            found[path] = frozenset(names)
-    return found
 
 
 # What a program does now and then, though a function that runs in every step may call it.

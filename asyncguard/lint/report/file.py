@@ -22,7 +22,6 @@ from asyncguard.lint.program.definitions import is_telling
 from asyncguard.lint.program.facts import (
     Call,
     Candidate,
-    Class,
     FileFacts,
     Hook,
     Key,
@@ -38,23 +37,12 @@ from asyncguard.lint.syntax import tree
 from asyncguard.model import Finding, Loop
 
 
-def of_source(
-    data: bytes,
-    path: str,
-    project: Project,
-    *,
-    everything: bool,
-    woken: frozenset[str] = frozenset(),
-) -> FileFacts:
-    """Check one file's bytes; never raises for what the file holds.
-
-    Only functions from which a hot sync point may be reached are looked at, unless `everything`;
-    or only those whose names are in `woken`, if any are.
-    """
+def of_source(data: bytes, path: str, project: Project) -> FileFacts:
+    """Check one file's bytes; never raises for what the file holds."""
     try:
         if path.endswith(".ipynb"):
-            return _of_notebook(data, path, project, everything, woken)
-        return _of_text(decode(data), path, project, everything, woken)
+            return _of_notebook(data, path, project)
+        return _of_text(decode(data), path, project)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
     except (RecursionError, tree.TooDeepError, MemoryError):
@@ -63,9 +51,7 @@ def of_source(
         return unreadable(path, f"could not be analysed: {type(error).__name__}: {error}")
 
 
-def _of_notebook(
-    data: bytes, path: str, project: Project, everything: bool, woken: frozenset[str]
-) -> FileFacts:
+def _of_notebook(data: bytes, path: str, project: Project) -> FileFacts:
     try:
         notebook = read_notebook(data)
     except ValueError as error:
@@ -73,85 +59,50 @@ def _of_notebook(
     if notebook is None:
         return FileFacts(path)
     try:
-        facts = _of_text(notebook.source, path, project, everything, woken)
+        facts = _of_text(notebook.source, path, project)
     except SourceError as error:
         facts = unreadable(path, error.reason, error.line, error.column)
     return facts._replace(notebook=notebook)
 
 
-def _of_text(
-    text: str, path: str, project: Project, everything: bool, woken: frozenset[str]
-) -> FileFacts:
-    analysis = project.file(path)
-    comments = suppressions(text) if not woken else ()  # which the first look has told
+def _of_text(text: str, path: str, project: Project) -> FileFacts:
+    comments = suppressions(text)
     frameworks = project.frameworks(path, text)
     if not frameworks:
         project.validate(path, text)
         return FileFacts(path, suppressions=comments)
     _make_room(project)
+    analysis = project.file(path)
     if analysis is None:
         analysis = project.add(path, text, project.syntax(path, text), frameworks)
-    outline = analysis.outline
-    dormant: frozenset[str] = frozenset()
-    innocent: dict[str, frozenset[str]] = {}
-    roots: set[int] | None = None
-    if woken:
-        roots = outline.called(woken)
-    elif not everything:
-        roots, dormant, innocent = outline.roots, outline.dormant, outline.innocent
-    classes = {
-        name: Class(bases, asleep)
-        for name, bases in outline.bases.items()
-        if (asleep := outline.methods.get(name, dormant) & dormant) or bases
-    }
-    if roots is not None and not roots and not outline.module_suspicious:
-        analysis.let_go_of_syntax()
-        return FileFacts(
-            path, suppressions=comments, dormant=dormant, innocent=innocent, classes=classes
-        )
-    analysis.run_from(roots)
-    run = [info for info in analysis.infos() if info.summary is not None]
-    ran = {id(info.outlined) for info in run}  # some of them as what others call
-    awake = frozenset(n for n in dormant if all(id(f) in ran for f in outline.by_name[n]))
-    analysis.report([info for info in run if info.unit is not None])
+    facts = _facts(analysis)
+    for info in _reached(analysis):
+        facts = facts.with_guest(_of_guest(info))
     analysis.let_go_of_syntax()
-    candidates = list(_candidates(analysis))
-    calls, hooks, named = list(_calls(analysis)), list(_hooks(analysis)), list(_named(analysis))
-    rounds = _rounds(analysis)
-    defined = tuple((info.name, info.qualname) for info in run if info.name)
-    bare = [info for info in run if info.unit is None]  # the rules have looked at them before
-    for info in (*bare, *_reached(analysis, run)):
-        told = _told(info)
-        candidates += told.candidates
-        calls += told.calls
-        hooks += told.hooks
-        named += told.named
-        rounds |= told.rounds
-    return FileFacts(
-        path,
-        tuple(candidates),
-        tuple(calls),
-        tuple(hooks),
-        comments,
-        named=tuple(named),
-        defined=defined,
-        dormant=dormant,
-        awake=awake,
-        innocent=innocent,
-        classes=classes,
-        rounds=rounds,
-    )
+    return facts._replace(suppressions=comments)
 
 
-def _reached(analysis: FileAnalysis, run: Iterable[FunctionInfo]) -> Iterator[FunctionInfo]:
-    """Yield the functions of other files that the file's own lead to, as far as followed."""
+def _facts(analysis: FileAnalysis) -> FileFacts:
+    """Return what a file's own functions tell, all of them run."""
+    if analysis.told is None:
+        analysis.run_all()
+        known = [info for info in analysis.infos() if info.summary is not None]
+        analysis.told = _tell(analysis, known)._replace(
+            defined=tuple((info.name, info.qualname) for info in known if info.name),
+            bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
+        )
+    return cast(FileFacts, analysis.told)
+
+
+def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
+    """Yield the functions that the file leads to in files of no framework, which tell nothing."""
     seen: set[int] = set()
-    pending = list(run)
+    pending = [info for info in analysis.infos() if info.summary is not None]
     while pending:
         info = pending.pop()
-        for edge in info.summary.edges if info.summary is not None else ():
+        for edge in info.summary.edges:
             callee = edge.callee
-            if id(callee) not in seen and callee.summary is not None:
+            if id(callee) not in seen and callee.module.is_guest and callee.summary is not None:
                 seen.add(id(callee))
                 pending.append(callee)
                 if callee.module is not analysis:
@@ -161,26 +112,33 @@ def _reached(analysis: FileAnalysis, run: Iterable[FunctionInfo]) -> Iterator[Fu
 def _make_room(project: Project) -> None:
     """Let go of trees that seem done with; the rules first look at what others may ask about."""
     for analysis in project.overgrown():
-        for info in (analysis.body, *analysis.asked_abroad()):
-            _told(info)
+        if not analysis.is_guest:
+            _facts(analysis)
+        for info in (analysis.body, *analysis.asked_abroad()) if analysis.is_guest else ():
+            _of_guest(info)
         analysis.shed()
 
 
-def _told(info: FunctionInfo) -> FileFacts:
-    """Return what one function of another file told, found once however many files ask."""
+def _of_guest(info: FunctionInfo) -> FileFacts:
+    """Return what one function of a file of no framework told, found once."""
     analysis: FileAnalysis = info.module
-    known = cast("FileFacts | None", analysis.told.get(info))
-    if known is None:
-        analysis.report([info])
-        known = analysis.told[info] = FileFacts(
-            analysis.path,
-            tuple(_candidates(analysis)),
-            tuple(_calls(analysis)),
-            tuple(_hooks(analysis)),
-            named=tuple(_named(analysis)),
-            rounds=_rounds(analysis),
-        )
-    return known
+    if info not in analysis.told_by:
+        analysis.told_by[info] = _tell(analysis, [info])
+    return cast(FileFacts, analysis.told_by[info])
+
+
+def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
+    """Return what functions of one file tell."""
+    analysis.report(functions)
+    return FileFacts(
+        analysis.path,
+        tuple(_candidates(analysis)),
+        tuple(_calls(analysis)),
+        tuple(_hooks(analysis)),
+        named=tuple(_named(analysis)),
+        rounds=_rounds(analysis),
+        compiled=_compiled(analysis),
+    )
 
 
 def _calls(analysis: FileAnalysis) -> Iterator[Call]:
@@ -225,6 +183,15 @@ def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
         for info in analysis.reported
         if info.summary is not None and info.summary.rounds and info.entered != Loop.STEP
     )
+
+
+def _compiled(analysis: FileAnalysis) -> frozenset[Key]:
+    """Return the functions that are compiled, or handed to a compiler: nothing in them waits."""
+    own = (info for info in analysis.reported if info.compiled)
+    others = (
+        info for known in analysis.reported if known.summary for info in known.summary.compiles
+    )
+    return frozenset((info.module.path, info.qualname) for info in (*own, *others))
 
 
 def _candidates(analysis: FileAnalysis) -> Iterator[Candidate]:

@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
-FRAMES = 4_000  # Python's own, four times the usual; a call that is followed takes some thirty
+FRAMES = 30_000  # Python's own, thirty times the usual; a call that is followed takes some thirty
 T = TypeVar("T")
-Task = tuple[str, frozenset[str]]  # a file, and the names of functions to wake, if any
 
 
 class Options(NamedTuple):
     """What the settings mean for a worker."""
 
-    everything: bool  # look at cold code too
     device: Device = Device.WRITTEN  # where values are
 
 
@@ -58,13 +56,8 @@ class Worker:
             self._project = Project(self.modules, knowledge.load(), self.options.device)
         return self._project
 
-    def check(
-        self, path: str, data: bytes | None = None, woken: frozenset[str] = frozenset()
-    ) -> FileFacts:
-        """Return the facts of one file; with `woken`, of its functions of these names alone.
-
-        It recurses deeply: see `with_deep_stack`.
-        """
+    def check(self, path: str, data: bytes | None = None) -> FileFacts:
+        """Return the facts of one file. It recurses deeply: see `with_deep_stack`."""
         if data is None:
             try:
                 data = Path(path).read_bytes()
@@ -72,9 +65,7 @@ class Worker:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
         from asyncguard.lint.report import file as facts
 
-        return facts.of_source(
-            data, path, self.project, everything=self.options.everything, woken=woken
-        )
+        return facts.of_source(data, path, self.project)
 
     def newly_asked(self) -> set[tuple[str, str]]:
         """Return which files asked for which others, beyond what was returned before."""
@@ -129,9 +120,9 @@ class Checked(NamedTuple):
     asked: set[tuple[str, str]]
 
 
-def check_many(tasks: Sequence[Task]) -> Checked:
+def check_many(tasks: Sequence[str]) -> Checked:
     """Check a chunk of files in a worker process."""
     worker = _worker
     assert worker is not None
-    facts = with_deep_stack(lambda: [worker.check(path, None, woken) for path, woken in tasks])
+    facts = with_deep_stack(lambda: [worker.check(path) for path in tasks])
     return Checked(facts, worker.newly_asked())

@@ -1,0 +1,251 @@
+"""The outline of a file: its functions and classes, as Python's own syntax tree shows them.
+
+Functions become trees of libcst when they are run. The outline says where they stand, which
+attributes of `self` they assign, and what usage tells of these, without running anything.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.domain.outlined import Outlined
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.names import family
+from asyncguard.lint.syntax.signatures import parameters
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOSS = family("function.loss")
+_LOSS_OF = family("function.own_loss")  # a module's own
+_MANY = family("parameter.many")
+_ABOUT_LOSSES = family("function.about_losses")
+_LOADER = family("loop.loader")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
+
+
+@dataclass(eq=False)
+class Outline:
+    """A file's functions in order, those within other functions left out.
+
+    `binds` are the names that others may import from here, `stars` the checked modules of which
+    all is imported. `bases` gives the last words of what the classes inherit from, by class name.
+    """
+
+    path: str
+    functions: tuple[Outlined, ...]
+    binds: frozenset[str]
+    stars: tuple[str, ...]
+    bases: Mapping[str, frozenset[str]]
+
+    @cached_property
+    def methods(self) -> Mapping[str, frozenset[str]]:
+        """The methods that the classes of each name define."""
+        found: dict[str, set[str]] = {}
+        for function in self.functions:
+            found.setdefault(function.class_name, set()).add(function.name)
+        return {name: frozenset(methods) for name, methods in found.items()}
+
+    def defines(self, method: str) -> bool:
+        """Whether a class here defines a method of this name."""
+        return any(method in methods for name, methods in self.methods.items() if name)
+
+    def is_step(self, function: Outlined) -> bool:
+        """Whether a function is one step: it computes a loss, or runs its module on a batch."""
+        return self._computes_loss(function) or self._runs_itself(function)
+
+    def _runs_itself(self, function: Outlined) -> bool:
+        """Whether a module's method runs the module on what it is handed: once for each batch."""
+        own = function.class_name and "forward" in self.methods[function.class_name]
+        many = function.loops or _takes_many(function) or not function.parameters
+        return bool(own) and function.calls_self and not many
+
+    def _computes_loss(self, function: Outlined) -> bool:
+        """Whether a function computes the loss of one step, by its name; one with a loop: of many.
+
+        A module's own method may loop over what it compares, levels or images; so may a function
+        that is handed that alone, and no model or data.
+        """
+        if _ABOUT_LOSSES(function.name):
+            return False
+        if function.class_name and "forward" in self.methods[function.class_name]:
+            return _LOSS_OF(function.name)
+        many = function.loops and (_takes_many(function) or bool(function.class_name))
+        return not many and _LOSS(function.name)
+
+
+def _takes_many(function: Outlined) -> bool:
+    """Whether a parameter is what many batches come from, or a model, by its name."""
+    return any(map(_MANY, function.parameters))
+
+
+def outline(
+    path: str,
+    tree: ast.Module,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    package: str,
+    known: Callable[[str], bool],
+) -> Outline:
+    """Outline a parsed file of `package`; `known` says whether an import names a checked module."""
+    look = _Look(knowledge, frameworks)
+    functions = tuple(look.function(node, owner) for node, owner in outer_functions(tree))
+    binds = frozenset(_bound(tree))
+    return Outline(path, functions, binds, tuple(_stars(tree, package, known)), dict(_bases(tree)))
+
+
+class _Look:
+    """One look at the functions of a file that uses certain frameworks."""
+
+    def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+        self.knowledge = knowledge
+        self.frameworks = frameworks
+        registers = (knowledge.registers[framework] for framework in frameworks)
+        self.registers = frozenset[str]().union(*registers)
+
+    def function(self, node: ast.FunctionDef, class_name: str) -> Outlined:
+        """Outline one function."""
+        first = min([d.lineno for d in node.decorator_list], default=node.lineno)
+        taken = tuple(parameter.arg for parameter in parameters(node.args))
+        end = node.end_lineno or node.lineno
+        found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
+        attributes: set[str] = set()
+        for statement in node.body:
+            for part in ast.walk(statement):
+                kind = type(part)
+                if kind is ast.Call:
+                    self._call(part, found, attributes)  # type: ignore[arg-type]
+                elif kind in _STORES:
+                    targets = part.targets if kind is ast.Assign else [part.target]  # type: ignore[attr-defined]
+                    attributes.update(_assigned(targets))
+                elif kind in _LOOPS:
+                    found.loops = True
+                elif kind is ast.comprehension:
+                    found.loops |= _over_batches(part.iter)  # type: ignore[attr-defined]
+        found.attributes = frozenset(attributes)
+        return found
+
+    def _call(self, node: ast.Call, found: Outlined, attributes: set[str]) -> None:
+        """Note the attributes that a call registers, and what it tells of its receiver."""
+        name = last_name(node.func)
+        if name in self.registers and node.args:
+            attributes.add(str(getattr(node.args[0], "value", "")))
+        if type(node.func) is ast.Name:
+            found.calls_self |= name == "self"
+        elif type(node.func) is ast.Attribute and tells_owner(name, bool(node.args)):
+            hint = self.knowledge.by_usage(name, self.frameworks)
+            if hint and (path := _self_path(node.func.value)):
+                note_hint(found.hints, path, hint)
+
+
+def _assigned(targets: Iterable[ast.expr]) -> Iterator[str]:
+    """Yield the attributes of `self` in targets of assignments, also those changed in place."""
+    pending: list[ast.AST] = [*targets]
+    while pending:
+        part = pending.pop()
+        kind = type(part)
+        if kind is ast.Attribute:
+            if last_name(part.value) == "self":  # type: ignore[attr-defined]
+                yield part.attr  # type: ignore[attr-defined]
+            pending.append(part.value)  # type: ignore[attr-defined]
+        elif kind is not ast.Name and kind is not ast.Constant:
+            pending += ast.iter_child_nodes(part)
+
+
+def last_name(func: ast.expr) -> str:
+    """Return the name that is called, without its owner."""
+    if type(func) is ast.Attribute:
+        return func.attr
+    return func.id if type(func) is ast.Name else ""
+
+
+def _self_path(node: ast.expr) -> str:
+    """Return `self.a.b`; "" of anything else."""
+    names: list[str] = []
+    while type(node) is ast.Attribute:
+        names.append(node.attr)
+        node = node.value
+    own = names and type(node) is ast.Name and node.id == "self"
+    return ".".join(["self", *reversed(names)]) if own else ""
+
+
+def _over_batches(node: ast.expr) -> bool:
+    """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
+    while type(node) is ast.Call and node.args and not _LOADER(last_name(node.func)):
+        node = node.args[0]
+    return _LOADER(last_name(node.func if type(node) is ast.Call else node))
+
+
+def blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements, handlers and cases directly within a statement."""
+    for name in _BLOCKS:
+        yield from getattr(node, name, ())
+
+
+def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+    """Yield the functions that are not within others, in order, with the name of their class."""
+    stack: list[tuple[ast.AST, str]] = [(tree, "")]
+    while stack:
+        node, class_name = stack.pop()
+        if isinstance(node, DEFINITIONS):
+            yield node, class_name  # type: ignore[misc]
+        elif not isinstance(node, ast.expr):
+            inner = node.name if isinstance(node, ast.ClassDef) else class_name
+            stack += [(child, inner) for child in reversed([*blocks(node)])]
+
+
+def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the statements that run when the file is imported, those in class bodies too."""
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, DEFINITIONS):
+            stack.extend(blocks(node))
+
+
+def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each class outside functions, with the last words of what it inherits from."""
+    for node in _outside_functions(tree):
+        if isinstance(node, ast.ClassDef):
+            bases = (base.value if type(base) is ast.Subscript else base for base in node.bases)
+            yield node.name, frozenset(map(last_name, bases))
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that definitions, imports and assignments bind outside functions."""
+    for node in _outside_functions(tree):
+        if isinstance(node, (*DEFINITIONS, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif node is not tree:
+            yield from (
+                part.id
+                for child in ast.iter_child_nodes(node)
+                if not isinstance(child, ast.stmt)
+                for part in ast.walk(child)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            )
+
+
+def _stars(tree: ast.Module, package: str, known: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the checked modules of which the file imports all."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            module = absolute(node.level, node.module or "", package)
+            if node.level or known(module):
+                yield module
+
+
+def absolute(level: int, module: str, package: str) -> str:
+    """Return the full name of the module that an import in `package` names; `level` counts dots."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    parts = parts[: max(0, len(parts) - (level - 1))]
+    return ".".join([*parts, module] if module else parts)

@@ -1,0 +1,189 @@
+"""Summaries of functions, each found once, with a fixpoint for those that call each other.
+
+A function is run when its summary is first asked for. Functions that call each other form a
+strongly connected component of the call graph. All members start from the empty summary and are run
+in rounds, each with the summaries of the round before, until nothing changes. Only then are the
+summaries kept, so that they do not depend on which member was asked first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.summary import EMPTY, Summary
+from asyncguard.lint.domain.values import Value
+
+ROUNDS = 6  # of a component; most are stable after two
+NESTED = 400  # functions that wait for each other's summaries; deeper calls count as unresolved
+Key = tuple[object, ...]
+T = TypeVar("T")
+Assumed = dict[FunctionInfo, Summary]
+
+
+class Summaries:
+    """The summaries of all functions that one worker has run.
+
+    `bounded` counts how often a bound ended the search before all was known.
+    """
+
+    def __init__(self) -> None:
+        self.bounded = 0
+        self._derived: dict[object, tuple[int, Any]] = {}  # in this round, with what it depends on
+        self._open: dict[FunctionInfo, int] = {}  # being run, and their depths
+        self._lowest: list[int] = []  # for each, the least depth that its run depends on
+        self._waiting: dict[FunctionInfo, tuple[Summary, int]] = {}  # run within open components
+        self._assumed: list[tuple[int, Assumed]] = []  # by the rounds under way, and their depths
+
+    def of(self, info: FunctionInfo) -> Summary:
+        """Return the summary of a function; an approximation while its component is open."""
+        if info.summary is not None:
+            return info.summary  # type: ignore[no-any-return]
+        for depth, assumed in reversed(self._assumed):
+            if info in assumed:
+                return self._depend(depth, assumed[info])
+        if info in self._waiting:
+            known, depth = self._waiting[info]
+            return self._depend(depth, known)
+        if info in self._open:
+            return self._depend(self._open[info], EMPTY)
+        if len(self._open) >= NESTED:
+            self.bounded += 1
+            return EMPTY
+        return self._find(info)
+
+    def derive(self, key: object, compute: Callable[[], T]) -> tuple[T, bool]:
+        """Return what is derived from summaries, and whether that is final.
+
+        What is not is derived anew in each round.
+        """
+        if key in self._derived:
+            return self._depend(*self._derived[key]), False
+        self._lowest.append(NESTED)
+        try:
+            value = compute()
+        finally:
+            lowest = self._lowest.pop()
+        if lowest == NESTED:
+            return value, True
+        self._derived[key] = lowest, value
+        return self._depend(lowest, value), False
+
+    def _depend(self, depth: int, known: T) -> T:
+        """Note that the run on top depends on what began at a depth."""
+        if self._lowest:
+            self._lowest[-1] = min(self._lowest[-1], depth)
+        return known
+
+    def _find(self, info: FunctionInfo) -> Summary:
+        depth, first = len(self._open), len(self._waiting)
+        found, lowest = self._attempt(info, depth)
+        if lowest > depth:
+            info.summary = found
+            return found
+        members = [info, *list(self._waiting)[first:]]
+        if lowest < depth:  # part of a component that began further down
+            self._waiting[info] = found, lowest
+            return self._depend(lowest, found)
+        return self._iterate(info, members, depth)
+
+    def _attempt(self, info: FunctionInfo, depth: int) -> tuple[Summary, int]:
+        """Run a function; return its summary and the least depth that this depends on."""
+        self._open[info] = depth
+        self._lowest.append(depth + 1)
+        try:
+            return info.module.run(info), self._lowest[-1]
+        finally:
+            self._lowest.pop()
+            del self._open[info]
+
+    def _iterate(self, info: FunctionInfo, members: list[FunctionInfo], depth: int) -> Summary:
+        """Find the summaries of a component of which `info` is a member."""
+        assumed: Assumed = {}
+        for _ in range(ROUNDS):
+            after, lowest, grown = self._round(members, assumed, depth)
+            while grown:  # more members: all start anew
+                assumed = {}
+                after, lowest, grown = self._round(members, assumed, depth)
+            if lowest < depth:  # the component is part of one that began further down
+                self._waiting.update((member, (after[member], lowest)) for member in members)
+                return self._depend(lowest, after[info])
+            if assumed and all(_same(after[m], assumed[m]) for m in members):
+                break
+            assumed = after
+        else:
+            self.bounded += 1
+        for member in members:
+            member.summary = after[member]
+        self._derived.clear()
+        return after[info]
+
+    def _round(
+        self, members: list[FunctionInfo], assumed: Assumed, depth: int
+    ) -> tuple[Assumed, int, bool]:
+        """Run all members once; return their summaries, what they depend on, and if there are more.
+
+        Adds to `members` what turned out to depend on them.
+        """
+        for member in members:
+            self._waiting.pop(member, None)
+        self._derived.clear()
+        members.sort(key=_place)
+        first = len(self._waiting)
+        self._assumed.append((depth, {m: assumed.get(m, EMPTY) for m in members}))
+        after: Assumed = {}
+        least = depth
+        for member in members:
+            after[member], lowest = self._attempt(member, depth)
+            least = min(least, lowest)
+        self._assumed.pop()
+        new = list(self._waiting)[first:]
+        members += new
+        if new and least < depth:
+            after.update((m, self._waiting[m][0]) for m in new)
+        return after, least, bool(new) and least == depth
+
+
+def _place(info: FunctionInfo) -> tuple[str, str, int]:
+    """Return what orders functions whoever asked first."""
+    line = info.outlined.line if info.outlined is not None else 0
+    return info.module.path, info.qualname, line
+
+
+def _same(one: Summary, other: Summary) -> bool:
+    return one is other or _key(one) == _key(other)
+
+
+def _key(summary: Summary) -> Key:
+    """Return what callers can tell a summary by."""
+    plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=())
+    edges = {(id(e.callee), e.loop, e.guarded, e.spared) for e in summary.edges if e.callee.name}
+    sites = (_site_keys(summary.reads), _site_keys(summary.sites))
+    return (_value_key(summary.result), *sites, frozenset(edges), *plain)
+
+
+def _site_keys(sites: Iterable[Site]) -> frozenset[Key]:
+    return frozenset(map(_site_key, sites))
+
+
+def _site_key(site: Site | None) -> Key:
+    if site is None:
+        return ()
+    where = (site.point.id, id(site.node), site.loop, site.guarded, site.confidence, site.params)
+    return (*where, site.sink, site.whole, site.compared, _site_key(site.via))
+
+
+def _value_key(value: Value | None) -> Key:
+    """Return a value as data; a lambda is the same whenever it is made anew."""
+    if value is None:
+        return ()
+    ref = value.ref
+    if isinstance(ref, FunctionInfo):
+        ref = id(ref.node)
+    elif isinstance(ref, Value):
+        ref = _value_key(ref)
+    items = tuple(map(_value_key, value.items)) if value.items is not None else None
+    fields = tuple((name, _value_key(field)) for name, field in value.fields)
+    return (*value[:5], _value_key(value.element), items, fields, ref, value.params)
