@@ -1,0 +1,8 @@
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+        return x[..., np.r_[0:4, 5:9]]  # clean
