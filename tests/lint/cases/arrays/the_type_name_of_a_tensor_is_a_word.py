@@ -1,7 +1,6 @@
 # clean
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 

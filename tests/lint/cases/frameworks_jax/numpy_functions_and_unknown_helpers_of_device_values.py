@@ -8,6 +8,7 @@ def train(update, params, opt_state, state, loader, config, chooser):
     for x, y in loader:
         key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
         params, opt_state, loss = update(params, opt_state, x)
+        # NumPy calls the array's own method, and the result stays on the device.
         float(np.mean(loss))  # ASG102
 
 
@@ -22,6 +23,7 @@ def train_3(update, params, opt_state, state, loader, config, chooser):
     for x, y in loader:
         key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
         params, opt_state, loss = update(params, opt_state, x)
+        # A list has no such method: NumPy copies its elements.
         np.mean([loss, loss])  # ASG103
 
 
@@ -43,6 +45,7 @@ def train_6(update, params, opt_state, state, loader, config, chooser):
     for x, y in loader:
         key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
         params, opt_state, loss = update(params, opt_state, x)
+        # These may be numbers.
         float(np.mean(losses))  # clean
 
 
@@ -50,6 +53,7 @@ def train_7(update, params, opt_state, state, loader, config, chooser):
     for x, y in loader:
         key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
         params, opt_state, loss = update(params, opt_state, x)
+        # What an unknown function of a library of JAX returns is on the device.
         float(jax_utils.unreplicate(loss))  # ASG102
 
 
@@ -71,6 +75,7 @@ def train_10(update, params, opt_state, state, loader, config, chooser):
     for x, y in loader:
         key = jax.random.fold_in(jax.random.PRNGKey(0), 1)
         params, opt_state, loss = update(params, opt_state, x)
+        # An argument on the device makes the result one.
         np.asarray(chooser.pick(y, seed=key))  # ASG103
 
 

@@ -11,9 +11,6 @@ def build(x, count):
         x = y
 
 
-layer = Dense(8)
-
-
 def build_2(x, count):
     for _ in range(count):
         y = layer(x)

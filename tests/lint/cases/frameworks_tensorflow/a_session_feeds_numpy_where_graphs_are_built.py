@@ -11,9 +11,6 @@ def train(sess, env, op, x):
         env.step(np.array(x))  # clean
 
 
-x_ph = tf.placeholder(tf.float32)
-
-
 def train_2(sess, env, op, x):
     while True:
         x = tf.nn.relu(x)

@@ -1,10 +1,8 @@
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 
 class Net(nn.Module):
     def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
-        unknown_output = self.net(x)
         if self.normalizer:  # clean
             self.normalizer.cuda()  # ASG106
