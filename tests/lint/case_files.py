@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,13 +29,24 @@ from asyncguard.model import Confidence, Device, Finding
 
 CASES = Path(__file__).parent / "cases"
 MARK = re.compile(r"(?:^|  )# (clean|ASG\d{3}[^#]*)$")
-HEADER = re.compile(r"^# (path|settings|xfail): (.+)$", re.MULTILINE)
+HEADER = re.compile(r"# (path|settings|xfail): (.+)")
 VALUES: Mapping[str, Callable[[str], object]] = {
     "select": lambda text: tuple(text.split(",")),
     "assume_device": Device,
     "min_confidence": Confidence,
 }
-Verdict = tuple[str, int, str, str]  # path, line, code, and how often it runs: "", "epoch", ...
+
+
+class Verdict(NamedTuple):
+    """A finding, as a comment has it; `often` is "", "epoch", "none guarded", ..."""
+
+    path: str
+    line: int
+    code: str
+    often: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.code} {self.often}".rstrip()
 
 
 class Case(NamedTuple):
@@ -70,13 +82,13 @@ def verdict(finding: Finding) -> Verdict:
     """Say what a comment would say of a finding."""
     loop = "" if finding.loop.value == "step" else finding.loop.value
     often = f"{loop} guarded" if finding.guarded else loop
-    return finding.path, finding.line, finding.code, often.strip()
+    return Verdict(finding.path, finding.line, finding.code, often.strip())
 
 
 def _read(path: Path) -> Case:
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     texts = {file: file.read_text(encoding="utf-8") for file in files}
-    header = {key: value for text in texts.values() for key, value in HEADER.findall(text)}
+    header = dict(pair for text in texts.values() for pair in _header(text))
     settings = replace(Settings(cache=False, jobs=1), **_settings(header.get("settings", "")))
     if path.is_file():
         named = {header.get("path", "a.py"): texts[path]}
@@ -84,6 +96,13 @@ def _read(path: Path) -> Case:
         named = {file.relative_to(path).as_posix(): text for file, text in texts.items()}
     name = path.relative_to(CASES).with_suffix("").as_posix()
     return Case(name, named, settings, header.get("xfail", ""))
+
+
+def _header(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what the comments at the top of a file say about the case."""
+    for line in takewhile(lambda line: line.startswith("#"), text.splitlines()):
+        if found := HEADER.fullmatch(line):
+            yield found[1], found[2]
 
 
 def _settings(text: str) -> dict[str, object]:
@@ -97,4 +116,4 @@ def _marked(path: str, text: str) -> Iterator[Verdict]:
         if mark and mark[1] != "clean":
             for part in mark[1].split(", "):
                 code, _, often = part.partition(" ")
-                yield path, number, code, often
+                yield Verdict(path, number, code, often)

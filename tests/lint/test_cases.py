@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from asyncguard.lint.check import check_paths
-from tests.lint.case_files import Case, all_cases, verdict
+from tests.lint.case_files import Case, Verdict, all_cases, verdict
 
 
 def marks(case: Case) -> list[pytest.MarkDecorator]:
@@ -27,8 +28,18 @@ def test_the_findings_are_those_that_the_comments_ask_for(
     for path, text in case.files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(text, encoding="utf-8")
-    found = check_paths([Path()], case.settings).findings
-    assert sorted(map(verdict, found)) == case.expected
+    found = sorted(map(verdict, check_paths([Path()], case.settings).findings))
+    assert found == case.expected, difference(case.expected, found)
+
+
+def difference(expected: list[Verdict], found: list[Verdict]) -> str:
+    missing = (Counter(expected) - Counter(found)).elements()
+    unasked = (Counter(found) - Counter(expected)).elements()
+    lines = [
+        *(f"not found: {v}" for v in missing),
+        *(f"found without a comment: {v}" for v in unasked),
+    ]
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: case.name)
