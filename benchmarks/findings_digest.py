@@ -28,7 +28,7 @@ SELECTED: Mapping[str, tuple[str, ...]] = {"default": (), "ALL": ("ALL",)}
 IDENTITY = ("settings", "path", "cell", "line", "column", "end_line", "end_column", "code", "api")
 LINE = "{:26} {:9} {:>9} {:>9}  {}"
 Row = dict[str, object]  # a finding, as JSON has it, and the settings it was found with
-Identity = tuple[object, ...]
+Identity = tuple[str | int, ...]  # texts and numbers; 0 for the cell where a file is not a notebook
 Results = dict[str, dict[str, Row]]  # a wheel's counts and digest under each of the settings
 
 
@@ -63,14 +63,14 @@ def by_identity(rows: Iterable[Row]) -> dict[Identity, list[Row]]:
     """Group findings by their place, their rule and the settings they were found with."""
     found: dict[Identity, list[Row]] = {}
     for row in sorted(rows, key=line_of):
-        found.setdefault(tuple(row.get(name) for name in IDENTITY), []).append(row)
+        found.setdefault(tuple(row.get(name) or 0 for name in IDENTITY), []).append(row)
     return found
 
 
 def differences(old: Iterable[Row], new: Iterable[Row]) -> Iterator[str]:
     """Describe each finding that is lost, new or changed, by place."""
     before, after = by_identity(old), by_identity(new)
-    for identity in sorted({*before, *after}, key=repr):
+    for identity in sorted({*before, *after}):
         gone, come = before.get(identity, []), after.get(identity, [])
         for row in gone[len(come) :]:
             yield f"- {place(row)}: {row['message']}"
@@ -127,12 +127,13 @@ def main() -> int:
     wheels = sorted(path for path in options.sources.resolve().iterdir() if path.is_dir())
     committed = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results, rows = check(wheels, committed, options.jobs)
-    differs = results != committed
+    differs = any(committed.get(wheel) != found for wheel, found in results.items())
     if options.compare:
         differs = compared(options.compare, wheels, rows)
     if options.write:
         options.write.write_text("".join(f"{line_of(row)}\n" for row in rows), encoding="utf-8")
-        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        kept = json.dumps({**committed, **results}, indent=2)
+        RESULTS.write_text(f"{kept}\n", encoding="utf-8")
     return int(differs and (bool(options.compare) or not options.write))
 
 

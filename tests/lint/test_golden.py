@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,53 +23,41 @@ from asyncguard.lint.check import check_paths
 from asyncguard.lint.report import registry
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding, to_plain
+from tests.lint.case_files import Case, all_cases
 
 GOLDEN = Path(__file__).parent / "golden.jsonl"
-CASES = Path(__file__).parent / "cases"
 UPDATE = "ASYNCGUARD_UPDATE_GOLDEN"
 DIRECTORY = Path("checked")  # a relative path: findings name their files
-SETTINGS = {
-    "ALL": Settings(select=("ALL",), cache=False, jobs=1),
-    "default": Settings(cache=False, jobs=1),
-}
+DEFAULT = Settings(cache=False, jobs=1)
 DEFAULTS = {field.name: field.default for field in fields(Finding)}
-Files = Mapping[str, str]  # the text of each file of a program, by its name
 
 
-def programs() -> Iterator[tuple[str, Files]]:
-    """Name every program that the repository tells a verdict of, and give its files."""
+def programs() -> Iterator[Case]:
+    """Return every program that the repository tells a verdict of."""
     for point in catalogue.load():
-        yield f"catalogue {point.id} hit", {"snippet.py": point.hit}
-        yield f"catalogue {point.id} miss", {"snippet.py": point.miss}
+        yield Case(f"catalogue {point.id} hit", {"snippet.py": point.hit}, DEFAULT)
+        yield Case(f"catalogue {point.id} miss", {"snippet.py": point.miss}, DEFAULT)
     for rule in registry.rules():
         for number, source in enumerate(rule.valid):
-            yield f"{rule.code} valid {number}", {"example.py": source}
+            yield Case(f"{rule.code} valid {number}", {"example.py": source}, DEFAULT)
         for number, example in enumerate(rule.invalid):
-            yield f"{rule.code} invalid {number}", {"example.py": example.source}
-    for topic in sorted(path for path in CASES.iterdir() if path.is_dir()):
-        for case in sorted(path for path in topic.iterdir() if path.suffix in ("", ".py")):
-            yield f"case {topic.name}/{case.stem}", case_files(case)
+            files = {"example.py": example.source}
+            yield Case(f"{rule.code} invalid {number}", files, DEFAULT)
+    for case in all_cases():
+        yield case._replace(name=f"case {case.name}")
 
 
-def case_files(case: Path) -> Files:
-    """Return the files of a case: a program of one file, or a folder of several."""
-    if case.is_file():
-        return {"a.py": case.read_text(encoding="utf-8")}
-    found = sorted(case.rglob("*.py"))
-    return {str(path.relative_to(case)): path.read_text(encoding="utf-8") for path in found}
-
-
-def findings_in(files: Files) -> Iterator[dict[str, Any]]:
-    """Check a program under each of the settings; a finding that several show comes once."""
-    for name, text in files.items():
+def findings_in(case: Case) -> Iterator[dict[str, Any]]:
+    """Check a program with its settings and with all rules; a finding of both comes once."""
+    for name, text in case.files.items():
         path = DIRECTORY / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     shown: dict[Finding, list[str]] = {}
-    for name, settings in SETTINGS.items():
-        for finding in check_paths([DIRECTORY], settings).findings:
+    for name, select in (("ALL", ("ALL",)), ("default", case.settings.select)):
+        for finding in check_paths([DIRECTORY], replace(case.settings, select=select)).findings:
             shown.setdefault(finding, []).append(name)
-    for name in files:
+    for name in case.files:
         (DIRECTORY / name).unlink()
     for finding, names in shown.items():
         yield {"settings": names, **fields_of(finding)}
@@ -81,16 +69,16 @@ def fields_of(finding: Finding) -> dict[str, Any]:
     return {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
 
 
-def lines_of(program: str, files: Files) -> Iterator[str]:
-    for finding in findings_in(files):
-        yield json.dumps({"program": program, **finding}, ensure_ascii=False)
+def lines_of(case: Case) -> Iterator[str]:
+    for finding in findings_in(case):
+        yield json.dumps({"program": case.name, **finding}, ensure_ascii=False)
 
 
 def test_the_findings_are_those_of_the_golden_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = sorted(line for program, files in programs() for line in lines_of(program, files))
+    found = sorted(line for program in programs() for line in lines_of(program))
     if os.environ.get(UPDATE):
         GOLDEN.write_text("\n".join(found) + "\n", encoding="utf-8")
     golden = GOLDEN.read_text(encoding="utf-8").splitlines()

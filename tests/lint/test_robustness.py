@@ -143,10 +143,10 @@ def test_bytes_never_crash(data: bytes) -> None:
     check_source(b"import torch\n" + data, "x.py", AUDIT)
 
 
-def dies_over_bad_py(tasks: Sequence[worker.Task]) -> worker.Checked:
-    if any(path.endswith("bad.py") for path, _ in tasks):
+def dies_over_bad_py(tasks: Sequence[str]) -> worker.Checked:
+    if any(path.endswith("bad.py") for path in tasks):
         os.kill(os.getpid(), signal.SIGKILL)
-    return worker.Checked([FileFacts(path) for path, _ in tasks], set())
+    return worker.Checked([FileFacts(path) for path in tasks], set())
 
 
 def test_a_file_that_kills_its_process_is_named_and_hides_no_other(

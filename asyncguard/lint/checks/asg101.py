@@ -24,6 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import (
+    CUPY_STEP,
+    JAX_STEP,
+    MXNET_STEP,
+    TENSORFLOW_STEP,
+    TORCH_STEP,
+)
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -37,119 +44,19 @@ MESSAGE = (
     "N steps, or once after the loop"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if step % 100 == 0:
-            print(loss)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print(loss.shape, f"{len(loader)}")
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        print(X.shape)
-""",
+    TORCH_STEP + "if step % 100 == 0:\n            print(loss)\n",
+    TORCH_STEP + 'print(loss.shape, f"{len(loader)}")',
+    MXNET_STEP + "print(X.shape)",
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print(loss)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print(f"loss {loss:.3f}")
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print("loss %.3f" % loss)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print("loss {:.3f}".format(loss))
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        print(loss)
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        print(loss)
-""",
-    """\
-import tensorflow as tf
-def train(model, dataset, optimizer, loss_fn):
-    for step, (x, y) in enumerate(dataset):
-        with tf.GradientTape() as tape:
-            loss = loss_fn(y, model(x))
-        grads = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(grads, model.trainable_variables))
-        print(loss)
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        print(x)
-""",
+    TORCH_STEP + "print(loss)",
+    TORCH_STEP + 'print(f"loss {loss:.3f}")',
+    TORCH_STEP + 'print("loss %.3f" % loss)',
+    TORCH_STEP + 'print("loss {:.3f}".format(loss))',
+    MXNET_STEP + "print(loss)",
+    JAX_STEP + "print(loss)",
+    TENSORFLOW_STEP + "print(loss)",
+    CUPY_STEP + "print(x)",
 ]
 
 

@@ -27,7 +27,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.fixes.sink_into_guard import into_gate
-from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.registry import (
+    CUPY_STEP,
+    JAX_STEP,
+    MXNET_STEP,
+    TENSORFLOW_STEP,
+    TORCH_STEP,
+    Example,
+)
 from asyncguard.lint.report.reports import report_site, sites_of
 
 if TYPE_CHECKING:
@@ -41,17 +48,7 @@ MESSAGE = (
     "(detached) and read it every N steps, or once after the loop"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if step % 100 == 0:
-            log(loss.item())
-""",
+    TORCH_STEP + "if step % 100 == 0:\n            log(loss.item())\n",
     """\
 import torch
 import numpy as np
@@ -59,26 +56,8 @@ def f(rows):
     for row in rows:
         print(np.sum(row).item())
 """,
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        history.append(loss.detach())
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        n = float(X.shape[0])
-""",
+    TORCH_STEP + "history.append(loss.detach())",
+    MXNET_STEP + "n = float(X.shape[0])",
 ]
 INVALID = [
     Example(
@@ -108,94 +87,15 @@ def train(model, loader, optimizer):
 """,
         safe=False,
     ),
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        total = loss.item()
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        total = float(loss)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        log(loss.detach().tolist())
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        total = loss.mean().asscalar()
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        total = float(loss.sum())
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        total = float(loss)
-""",
-    """\
-import tensorflow as tf
-def train(model, dataset, optimizer, loss_fn):
-    for step, (x, y) in enumerate(dataset):
-        with tf.GradientTape() as tape:
-            loss = loss_fn(y, model(x))
-        grads = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(grads, model.trainable_variables))
-        total = float(loss)
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        total = float(x.sum())
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        total = x.sum().item()
-""",
+    TORCH_STEP + "total = loss.item()",
+    TORCH_STEP + "total = float(loss)",
+    TORCH_STEP + "log(loss.detach().tolist())",
+    MXNET_STEP + "total = loss.mean().asscalar()",
+    MXNET_STEP + "total = float(loss.sum())",
+    JAX_STEP + "total = float(loss)",
+    TENSORFLOW_STEP + "total = float(loss)",
+    CUPY_STEP + "total = float(x.sum())",
+    CUPY_STEP + "total = x.sum().item()",
 ]
 
 

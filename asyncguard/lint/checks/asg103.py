@@ -24,6 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import (
+    CUPY_STEP,
+    JAX_STEP,
+    MXNET_STEP,
+    TENSORFLOW_STEP,
+    TORCH_STEP,
+)
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -37,16 +44,7 @@ MESSAGE = (
     "the device and copy once after the loop"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        outputs.append(loss.detach())
-""",
+    TORCH_STEP + "outputs.append(loss.detach())",
     """\
 import torch
 class Data(torch.utils.data.Dataset):
@@ -55,76 +53,13 @@ class Data(torch.utils.data.Dataset):
 """,
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept.append(loss.detach().cpu().numpy())
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        kept.append(loss.asnumpy())
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        kept.append(np.asarray(loss))
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        kept.append(jax.device_get(loss))
-""",
-    """\
-import tensorflow as tf
-def train(model, dataset, optimizer, loss_fn):
-    for step, (x, y) in enumerate(dataset):
-        with tf.GradientTape() as tape:
-            loss = loss_fn(y, model(x))
-        grads = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(grads, model.trainable_variables))
-        kept.append(loss.numpy())
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        kept.append(x.get())
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        kept.append(cp.asnumpy(x))
-""",
+    TORCH_STEP + "kept.append(loss.detach().cpu().numpy())",
+    MXNET_STEP + "kept.append(loss.asnumpy())",
+    JAX_STEP + "kept.append(np.asarray(loss))",
+    JAX_STEP + "kept.append(jax.device_get(loss))",
+    TENSORFLOW_STEP + "kept.append(loss.numpy())",
+    CUPY_STEP + "kept.append(x.get())",
+    CUPY_STEP + "kept.append(cp.asnumpy(x))",
 ]
 
 

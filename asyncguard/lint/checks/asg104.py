@@ -26,6 +26,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import (
+    CUPY_STEP,
+    JAX_STEP,
+    MXNET_STEP,
+    TENSORFLOW_STEP,
+    TORCH_STEP,
+)
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -40,148 +47,21 @@ MESSAGE = (
     "steps"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if loss is not None and loss.shape:
-            pass
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses = [loss]
-        if losses:
-            pass
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if step % 10 == 0 and torch.isnan(loss):
-            raise ValueError
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        worst = torch.max(loss, loss)
-""",
+    TORCH_STEP + "if loss is not None and loss.shape:\n            pass\n",
+    TORCH_STEP + "losses = [loss]\n        if losses:\n            pass\n",
+    TORCH_STEP + "if step % 10 == 0 and torch.isnan(loss):\n            raise ValueError\n",
+    TORCH_STEP + "worst = torch.max(loss, loss)",
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if torch.isnan(loss):
-            raise ValueError
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        assert loss > 0
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        while loss > 1:
-            loss = loss / 2
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        best = max(loss, loss * 2)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        ok = bool(loss > 0)
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        if loss.mean() > 3:
-            break
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        if loss > 3:
-            break
-""",
-    """\
-import tensorflow as tf
-def train(model, dataset, optimizer, loss_fn):
-    for step, (x, y) in enumerate(dataset):
-        with tf.GradientTape() as tape:
-            loss = loss_fn(y, model(x))
-        grads = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(grads, model.trainable_variables))
-        if loss > 3:
-            break
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        if x.max() > 3:
-            break
-""",
+    TORCH_STEP + "if torch.isnan(loss):\n            raise ValueError\n",
+    TORCH_STEP + "assert loss > 0",
+    TORCH_STEP + "while loss > 1:\n            loss = loss / 2\n",
+    TORCH_STEP + "best = max(loss, loss * 2)",
+    TORCH_STEP + "ok = bool(loss > 0)",
+    MXNET_STEP + "if loss.mean() > 3:\n            break\n",
+    JAX_STEP + "if loss > 3:\n            break\n",
+    TENSORFLOW_STEP + "if loss > 3:\n            break\n",
+    CUPY_STEP + "if x.max() > 3:\n            break\n",
 ]
 
 

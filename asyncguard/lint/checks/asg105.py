@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import CUPY_STEP, TORCH_STEP
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -33,86 +34,16 @@ MESSAGE = (
     "{when}: use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`)"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = torch.where(loss > 0, loss, loss * 0)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = loss[0]
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = torch.repeat_interleave(loss, loss.long(), output_size=8)
-""",
+    TORCH_STEP + "kept = torch.where(loss > 0, loss, loss * 0)",
+    TORCH_STEP + "kept = loss[0]",
+    TORCH_STEP + "kept = torch.repeat_interleave(loss, loss.long(), output_size=8)",
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = loss.nonzero()
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = torch.where(loss > 0)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = loss[loss > 0]
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        kept = torch.unique(loss)
-""",
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        kept = cp.nonzero(x)
-""",
+    TORCH_STEP + "kept = loss.nonzero()",
+    TORCH_STEP + "kept = torch.where(loss > 0)",
+    TORCH_STEP + "kept = loss[loss > 0]",
+    TORCH_STEP + "kept = torch.unique(loss)",
+    CUPY_STEP + "kept = cp.nonzero(x)",
 ]
 
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.fixes.on_device import on_device
-from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.registry import TORCH_STEP, Example
 from asyncguard.lint.report.reports import report_site, sites_of
 
 if TYPE_CHECKING:
@@ -37,58 +37,13 @@ MESSAGE = (
     "pass `non_blocking=True`, or create the value on the device"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        x = x.to("cuda", non_blocking=True)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        x = torch.zeros(3, device="cuda")
-""",
+    TORCH_STEP + 'x = x.to("cuda", non_blocking=True)',
+    TORCH_STEP + 'x = torch.zeros(3, device="cuda")',
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        x = x.to("cuda")
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        w = torch.tensor([1.0, 2.0], device="cuda")
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        w = x.cuda()
-""",
+    TORCH_STEP + 'x = x.to("cuda")',
+    TORCH_STEP + 'w = torch.tensor([1.0, 2.0], device="cuda")',
+    TORCH_STEP + "w = x.cuda()",
     Example(
         """\
 import torch

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import TORCH_STEP
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -35,27 +36,8 @@ MESSAGE = (
     "steps, or collect on the device and log together"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if step % 100 == 0:
-            writer.add_scalar("loss", loss, step)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        writer.add_scalar("lr", 0.1, step)
-""",
+    TORCH_STEP + 'if step % 100 == 0:\n            writer.add_scalar("loss", loss, step)\n',
+    TORCH_STEP + 'writer.add_scalar("lr", 0.1, step)',
 ]
 INVALID = [
     """\

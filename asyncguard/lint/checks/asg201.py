@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import JAX_STEP, TORCH_STEP
 from asyncguard.lint.report.reports import report_site, sites_of
 from asyncguard.lint.report.timing import untimed
 
@@ -54,42 +55,10 @@ for i in range(10000):
     y = x + 1
     y.wait_to_read()
 """,
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        loss.block_until_ready()
-""",
-    """\
-import jax
-import jax.numpy as jnp
-import numpy as np
-@jax.jit
-def update(params, batch):
-    return params, jnp.mean(batch)
-def train(params, loader):
-    for step, batch in enumerate(loader):
-        params, loss = update(params, batch)
-        jax.block_until_ready(loss)
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        event = torch.cuda.Event()
-        event.record()
-        event.synchronize()
-""",
+    JAX_STEP + "loss.block_until_ready()",
+    JAX_STEP + "jax.block_until_ready(loss)",
+    TORCH_STEP
+    + "event = torch.cuda.Event()\n        event.record()\n        event.synchronize()\n",
 ]
 
 

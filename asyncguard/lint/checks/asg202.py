@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP
 from asyncguard.lint.report.reports import report_site, sites_of
 from asyncguard.lint.report.timing import untimed
 
@@ -40,17 +41,7 @@ MESSAGE = (
     "or for the one value that is needed"
 )
 VALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        pass
-    torch.cuda.synchronize()
-""",
+    TORCH_STEP + "pass\n    torch.cuda.synchronize()\n",
     """\
 import torch
 import torch.nn.functional as F
@@ -84,36 +75,9 @@ def evaluate(test_step, datasets):
 """,
 ]
 INVALID = [
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        torch.cuda.synchronize()
-""",
-    """\
-from mxnet import autograd, gluon, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        npx.waitall()
-""",
-    """\
-import torch
-import torch.nn.functional as F
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        torch.distributed.barrier()
-""",
+    TORCH_STEP + "torch.cuda.synchronize()",
+    MXNET_STEP + "npx.waitall()",
+    TORCH_STEP + "torch.distributed.barrier()",
 ]
 
 

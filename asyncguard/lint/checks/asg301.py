@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import assigned, names_in, suite
 from asyncguard.model import Loop, SyncKind
@@ -144,14 +145,7 @@ def train(net, loader, trainer, loss_fn):
         low = loss.min().asscalar()
         high = loss.max().asscalar()
 """,
-    """\
-import cupy as cp
-def run(n):
-    x = cp.ones((8, 8))
-    for step in range(n):
-        x = x @ x
-        low, high = float(x.min()), float(x.max())
-""",
+    CUPY_STEP + "low, high = float(x.min()), float(x.max())",
     """\
 import jax
 import jax.numpy as jnp

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.outlined import Outlined
@@ -208,12 +209,35 @@ def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
             stack.extend(blocks(node))
 
 
+class OwnClass(NamedTuple):
+    """A class by what it inherits from (the last words of the names) and the methods it defines."""
+
+    bases: frozenset[str]
+    methods: frozenset[str]
+
+
+def own_classes(tree: ast.Module) -> dict[str, OwnClass]:
+    """Return the classes outside functions, by name."""
+    return {
+        node.name: OwnClass(
+            frozenset(_base_names(node)),
+            frozenset(part.name for part in node.body if isinstance(part, DEFINITIONS)),
+        )
+        for node in _outside_functions(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _base_names(node: ast.ClassDef) -> Iterator[str]:
+    for base in node.bases:
+        yield last_name(base.value if type(base) is ast.Subscript else base)
+
+
 def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each class outside functions, with the last words of what it inherits from."""
     for node in _outside_functions(tree):
         if isinstance(node, ast.ClassDef):
-            bases = (base.value if type(base) is ast.Subscript else base for base in node.bases)
-            yield node.name, frozenset(map(last_name, bases))
+            yield node.name, frozenset(_base_names(node))
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
-from asyncguard.lint.modules.outline import Outline, outline
+from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
     SourceError,
@@ -208,11 +208,9 @@ class Project:
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
 
-    def validate(self, path: str, text: str) -> None:
-        """Raise SourceError unless a file is Python, as it is if others have had its outline."""
-        if self.outlines.get(path) is None:
-            check_syntax(text)
-        self.parsed.pop(path, None)
+    def own_classes(self, path: str, text: str) -> dict[str, OwnClass]:
+        """Return the classes of a file that needs no analysis; raises SourceError."""
+        return own_classes(self.syntax(path, text))
 
     def frameworks(self, path: str, text: str) -> tuple[str, ...]:
         """Return the frameworks that a file imports, or that it has from a star import.

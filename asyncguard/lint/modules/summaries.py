@@ -42,11 +42,12 @@ class Summaries:
         if info.summary is not None:
             return info.summary  # type: ignore[no-any-return]
         for depth, assumed in reversed(self._assumed):
-            if info in assumed:
-                return self._depend(depth, assumed[info])
+            known: Summary | None = assumed.get(info)
+            if known is not None:
+                return self._depend(depth, known)
         if info in self._waiting:
-            known, depth = self._waiting[info]
-            return self._depend(depth, known)
+            approximation, depth = self._waiting[info]
+            return self._depend(depth, approximation)
         if info in self._open:
             return self._depend(self._open[info], EMPTY)
         if len(self._open) >= NESTED:

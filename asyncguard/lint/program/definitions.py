@@ -80,6 +80,11 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
             note(name, key)
             if owner := qualname.rpartition(".")[0].rpartition(".")[2]:
                 note_method(name, owner, key)
+    roots = frozenset[str]().union(*above.values())
+    for facts in files:  # what others override, though nothing in it waits
+        for owner in facts.bare.keys() & roots:
+            for name in facts.bare[owner] & found.keys():
+                owners.setdefault(name, set()).add(owner)
     telling: dict[str, set[Key]] = {}
     own: dict[Key, set[Key]] = {}
     for name, keys in found.items():

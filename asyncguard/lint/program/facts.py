@@ -86,6 +86,7 @@ class FileFacts(NamedTuple):
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
     compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
+    bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
 
     def with_guest(self, more: FileFacts) -> FileFacts:
         """Add what a function of a file of no framework told, which this file reaches."""

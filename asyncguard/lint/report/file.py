@@ -69,8 +69,13 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     comments = suppressions(text)
     frameworks = project.frameworks(path, text)
     if not frameworks:
-        project.validate(path, text)
-        return FileFacts(path, suppressions=comments)
+        classes = project.own_classes(path, text)
+        return FileFacts(
+            path,
+            suppressions=comments,
+            bases={name: known.bases for name, known in classes.items()},
+            bare={name: known.methods for name, known in classes.items()},
+        )
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:

@@ -67,6 +67,52 @@ class Label(NamedTuple):
     refines: tuple[str, ...] = ()
 
 
+# Loops that the rules' examples begin with. Each ends where the next statement of its step begins.
+TORCH_STEP = """\
+import torch
+import torch.nn.functional as F
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        """
+MXNET_STEP = """\
+from mxnet import autograd, gluon, npx
+def train(net, loader, trainer, loss_fn):
+    for X, y in loader:
+        with autograd.record():
+            loss = loss_fn(net(X), y)
+        loss.backward()
+        trainer.step(X.shape[0])
+        """
+JAX_STEP = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+@jax.jit
+def update(params, batch):
+    return params, jnp.mean(batch)
+def train(params, loader):
+    for step, batch in enumerate(loader):
+        params, loss = update(params, batch)
+        """
+TENSORFLOW_STEP = """\
+import tensorflow as tf
+def train(model, dataset, optimizer, loss_fn):
+    for step, (x, y) in enumerate(dataset):
+        with tf.GradientTape() as tape:
+            loss = loss_fn(y, model(x))
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables))
+        """
+CUPY_STEP = """\
+import cupy as cp
+def run(n):
+    x = cp.ones((8, 8))
+    for step in range(n):
+        x = x @ x
+        """
 _CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
 
 

@@ -1,0 +1,6 @@
+import torch
+
+
+class Prior:
+    def sample(self, n):
+        return torch.tensor(self.states[:n], device=self.device)  # clean

@@ -1,0 +1,5 @@
+import mxnet
+
+
+def area(boxes):
+    return boxes.asnumpy()  # ASG103

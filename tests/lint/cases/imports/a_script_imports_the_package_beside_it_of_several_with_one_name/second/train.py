@@ -1,0 +1,7 @@
+import mxnet
+from core import area
+
+
+def run(net, loader):
+    for x, y in loader:
+        total = area(net(x))  # ASG103

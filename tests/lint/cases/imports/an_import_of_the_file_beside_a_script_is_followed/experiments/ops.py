@@ -1,0 +1,5 @@
+import torch
+
+
+def detect(x: torch.Tensor):
+    return x.cpu().numpy()  # ASG103

@@ -1,0 +1,9 @@
+import torch
+
+
+def train(model, loader):
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        weight = torch.ones(3).sum().item()
+        print(loss)  # ASG101

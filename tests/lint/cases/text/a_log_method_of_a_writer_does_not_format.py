@@ -1,0 +1,9 @@
+# clean
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+        logger.log("loss", x.sum(), k)

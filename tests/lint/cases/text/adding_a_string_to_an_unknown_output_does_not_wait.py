@@ -1,0 +1,10 @@
+# clean
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+        unknown_output = self.net(x)
+        print("label: " + unknown_output)

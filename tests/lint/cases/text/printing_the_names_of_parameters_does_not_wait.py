@@ -1,0 +1,10 @@
+# clean
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+        for name, p in self.named_parameters():
+            print(name)

@@ -1,0 +1,26 @@
+import torch
+
+
+def text(value):
+    if isinstance(value, torch.Tensor):
+        return "a tensor"
+    return str(value)
+
+
+class Trainer:
+    def training_step(self, x: torch.Tensor, loss):
+        for name, loss in self.parts(x):
+            # Known by its name alone.
+            print(loss)  # clean
+
+
+class Trainer2:
+    def training_step(self, x: torch.Tensor, loss):
+        for name, loss in self.parts(x):
+            print(self.model.to_string(x))  # clean
+
+
+class Trainer3:
+    def training_step(self, x: torch.Tensor, loss):
+        for name, loss in self.parts(x):
+            print(text(x))  # clean

@@ -1,0 +1,11 @@
+# clean
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor, k: int, unknown):
+        self.norm = self.norm.to(k)
+        if self.norm:
+            return y

@@ -1,0 +1,6 @@
+import jax
+
+
+@jax.jit
+def sample_actions(net, x):
+    return net(x).sample()

@@ -1,0 +1,5 @@
+import torch
+
+
+def score(x: torch.Tensor):
+    return x.sum().item()  # ASG102

@@ -1,0 +1,3 @@
+class Evaluator:
+    def process(self, inputs, outputs):
+        pass

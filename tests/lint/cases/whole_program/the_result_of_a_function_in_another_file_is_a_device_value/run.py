@@ -1,0 +1,6 @@
+import jax
+
+
+def run(agent, env, observation):
+    for step in range(100):
+        observation = env.step(agent.behave_well(observation))

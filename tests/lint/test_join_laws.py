@@ -1,0 +1,150 @@
+"""`join` merges what control-flow paths know: in any order, and as often as they meet."""
+
+from __future__ import annotations
+
+import itertools
+from functools import reduce
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from asyncguard.lint.check import check_source
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DEVICE,
+    HIGH,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    INSTANCE,
+    LOW,
+    MASK,
+    MEDIUM,
+    MODEL,
+    NONE_VALUE,
+    STRUCTURE,
+    UNKNOWN_VALUE,
+    Value,
+    container,
+    device,
+    literal,
+    somewhere,
+    symbol,
+)
+from asyncguard.lint.run.settings import Settings
+
+UNMENDED = "`join` is not a semilattice yet: doubt is a number that grows with each join"
+FAILURE = AssertionError
+SCALARS = (
+    UNKNOWN_VALUE,
+    HOST_VALUE,
+    NONE_VALUE,
+    literal(0),
+    literal("text"),
+    Value(HOST, confidence=MEDIUM),
+    device("torch"),
+    device("torch", MEDIUM),
+    device("torch", LOW),
+    device("torch", HIGH, frozenset({1})),
+    device("torch")._replace(name=MASK),
+    device("torch")._replace(name=STRUCTURE),
+    somewhere("torch", MEDIUM),
+    Value(HOST_ARRAY, "torch"),
+    Value(MODEL, "torch"),
+    Value(INSTANCE, ref=object),
+    symbol("torch.float32"),
+    symbol("numpy"),
+)
+scalars = st.sampled_from(SCALARS)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        inner.map(container),
+        st.tuples(inner, inner).map(lambda items: container(None, items)),
+        st.tuples(inner, inner).map(
+            lambda pair: Value(CONTAINER, fields=(("a", pair[0]), ("b", pair[1])))
+        ),
+    ),
+    max_leaves=3,
+)
+thorough = settings(max_examples=500, derandomize=True)
+
+
+@thorough
+@given(values)
+def test_a_value_joined_with_itself_stays_as_it_is(value: Value) -> None:
+    assert join(value, value) == value
+
+
+@pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
+@thorough
+@given(values, values)
+@example(device("torch"), device("torch")._replace(framework="cupy"))
+@example(symbol("numpy"), symbol("cupy"))
+def test_the_order_of_two_paths_does_not_matter(one: Value, other: Value) -> None:
+    assert join(one, other) == join(other, one)
+
+
+@pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
+@thorough
+@given(values, values, values)
+@example(UNKNOWN_VALUE, HOST_VALUE, device("torch"))
+def test_the_order_in_which_paths_meet_does_not_matter(
+    first: Value, second: Value, third: Value
+) -> None:
+    assert join(join(first, second), third) == join(first, join(second, third))
+
+
+@pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
+@thorough
+@given(values, values)
+@example(HOST_VALUE, UNKNOWN_VALUE)
+def test_a_path_that_is_joined_again_adds_nothing(one: Value, other: Value) -> None:
+    assert join(one, join(one, other)) == join(one, other)
+
+
+BRANCHES = """\
+import torch
+def train(model, loader, optimizer, mode, guess):
+    for batch in loader:
+        loss = model(batch).sum()
+        loss.backward()
+        optimizer.step()
+        if mode == 1:
+            value = {}
+        elif mode == 2:
+            value = {}
+        else:
+            value = {}
+        {read}
+"""
+
+
+@pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
+@pytest.mark.parametrize("read", ["print(value)", "if value > 3: break"])
+@pytest.mark.parametrize("unknown", ["guess(batch)", "guess", "guess.part"])
+def test_the_order_of_branches_does_not_change_the_findings(unknown: str, read: str) -> None:
+    verdicts = set()
+    for branches in itertools.permutations([unknown, "len(batch)", "loss"]):
+        source = BRANCHES.format(*branches, read=read)
+        findings = check_source(source, "a.py", Settings(select=("ALL",), cache=False))
+        verdicts.add(tuple((f.line, f.code, f.confidence) for f in findings))
+    assert len(verdicts) == 1
+
+
+@pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
+@thorough
+@given(st.lists(scalars, min_size=3, max_size=3))
+@example([UNKNOWN_VALUE, HOST_VALUE, device("torch", MEDIUM)])
+def test_a_device_value_on_one_path_is_as_sure_in_any_order(paths: list[Value]) -> None:
+    joined = [reduce(join, order) for order in itertools.permutations(paths)]
+    assert len({(value.kind, value.confidence) for value in joined}) == 1
+
+
+def test_a_device_value_on_one_path_is_one_after_the_paths_have_met() -> None:
+    for other in SCALARS:
+        if other.kind != DEVICE and other != symbol("numpy"):
+            assert join(device("torch"), other).kind == DEVICE
+            assert join(other, device("torch")).kind == DEVICE

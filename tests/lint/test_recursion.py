@@ -1,0 +1,152 @@
+"""Findings depend on the set of checked files alone, also where functions call one another.
+
+Five files whose functions call each other in circles, across files: whatever the files are called,
+in whichever order they are given, by how many processes they are checked and what of them lies in
+the cache, the findings are the same in every field.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.run.settings import Settings
+from asyncguard.model import Finding
+
+ROLES = ("encoder", "decoder", "mixer", "head", "trainer")
+PROGRAM: Mapping[str, str] = {
+    "encoder": """\
+import torch
+from {decoder} import decode
+def encode(x, depth):
+    if depth > 3:
+        return x
+    return decode(torch.relu(x), depth + 1)
+""",
+    "decoder": """\
+import torch
+from {encoder} import encode
+from {mixer} import mix
+def decode(x, depth):
+    print(x)
+    return mix(encode(x, depth), depth)
+""",
+    "mixer": """\
+import torch
+from {decoder} import decode
+from {head} import score
+def mix(x, depth):
+    if depth > 2:
+        return decode(x, depth)
+    return score(x, depth) * x
+""",
+    "head": """\
+import torch
+from {encoder} import encode
+def score(x, depth):
+    total = encode(x, depth).sum()
+    return total.item()
+""",
+    "trainer": """\
+import torch
+from {decoder} import decode
+from {encoder} import encode
+from {head} import score
+from {mixer} import mix
+def train(model, loader, optimizer):
+    for batch in loader:
+        loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        score(loss, 0)
+        if encode(loss, 0) > 1:
+            print(mix(loss, 0))
+        decode(loss, 0)
+""",
+}
+# More files than are checked in one process: with these, `jobs` decides.
+OTHERS = {f"other{n}.py": f"import torch\ndef f{n}(x):\n    return x + {n}\n" for n in range(16)}
+Names = Mapping[str, str]
+OWN: Names = {role: role for role in ROLES}
+NAMINGS = [
+    dict(zip(ROLES, (f"module_{letter}" for letter in letters), strict=True))
+    for letters in itertools.permutations("abcde")
+]
+SAMPLE = NAMINGS[::24]
+
+
+def write(folder: Path, names: Names) -> list[Path]:
+    """Write the program under these names of its files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {f"{names[role]}.py": text.format(**names) for role, text in PROGRAM.items()}
+    for name, text in {**files, **OTHERS}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
+
+
+def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[str]:
+    """Return every field of the findings, with the files' roles in the place of their names."""
+    text = "\n".join(json.dumps(finding.to_dict()) for finding in findings)
+    text = text.replace(f"{folder}/", "")
+    for role, name in names.items():
+        text = re.sub(rf"\b{name}\b", role, text)
+    return sorted(text.splitlines())
+
+
+def found(folder: Path, names: Names, paths: Sequence[Path] = (), jobs: int = 1) -> list[str]:
+    settings = Settings(select=("ALL",), cache=False, jobs=jobs)
+    return described(check_paths(paths or [folder], settings).findings, folder, names)
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> list[str]:
+    write(tmp_path / "expected", OWN)
+    return found(tmp_path / "expected", OWN)
+
+
+def test_the_reads_in_the_circle_are_found(expected: list[str]) -> None:
+    places = [(f["path"], f["code"]) for f in map(json.loads, expected)]
+    assert {("head.py", "ASG102"), ("trainer.py", "ASG104")} <= set(places)
+
+
+def test_every_read_in_the_circle_is_found(expected: list[str]) -> None:
+    places = [(f["path"], f["code"]) for f in map(json.loads, expected)]
+    assert {("decoder.py", "ASG101"), ("head.py", "ASG102")} <= set(places)
+
+
+def test_every_order_of_the_files_finds_the_same(tmp_path: Path) -> None:
+    files = write(tmp_path, OWN)
+    expected = found(tmp_path, OWN, files)
+    for order in itertools.permutations(files):
+        assert found(tmp_path, OWN, order) == expected, order
+
+
+def test_every_naming_of_the_files_finds_the_same(tmp_path: Path, expected: list[str]) -> None:
+    for number, names in enumerate(NAMINGS):
+        files = write(tmp_path / str(number), names)
+        assert found(tmp_path / str(number), names, files) == expected, names
+
+
+def test_any_number_of_processes_finds_the_same(tmp_path: Path, expected: list[str]) -> None:
+    for number, names in enumerate(SAMPLE):
+        write(tmp_path / str(number), names)
+        for jobs in (1, 2, 4):
+            assert found(tmp_path / str(number), names, jobs=jobs) == expected, (names, jobs)
+
+
+def test_a_cold_and_a_warm_cache_find_the_same(tmp_path: Path, expected: list[str]) -> None:
+    for number, names in enumerate(SAMPLE):
+        folder = tmp_path / str(number)
+        files = write(folder, names)
+        settings = Settings(select=("ALL",), jobs=1, root=folder, cache_dir=folder / ".cache")
+        for changed in [None, None, *files]:  # cold, warm, and with one file that has changed
+            if changed is not None:
+                changed.write_text(changed.read_text() + "# changed\n")
+            findings = check_paths([folder], settings).findings
+            assert described(findings, folder, names) == expected, (names, changed)
