@@ -26,7 +26,7 @@ _SWITCH = family("value.switch")
 
 # Functions that move or store what they are given.
 _KEEPS = family("function.keeps")
-_STATE = family("state.handed_on")
+_STATE = family("state.training")
 _UPDATES = family("function.updates")
 # Names of numbers that sum up many steps.
 _SUMMARY = family("value.summary")

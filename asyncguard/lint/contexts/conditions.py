@@ -22,7 +22,7 @@ _COUNTER = family("counter.compared")
 
 
 # A counter, which is no key.
-_LISTED = family("counter.listed")
+_LISTED = family("counter.asked")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _CHOOSING = _CONDITIONS | {cst.IfExp}
 _SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})

@@ -109,7 +109,7 @@ def _drops_state(frame: Frame, body: cst.CSTNode) -> bool:
     return any(_drops(n) for n in walk(body) if type(n) is cst.Assign)
 
 
-_STATE = family("state.dropped")
+_STATE = family("state.training")
 
 
 def _drops(node: cst.Assign) -> bool:

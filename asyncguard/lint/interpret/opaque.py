@@ -54,7 +54,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
 _PARAMETERS = family("value.parameters")
 # Names of a training state, and of the functions that are handed one to run a step.
-_STATE = family("state.handed")
+_STATE = family("state.itself")
 _STEPS = family("function.runs_model")
 _NO_MODEL = family("function.runs_no_model")
 

@@ -12,7 +12,8 @@ from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
 from asyncguard.model import Loop
 
-TEST_CASE = family("function.test_case")
+_TEST_CASE = family("function.test_case")
+_TESTS = family("file.test")
 COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
 LEVELS = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
 
@@ -105,12 +106,9 @@ _RARE = family("function.rare")
 
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
-    if not TEST_CASE(call.caller) or call.callee_path == call.caller_path:
+    if not _TEST_CASE(call.caller) or call.callee_path == call.caller_path:
         return False
-    return _TEST(f"{call.caller_path}/{call.caller}")
-
-
-_TEST = family("file.tested_by")
+    return _TESTS(call.caller_path)
 
 
 # What saves a model, which no program does in every step.
