@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # and never import each other.
 LAYERS = [
     {"model"},
-    {"files"},
+    {"files", "plain"},
     {"catalogue", "engine", "compat"},
     {"lint", "runtime"},
     {"sim"},
