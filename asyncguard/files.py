@@ -26,8 +26,9 @@ _FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO would keep us waiting for its writer
     | getattr(os, "O_NOCTTY", 0)
 )
+FOLDER = "is a directory"
 _KINDS = (
-    (stat.S_ISDIR, "is a directory"),
+    (stat.S_ISDIR, FOLDER),
     (stat.S_ISFIFO, "is a FIFO, not a file"),
     (stat.S_ISSOCK, "is a socket, not a file"),
     (stat.S_ISLNK, "is a link, not a file"),

@@ -23,6 +23,8 @@ LAYERS = [
     {"api"},
     {"integrations"},
     {"demo"},
+    {"screens"},
+    {"cli_check"},
     {"cli", "pytest_plugin", "flake8_plugin", "lsp"},
     {"__main__"},
 ]
