@@ -266,9 +266,9 @@ def _gate(arguments: argparse.Namespace) -> int:
         return 0
     accepted = baseline.load(path)
     if source_paths and accepted.findings is None:
-        raise AsyncguardError(f"{path} holds no findings: accept today's with --update")
+        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
     if records and accepted.sites is None:
-        raise AsyncguardError(f"{path} holds no trace: accept today's with --update")
+        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
     new = compare.new_findings(found, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
     screens.write(
@@ -278,12 +278,14 @@ def _gate(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import registry
+    from asyncguard.lint import registry, selectors
     from asyncguard.render.rules import explanation
 
-    screens.write(
-        sys.stdout, explanation(registry.find(arguments.code), screens.screen(sys.stdout))
-    )
+    try:
+        rule = registry.find(selectors.parse(arguments.code))
+    except ValueError as error:
+        raise AsyncguardError(str(error)) from error
+    screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
     return 0
 
 

@@ -36,9 +36,8 @@ def _bar(verb: str, stream: TextIO) -> Iterator[Callable[[int, int], None]]:
 
     columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
     # No refreshing thread: the check forks its worker processes.
-    with Progress(
-        *columns, console=Console(file=stream), transient=True, auto_refresh=False
-    ) as progress:
+    console = Console(file=stream, force_terminal=True)
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         task = progress.add_task(verb, total=None)
 
         def advance(done: int, total: int) -> None:
