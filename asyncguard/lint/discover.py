@@ -34,6 +34,14 @@ class Chosen(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class _File(NamedTuple):
+    """A file to check, as it was given and from the root of the file system."""
+
+    path: str
+    absolute: str
+    settings: Settings
+
+
 def source_files(paths: Sequence[Path], settings: Settings) -> list[Path]:
     """Return the files to check, each once, in the order of the paths and sorted within folders.
 
@@ -44,23 +52,24 @@ def source_files(paths: Sequence[Path], settings: Settings) -> list[Path]:
 
 def choose(paths: Sequence[Path], configuration: Configuration) -> Chosen:
     """Do so with the settings nearest to each file."""
-    chosen: dict[str, tuple[Path, Settings]] = {}
+    chosen: dict[str, _File] = {}
     notes: list[str] = []
     for path in paths:
-        for file, settings in _Walk(configuration, notes).from_top(path):
-            chosen.setdefault(os.path.abspath(file), (file, settings))
-    return Chosen({str(file): settings for file, settings in chosen.values()}, tuple(notes))
+        for file in _Walk(configuration, notes).from_top(path):
+            chosen.setdefault(file.absolute, file)
+    return Chosen({file.path: file.settings for file in chosen.values()}, tuple(notes))
 
 
 def is_excluded(path: Path, settings: Settings) -> bool:
     """Whether a pattern names the path, or a folder above it, by its name or from `root`."""
     relative = Path(os.path.relpath(path, settings.root))
-    return any(_matches(part, settings) for part in (relative, *relative.parents[:-1]))
+    pattern = _excluded(settings)
+    parts = (relative, *relative.parents[:-1])
+    return any(pattern.match(part.name) or pattern.match(str(part)) for part in parts)
 
 
-def _matches(relative: Path, settings: Settings) -> bool:
-    pattern = _pattern((*settings.exclude, *settings.extend_exclude))
-    return bool(pattern.match(relative.name) or pattern.match(str(relative)))
+def _excluded(settings: Settings) -> re.Pattern[str]:
+    return _pattern((*settings.exclude, *settings.extend_exclude))
 
 
 @lru_cache(maxsize=64)
@@ -72,22 +81,20 @@ class _Walk(NamedTuple):
     configuration: Configuration
     notes: list[str]
 
-    def from_top(self, path: Path) -> Iterator[tuple[Path, Settings]]:
+    def from_top(self, path: Path) -> Iterator[_File]:
         """Yield the files that a path of the command line stands for."""
-        is_folder = _kind(path)
+        is_folder = _is_folder(path)
         settings = self.configuration.of(path if is_folder else path.parent)
         if settings.force_exclude and is_excluded(path, settings):
             return
-        if not is_folder:
+        if is_folder:
+            rules = Ignored.above(path) if settings.respect_gitignore else Ignored()
+            yield from self.below(str(path), os.path.abspath(path), settings, rules)
+        else:
             _require_source(path)
-            yield path, settings
-            return
-        rules = Ignored.above(path) if settings.respect_gitignore else Ignored()
-        yield from self.below(path, settings, rules)
+            yield _File(str(path), os.path.abspath(path), settings)
 
-    def below(
-        self, folder: Path, above: Settings, rules: Ignored
-    ) -> Iterator[tuple[Path, Settings]]:
+    def below(self, folder: str, absolute: str, above: Settings, rules: Ignored) -> Iterator[_File]:
         """Yield the files of a folder, then those of the folders in it, by name."""
         try:
             with os.scandir(folder) as entries:
@@ -95,40 +102,46 @@ class _Walk(NamedTuple):
         except OSError as error:
             self.notes.append(f"{folder}: skipped: {error.strerror or error}")
             return
-        names = [entry.name for entry in inside]
-        settings = self.configuration.below(above, folder, names)
+        names = {entry.name for entry in inside}
+        settings = self.configuration.below(above, Path(absolute), names)
         if settings.respect_gitignore and ignored.NAME in names:
-            rules = rules.extended(Path(os.path.abspath(folder)))
-        here = os.path.relpath(folder, settings.root)
-        absolute = os.path.abspath(folder)
-        folders: list[Path] = []
-        for entry in inside:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            wanted = not entry.name.startswith(".") if is_folder else _is_source(entry)
-            if not wanted or _matches(Path(here, entry.name), settings):
-                continue
-            if rules.rules and rules.ignores(
-                os.path.join(absolute, entry.name), is_folder=is_folder
-            ):
-                continue
-            path = folder / entry.name
-            if is_folder:
-                folders.append(path)
-            elif entry.is_file():
-                yield path, settings
-            else:
+            rules = rules.extended(Path(absolute))
+        within = "" if folder == os.curdir else os.path.join(folder, "")
+        wanted = list(_wanted(inside, absolute, settings, rules))
+        for entry in wanted:
+            path = within + entry.name
+            if entry.is_file():
+                yield _File(path, os.path.join(absolute, entry.name), settings)
+            elif not entry.is_dir():
                 self.notes.append(f"{path}: skipped: {files.why_unreadable(path)}")
-        for path in folders:
-            if not (path / "pyvenv.cfg").exists():
-                yield from self.below(path, settings, rules)
+        for entry in wanted:
+            if entry.is_dir(follow_symlinks=False):
+                lower = os.path.join(absolute, entry.name)
+                yield from self.below(within + entry.name, lower, settings, rules)
 
 
-def _is_source(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is named as sources are, and is not a link to a folder."""
-    return entry.name.endswith(SUFFIXES) and not entry.is_dir()
+def _wanted(
+    inside: Sequence[os.DirEntry[str]], absolute: str, settings: Settings, rules: Ignored
+) -> Iterator[os.DirEntry[str]]:
+    """Yield the sources and folders of a folder that neither settings nor git leave out."""
+    here = os.path.relpath(absolute, settings.root)
+    start = "" if here == os.curdir else os.path.join(here, "")
+    excluded = _excluded(settings)
+    for entry in inside:
+        name = entry.name
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if name.startswith(".") if is_folder else not name.endswith(SUFFIXES):
+            continue
+        if excluded.match(name) or (start and excluded.match(start + name)):
+            continue
+        path = os.path.join(absolute, name)
+        if rules.rules and rules.ignores(path, is_folder=is_folder):
+            continue
+        if not (is_folder and os.path.exists(os.path.join(path, "pyvenv.cfg"))):
+            yield entry
 
 
-def _kind(path: Path) -> bool:
+def _is_folder(path: Path) -> bool:
     """Return whether a path is a folder; raises AsyncguardError if nothing is there."""
     why = files.why_unreadable(path)
     if why == files.FOLDER:
