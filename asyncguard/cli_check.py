@@ -248,9 +248,10 @@ def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Fin
 
 def _write_baseline(path: Path, found: list[Finding]) -> int:
     from asyncguard.gate import baseline
+    from asyncguard.render.text import count
 
     baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
-    _tell(f"{len(found)} findings recorded in {path}")
+    _tell(f"{count(len(found), 'finding')} recorded in {path}")
     return 0
 
 

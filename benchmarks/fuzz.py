@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Many mutated files, for a night: traces, baselines, configurations and rules files.
+"""Many mutated files, for a night: traces, baselines, configurations, notebooks, rules files.
 
     python benchmarks/fuzz.py [--examples N] [--write] [TARGET...]
 

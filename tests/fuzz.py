@@ -46,6 +46,15 @@ TOML = st.sampled_from([
     "1979-05-27", '"\\u0000"', '"\\u001b"', "9" * 5000, "[" * DEEP, "[[[]]]", '"["', '"**"', "",
     "=", '{ "*" = ["ALL"] }', '["ALL"]', '["*"]', "nan", '["scalar-conversion"]',
 ])  # fmt: skip
+HOT = """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
 CONFIGURATION = """\
 [tool.asyncguard]
 select = ["ASG1", "truth-test"]
@@ -224,6 +233,31 @@ def run_configuration(data: bytes, folder: Path) -> bool:
     return True
 
 
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "source": "# title"},
+        {"cell_type": "code", "source": HOT.splitlines(keepends=True), "outputs": []},
+        {"cell_type": "code", "source": "%time x = 1\nprint(x)  # asyncguard: ignore[ASG102]"},
+    ],
+    "metadata": {"kernelspec": {"language": "python"}, "language_info": {"name": "python"}},
+    "nbformat": 4,
+}
+
+
+def run_notebook(data: bytes, folder: Path) -> bool:
+    """Check it: what cannot be read as a notebook is a finding, never an error."""
+    (folder / "n.ipynb").write_bytes(data)
+    shown = [
+        command("check", "--no-cache", "--output-format", name, str(folder))
+        for name in ("json", "text", "markdown")
+    ]
+    assert len({status for status, _ in shown}) == 1
+    found = json.loads(shown[0][1])
+    assert (shown[0][0] == 1) == bool(found)
+    assert not any("could not be analysed" in each["message"] for each in found)
+    return all(each["code"] != "ASG000" for each in found)
+
+
 def run_catalogue(data: bytes, folder: Path) -> bool:
     """Load it as a rules file of its own."""
     (folder / "toy.toml").write_bytes(data)
@@ -257,6 +291,7 @@ TARGETS: Mapping[str, Target] = {
     "traces": Target(mutated_json(TRACES), run_trace),
     "baselines": Target(mutated_json(_baselines()), run_baseline),
     "configuration": Target(mutated_toml([CONFIGURATION]), run_configuration),
+    "notebooks": Target(mutated_json([NOTEBOOK]), run_notebook),
     "catalogue": Target(mutated_toml(RULES), run_catalogue),
 }
 

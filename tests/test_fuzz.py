@@ -1,4 +1,4 @@
-"""Mutated traces, baselines, configurations and rules files: one line and status 2, or a result."""
+"""Mutated traces, baselines, configurations, notebooks, rules files: one line, or a result."""
 
 from __future__ import annotations
 

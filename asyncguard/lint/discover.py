@@ -24,6 +24,10 @@ from asyncguard.model import AsyncguardError
 
 SUFFIXES = (".py", ".ipynb")
 NAMED_SUFFIXES = (*SUFFIXES, ".pyi", ".pyw")  # checked where they are given by name
+NOT_SOURCE = (
+    f"not Python source ({', '.join(NAMED_SUFFIXES)} or a script with a Python shebang); pass it "
+    "on standard input with '-' to check it even so"
+)
 SHEBANG = re.compile(rb"#!.*\bpython")
 
 
@@ -90,8 +94,11 @@ class _Walk(NamedTuple):
         if is_folder:
             rules = Ignored.above(path) if settings.respect_gitignore else Ignored()
             yield from self.below(str(path), os.path.abspath(path), settings, rules)
+        elif not _is_source(path):
+            if not settings.force_exclude:
+                raise AsyncguardError(f"{path}: {NOT_SOURCE}")
+            self.notes.append(f"{path}: skipped: not Python source")  # a tool named it
         else:
-            _require_source(path)
             yield _File(str(path), os.path.abspath(path), settings)
 
     def below(self, folder: str, absolute: str, above: Settings, rules: Ignored) -> Iterator[_File]:
@@ -153,16 +160,11 @@ def _is_folder(path: Path) -> bool:
     raise AsyncguardError(f"{path}: {why}; pass source on standard input with '-'")
 
 
-def _require_source(path: Path) -> None:
-    """Raise AsyncguardError if a file that was named is not Python."""
+def _is_source(path: Path) -> bool:
+    """Whether a file that was named is Python; raises AsyncguardError if it cannot be read."""
     if path.suffix in NAMED_SUFFIXES:
-        return
+        return True
     try:
-        if SHEBANG.match(files.read(path)[:200]):
-            return
+        return SHEBANG.match(files.read(path)[:200]) is not None
     except OSError as error:
         raise AsyncguardError(f"{path}: {error.strerror or error}") from error
-    raise AsyncguardError(
-        f"{path}: not Python source ({', '.join(NAMED_SUFFIXES)} or a script with a Python "
-        "shebang); pass it on standard input with '-' to check it even so"
-    )

@@ -45,6 +45,8 @@ def test_what_is_named_must_be_python(tree: Path) -> None:
     assert names(tree, "run", "stub.pyi") == ["run", "stub.pyi"]
     with pytest.raises(AsyncguardError, match=r"b\.txt: not Python source .* with '-'"):
         names(tree, "b.txt")
+    found = choose([tree / "b.txt"], Configuration.fixed(Settings(root=tree, force_exclude=True)))
+    assert found == ({}, (f"{tree / 'b.txt'}: skipped: not Python source",))
 
 
 def test_a_file_given_twice_is_checked_once(tree: Path) -> None:
