@@ -389,7 +389,7 @@ def _build(cls: type[R], data: Any, where: str) -> R:
         raise CatalogueError(f"{where}: unknown key {unknown[0]!r}")
     try:
         return made(cls, data)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise CatalogueError(f"{where}: {error}") from error
 
 

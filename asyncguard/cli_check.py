@@ -148,8 +148,8 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
         raise AsyncguardError("--fix and --diff: choose one; --diff changes nothing")
-    if arguments.jobs is not None and arguments.jobs < 1:
-        raise AsyncguardError(f"--jobs {arguments.jobs}: name at least 1 process")
+    if arguments.jobs is not None and not 1 <= arguments.jobs <= 1024:
+        raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to 1024 processes")
     standard = STDIN in arguments.paths
     if arguments.stdin_filename and not standard:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from functools import lru_cache
+from inspect import Parameter, signature
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,7 +14,7 @@ BITS = 63  # of a count, a line or a time; Python's own integers have no end
 
 
 def made(record: type[R], values: Mapping[str, Any]) -> R:
-    """Return the record, lists turned into tuples; raises ValueError, TypeError naming the field.
+    """Return the record, lists turned into tuples; raises ValueError naming the field.
 
     The names must be those of fields; their types may be classes, unions, tuples of one type and
     mappings, as the records of this package write them.
@@ -25,10 +26,20 @@ def made(record: type[R], values: Mapping[str, Any]) -> R:
         if not fits(value, hints[name]):
             raise ValueError(f"{name} is {reprlib.repr(value)}")
         checked[name] = value
+    for name in _required(record):  # type: ignore[arg-type]
+        if name not in checked:
+            raise ValueError(f"it lacks {name!r}")
     return record(**checked)
 
 
 _hints = lru_cache(get_type_hints)
+
+
+@lru_cache
+def _required(record: type[object]) -> tuple[str, ...]:
+    """Return the fields without a default."""
+    parameters = signature(record).parameters.values()
+    return tuple(each.name for each in parameters if each.default is Parameter.empty)
 
 
 def fits(value: Any, hint: Any) -> bool:

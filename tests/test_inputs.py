@@ -81,6 +81,29 @@ def test_a_bad_baseline_is_refused_in_one_line(
     assert not re.search(r"KeyError|Errno|__init__|\x1b", error)
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sites": [{"path": "a.py", "kind": "scalar"}]}, "it lacks 'line'"),
+        ({"sites": [{"path": "a.py"}]}, "it lacks 'kind'"),
+        ({"sites": 3}, "sites is 3"),
+        ({"step_count": -1}, "step_count is -1"),
+        ({"duration_ns": 10**400}, "duration_ns is 1000"),
+        ({"duration_ns": 1.5}, "duration_ns is 1.5"),
+        ({"timeline": [3]}, "timeline is [3]"),
+    ],
+)
+def test_a_bad_trace_says_what_is_wrong(
+    change: dict[str, object], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = store.to_json(record(steady(1), step_count=11, steady_steps=10))
+    Path("t.json").write_text(json.dumps(whole | change))
+    error = refused(capsys, "report", "t.json")
+    assert error.startswith("asyncguard: t.json: not a trace that this version reads: ")
+    assert reason in error
+    assert error.endswith("; record it again\n")
+
+
 def test_a_missing_baseline_names_the_command_that_writes_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -187,7 +210,7 @@ def test_a_working_directory_that_was_deleted_is_told(
         (("check", "--unsafe-fixes"), "add --fix or --diff"),
         (("check", "--fix", "--diff"), "choose one"),
         (("check", "--fix", "-"), "use --diff"),
-        (("check", "--jobs", "0"), "--jobs 0: name at least 1"),
+        (("check", "--jobs", "0"), "--jobs 0: name 1 to 1024"),
         (("check", "--select", ""), "--select: name at least one rule"),
         (("check", "--select", "truth-tests"), "did you mean 'truth-test'?"),
         (("check", "notes.txt"), "not Python source"),

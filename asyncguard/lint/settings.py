@@ -23,6 +23,7 @@ from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 CACHE_DIRECTORY = ".asyncguard_cache"
 NAMES = ("asyncguard.toml", "pyproject.toml")  # of configuration files; the first wins
 MOST = 1 << 22  # bytes of such a file
+MOST_JOBS = 1024  # a configuration may be a stranger's
 DEFAULT_EXCLUDE = (
     "node_modules",
     "__pycache__",
@@ -229,8 +230,8 @@ def _bool(value: Any) -> bool:
 
 
 def _jobs(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise TypeError("must be a number of processes, at least 1")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_JOBS:
+        raise TypeError(f"must be a number of processes, 1 to {MOST_JOBS}")
     return value
 
 

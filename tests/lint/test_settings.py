@@ -55,6 +55,7 @@ def test_a_pyproject_without_the_table_is_passed_over(tmp_path: Path) -> None:
         ("min-confidence = 'sure'", "min-confidence: must be one of high, medium, low"),
         ("contexts = ['always']", "contexts: must be one of step, epoch, none"),
         ("jobs = 0", "jobs: must be a number of processes"),
+        ("jobs = 1000000", "jobs: must be a number of processes, 1 to 1024"),
         ("per-file-ignores = []", "per-file-ignores: must be a table"),
         ("ignore = [", "not valid TOML"),
     ],
