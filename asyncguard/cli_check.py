@@ -144,12 +144,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
+    from asyncguard.lint.settings import MOST_JOBS
+
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
         raise AsyncguardError("--fix and --diff: choose one; --diff changes nothing")
-    if arguments.jobs is not None and not 1 <= arguments.jobs <= 1024:
-        raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to 1024 processes")
+    if arguments.jobs is not None and not 1 <= arguments.jobs <= MOST_JOBS:
+        raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to {MOST_JOBS} processes")
     standard = STDIN in arguments.paths
     if arguments.stdin_filename and not standard:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
