@@ -7,19 +7,17 @@ Exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration 
 from __future__ import annotations
 
 import argparse
-import atexit
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard.model import AsyncguardError, Device, Finding, TraceRecord
+from asyncguard import cli_check, screens
+from asyncguard.model import AsyncguardError, Finding, TraceRecord
 from asyncguard.version import __version__
 
 if TYPE_CHECKING:
-    from asyncguard.lint.run.settings import Settings
     from asyncguard.render import Screen, TraceReport
 
 DEFAULT_TRACE = "asyncguard-trace.json"
@@ -33,9 +31,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
+        if command not in _ANYWHERE:
+            _require_directory()
         return command(arguments)
     except AsyncguardError as error:
-        print(f"asyncguard: {error}", file=sys.stderr)
+        screens.write(sys.stderr, f"asyncguard: {screens.one_line(str(error))}\n")
         return 2
     except KeyboardInterrupt:
         if command is _run:  # the script's: the interpreter ends us as it would have ended python
@@ -48,6 +48,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
 
 
+def _require_directory() -> None:
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise AsyncguardError(
+            "the working directory has been deleted; change to another"
+        ) from error
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
     parser = argparse.ArgumentParser(
@@ -58,47 +67,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"asyncguard {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_check, _add_run, _add_report, _add_gate, _add_explain, _add_rules, _add_demo):
+    for add in (
+        cli_check.add,
+        _add_run,
+        _add_report,
+        _add_gate,
+        _add_explain,
+        _add_rules,
+        _add_demo,
+    ):
         add(commands)
     return parser
-
-
-def _add_check(commands: Any) -> None:
-    parser = commands.add_parser(
-        "check", help="find sync points in source", description="Find sync points in source."
-    )
-    parser.set_defaults(command=_check)
-    _add_paths(parser)
-    parser.add_argument(
-        "--output-format",
-        "--format",
-        metavar="F",
-        default="text",
-        help="text (default), json or markdown",
-    )
-    _add_selection(parser)
-    parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
-    parser.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: all fixes"
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="show the fixes as a diff, change nothing"
-    )
-    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
-    parser.add_argument(
-        "--baseline", metavar="F", type=Path, help="report only what F does not hold"
-    )
-    parser.add_argument(
-        "--write-baseline", metavar="F", type=Path, help="accept what is found into F"
-    )
-    parser.add_argument(
-        "--jobs", "-j", metavar="N", type=int, help="processes (default: the cores)"
-    )
-    parser.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
-    parser.add_argument(
-        "--stdin-filename", metavar="NAME", default="<stdin>", help="the name of what '-' reads"
-    )
 
 
 def _add_run(commands: Any) -> None:
@@ -167,7 +146,7 @@ def _add_gate(commands: Any) -> None:
         "--baseline", metavar="F", type=Path, help="default: asyncguard-baseline.json"
     )
     parser.add_argument("--update", action="store_true", help="accept what is there now")
-    _add_selection(parser)
+    cli_check.add_selection(parser)
 
 
 def _add_explain(commands: Any) -> None:
@@ -188,87 +167,6 @@ def _add_demo(commands: Any) -> None:
         description="Lint a real library, trace real frameworks, gate a new sync point.",
     )
     parser.set_defaults(command=_demo)
-
-
-def _add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "paths", metavar="PATH", nargs="*", help="files or directories; '-' for standard input"
-    )
-
-
-def _add_selection(parser: argparse.ArgumentParser) -> None:
-    for option, text in (
-        ("--select", "only these rules (codes or prefixes, comma-separated; ALL for an audit)"),
-        ("--ignore", "not these rules"),
-        ("--extend-select", "these rules as well"),
-    ):
-        parser.add_argument(option, metavar="CODES", help=text)
-    parser.add_argument(
-        "--assume-device",
-        choices=[device.value for device in Device],
-        help="where values are: as-written (default; models on an accelerator, tensors where "
-        "their factories say), accelerator (tensors made without a device too) or cpu (where "
-        "PyTorch, Chainer and CuPy wait for nothing)",
-    )
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint.report import registry
-    from asyncguard.lint.run import pool
-
-    pool.tune_collector()
-    atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    render = _renderer(arguments.output_format, "findings")
-    settings = _settings(arguments)
-    found, files_checked = _find(arguments, settings)
-    if arguments.fix or arguments.diff:
-        found = _fix(arguments, found)
-    if arguments.write_baseline:
-        from asyncguard.gate import baseline
-
-        baseline.update(arguments.write_baseline, baseline.of_findings(found), None)
-        print(
-            f"asyncguard: {len(found)} findings accepted into {arguments.write_baseline}",
-            file=sys.stderr,
-        )
-        return 0
-    if arguments.baseline:
-        from asyncguard.gate import baseline, compare
-
-        accepted = baseline.load(arguments.baseline).findings or {}
-        found = list(compare.new_findings(found, accepted))
-    from asyncguard.render import FindingsReport
-
-    names = {label.code: label.name for label in registry.labels()}
-    report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
-    sys.stdout.write(render(report, _screen(sys.stdout)))
-    return 1 if found and not arguments.exit_zero else 0
-
-
-def _find(arguments: argparse.Namespace, settings: Settings) -> tuple[list[Finding], int]:
-    """Check the paths of the command line, or standard input for '-'."""
-    from asyncguard.lint.check import check_paths, check_source
-
-    paths = [str(path) for path in arguments.paths] or ["."]
-    if "-" in paths:
-        if len(paths) > 1:
-            raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
-        return check_source(sys.stdin.buffer.read(), arguments.stdin_filename, settings), 1
-    with _progress("checking") as progress:
-        result = check_paths([Path(path) for path in paths], settings, progress)
-    return list(result.findings), result.files_checked
-
-
-def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Apply or show the fixes; return the findings that remain."""
-    from asyncguard.lint.source.fixes import fix_files
-
-    outcome = fix_files(found, unsafe=arguments.unsafe_fixes, write=not arguments.diff)
-    if arguments.diff:
-        sys.stdout.write(outcome.diff)
-        return found
-    print(f"asyncguard: {outcome.fixed} fixed", file=sys.stderr)
-    return list(outcome.remaining)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -301,15 +199,15 @@ def _check_writable(path: Path) -> None:
 
 def _show_saved(path: Path) -> None:
     """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
-    text = _report_text([path], "text", _screen(sys.stderr))
-    sys.stderr.write(f"\n{text}asyncguard: trace saved to {path}\n")
+    text = _report_text([path], "text", screens.screen(sys.stderr))
+    screens.write(sys.stderr, f"\n{text}asyncguard: trace saved to {path}\n")
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    screen = _plain_screen() if arguments.output else _screen(sys.stdout)
+    screen = screens.plain() if arguments.output else screens.screen(sys.stdout)
     text = _report_text(arguments.traces, arguments.format, screen)
     if not arguments.output:
-        sys.stdout.write(text)
+        screens.write(sys.stdout, text)
         return 0
     try:
         arguments.output.write_text(text, encoding="utf-8")
@@ -327,8 +225,8 @@ def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
 
     records = [store.load(path) for path in paths]
     if ranks.is_ranked(records):
-        return _renderer(name, "ranks")(ranks.merge(records), screen)
-    render = _renderer(name, "traces")
+        return screens.renderer(name, "ranks")(ranks.merge(records), screen)
+    render = screens.renderer(name, "traces")
     return "\n".join(
         _rendered(render, record, path, screen, titled=len(paths) > 1)
         for record, path in zip(records, paths, strict=True)
@@ -354,32 +252,39 @@ def _gate(arguments: argparse.Namespace) -> int:
     records = [store.load(p) for p in trace_paths]
     found: list[Finding] = []
     if source_paths:
-        arguments.paths = source_paths
-        found, _ = _find(arguments, _settings(arguments))
+        configuration = cli_check.configuration(arguments)
+        found, _ = cli_check.find(source_paths, configuration)
     if arguments.update:
         baseline.update(
             path,
             baseline.of_findings(found) if source_paths else None,
             baseline.of_traces(records) if records else None,
         )
-        sys.stdout.write(render.updated(path, found if source_paths else None, records))
+        screens.write(sys.stdout, render.updated(path, found if source_paths else None, records))
         return 0
     accepted = baseline.load(path)
     if source_paths and accepted.findings is None:
-        raise AsyncguardError(f"{path} holds no findings: accept today's with --update")
+        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
     if records and accepted.sites is None:
-        raise AsyncguardError(f"{path} holds no trace: accept today's with --update")
+        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
     new = compare.new_findings(found, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
-    sys.stdout.write(render.verdict(path, new, grown, _advice(), _screen(sys.stdout)))
+    screens.write(
+        sys.stdout, render.verdict(path, new, grown, _advice(), screens.screen(sys.stdout))
+    )
     return 1 if new or grown else 0
 
 
 def _explain(arguments: argparse.Namespace) -> int:
     from asyncguard.lint.report import registry
+    from asyncguard.lint import selectors
     from asyncguard.render.rules import explanation
 
-    sys.stdout.write(explanation(registry.find(arguments.code), _screen(sys.stdout)))
+    try:
+        rule = registry.find(selectors.parse(arguments.code))
+    except ValueError as error:
+        raise AsyncguardError(str(error)) from error
+    screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
     return 0
 
 
@@ -387,7 +292,7 @@ def _rules(arguments: argparse.Namespace) -> int:
     from asyncguard.lint.report import registry
     from asyncguard.render.rules import table
 
-    sys.stdout.write(table(registry.rules(), _screen(sys.stdout)))
+    screens.write(sys.stdout, table(registry.rules(), screens.screen(sys.stdout)))
     return 0
 
 
@@ -395,26 +300,6 @@ def _demo(arguments: argparse.Namespace) -> int:
     from asyncguard.demo import main as demo
 
     return demo()
-
-
-def _settings(arguments: argparse.Namespace) -> Settings:
-    from asyncguard.lint.run.settings import load_settings, override
-
-    return override(
-        load_settings(Path.cwd()),
-        select=_codes(arguments.select),
-        ignore=_codes(arguments.ignore),
-        extend_select=_codes(arguments.extend_select),
-        assume_device=arguments.assume_device and Device(arguments.assume_device),
-        jobs=getattr(arguments, "jobs", None),
-        cache=False if getattr(arguments, "no_cache", False) else None,
-    )
-
-
-def _codes(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    return tuple(code.strip().upper() for code in text.split(",") if code.strip())
 
 
 def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
@@ -436,37 +321,4 @@ def _urls() -> dict[str, str]:
     return {point.id: point.url for point in catalogue.load()}
 
 
-def _renderer(name: str, what: str) -> Callable[[Any, Screen], str]:
-    from asyncguard import render
-
-    found: Callable[[Any, Screen], str] = render.find(name, what)
-    return found
-
-
-def _screen(stream: Any) -> Screen:
-    """What `stream` shows: the terminal's width and colours, or 80 plain columns."""
-    from asyncguard.render import Screen
-
-    if not stream.isatty():
-        return _plain_screen()
-    import shutil
-
-    color = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return Screen(shutil.get_terminal_size().columns, color)
-
-
-def _plain_screen() -> Screen:
-    from asyncguard.render import Screen
-
-    return Screen()
-
-
-def _progress(verb: str) -> Any:
-    """A progress bar on a terminal's stderr; elsewhere a context that gives None."""
-    from contextlib import nullcontext
-
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from asyncguard.render.progress import progress_bar
-
-    return progress_bar(verb)
+_ANYWHERE = (_explain, _rules)  # commands that need no working directory

@@ -103,7 +103,7 @@ def test_a_bad_entry_is_named_with_file_and_entry(
         (MINIMAL.replace("[[sync]]", "[steps]\nhop = 1\n[[sync]]"), "unknown key 'hop'"),
         (
             MINIMAL.replace("[[sync]]", 'moves = "to"\n[[sync]]'),
-            "'moves' must be a list of strings",
+            "moves is 'to'",
         ),
         ("schema = 1\n[language]\nexits = 'exit'", "'exits' must be a list of strings"),
         ("schema = 1\n[language]\nleaves = ['exit']", "[language]: unknown key 'leaves'"),

@@ -14,9 +14,12 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # The parts, lowest floor first. A part imports only lower floors, and itself without circles.
 FLOORS = [
     {"version", "model"},
+    {"files", "plain"},
     {"catalogue", "engine", "compat"},
     {"lint.names"},
     {"lint.knowledge"},
+    {"lint.labels"},
+    {"lint.selectors"},
     {"lint.run.settings"},
     {"lint.source"},
     {"lint.syntax"},
@@ -36,6 +39,8 @@ FLOORS = [
     {"api"},
     {"integrations"},
     {"demo"},
+    {"screens"},
+    {"cli_check"},
     {"cli", "pytest_plugin", "lsp"},
     {"__main__"},
 ]

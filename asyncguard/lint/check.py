@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from asyncguard.lint.checks import asg901
+from asyncguard.lint.labels import labels
 from asyncguard.lint.program import facts, linking, network
 from asyncguard.lint.program.facts import FileFacts, Linked
 from asyncguard.lint.report.refine import refine
-from asyncguard.lint.report.registry import labels
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked, Cache
-from asyncguard.lint.run.discover import source_files
+from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.settings import Settings, chosen_rules
+from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding
 
@@ -38,6 +40,7 @@ class LintResult(NamedTuple):
     findings: tuple[Finding, ...]
     files_checked: int
     errors: tuple[Finding, ...] = ()  # the findings that say a file could not be analysed
+    notes: tuple[str, ...] = ()  # what was left out though it is named as sources are, and why
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -53,12 +56,41 @@ def check_paths(
     paths: Sequence[Path | str], settings: Settings, progress: Progress | None = None
 ) -> LintResult:
     """Check files and directories; raises AsyncguardError for a path that does not exist."""
-    files = [str(file) for file in source_files([Path(path) for path in paths], settings)]
+    return check_configured(paths, Configuration.fixed(settings), progress)
+
+
+def check_configured(
+    paths: Sequence[Path | str], configuration: Configuration, progress: Progress | None = None
+) -> LintResult:
+    """Do so with the settings that the configuration has for each file."""
+    chosen = choose([Path(path) for path in paths], configuration)
+    linked: dict[str, Linked] = {}
     with pool.collecting_seldom():
-        linked = _check_files(files, settings, progress or (lambda done, total: None))
-        findings = select(linked, settings)
+        for files, settings in _groups(chosen.files):
+            linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
+        findings = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
-    return LintResult(tuple(findings), len(files), errors)
+    return LintResult(tuple(findings), len(chosen.files), errors, chosen.notes)
+
+
+def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings]]:
+    """Yield the files that can be analysed together, with the settings of the outermost of them.
+
+    Those settings say how many processes there are, and where the cache is.
+    """
+    groups: dict[worker.Options, list[str]] = {}
+    for path, settings in files.items():
+        groups.setdefault(_options(settings), []).append(path)
+    for paths in groups.values():
+        found = {id(files[path]): files[path] for path in paths}
+        yield paths, min(found.values(), key=lambda settings: len(settings.root.parts))
+
+
+def _from(progress: Progress | None, before: int, chosen: Chosen) -> Progress:
+    """Return the progress of a group as that of the whole."""
+    if progress is None:
+        return lambda done, total: None
+    return lambda done, total: progress(before + done, len(chosen.files))
 
 
 def _options(settings: Settings) -> worker.Options:
@@ -67,11 +99,17 @@ def _options(settings: Settings) -> worker.Options:
 
 def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
     """Keep what the settings want, sorted by place."""
+    return _selected(linked, dict.fromkeys(linked, settings))
+
+
+def _selected(linked: Mapping[str, Linked], settings: Mapping[str, Settings]) -> list[Finding]:
+    """Keep what the settings of each file want, sorted by place."""
     known = labels()
-    enabled = chosen_rules(settings, (r.code for r in known), (r.code for r in known if r.default))
+    codes, default = [r.code for r in known], [r.code for r in known if r.default]
+    chosen = {id(s): chosen_rules(s, codes, default) for s in settings.values()}
     findings: list[Finding] = []
     for path, told in linked.items():
-        findings += _in_file(path, told, enabled, settings)
+        findings += _in_file(path, told, chosen[id(settings[path])], settings[path])
     return sorted(set(findings), key=_order)
 
 
@@ -90,6 +128,7 @@ def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Setting
     kept, idle = apply(findings, told.suppressions)
     if asg901.CODE in enabled:
         idle = [comment for comment in idle if _could(comment, enabled)]
+        idle += [comment for comment in told.suppressions if comment.problem]
         kept += [asg901.finding(comment, path) for comment in idle]
     kept = [f for f in kept if settings.shows(f) and not _ignored(f, settings)]
     return [told.notebook.place(f) for f in kept] if told.notebook is not None else kept
@@ -97,7 +136,7 @@ def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Setting
 
 def _could(comment: Suppression, enabled: frozenset[str]) -> bool:
     """Whether the comment names a rule that ran; of the others nothing is known."""
-    return comment.codes is None or not comment.codes.isdisjoint(enabled)
+    return not comment.problem and any(map(comment.means, enabled))
 
 
 def _ignored(finding: Finding, settings: Settings) -> bool:
@@ -105,7 +144,7 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
         return False
     relative = os.path.relpath(finding.path, settings.root)
     return any(
-        finding.code.startswith(tuple(codes))
+        any(matches(selector, finding.code) for selector in codes)
         and (fnmatch(relative, pattern) or fnmatch(Path(relative).name, pattern))
         for pattern, codes in settings.per_file_ignores.items()
     )
@@ -126,18 +165,22 @@ def _check_files(
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
     start = worker.start, (worker.index(files), options)
+    lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
-        for results in _checked(workers, cache.note, fresh):
+        for results in _checked(workers, cache.note, lost, fresh):
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
     linked = linking.link(network.Network(known))
-    cache.store(known, linked)
+    cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
     return linked
 
 
 def _checked(
-    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[str]
+    workers: Workers,
+    note: Callable[[Iterable[Asked]], None],
+    died: set[str],
+    tasks: Sequence[str],
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
     lost: list[str] = []
@@ -150,7 +193,10 @@ def _checked(
     for (task,), checked in workers.run([[task] for task in lost]):
         if checked is not None:
             note(checked.asked)
-        yield checked.facts if checked is not None else [facts.unreadable(task, DIED)]
+            yield checked.facts
+        else:
+            died.add(task)
+            yield [facts.unreadable(task, DIED)]
 
 
 def _chunks(tasks: Sequence[str]) -> list[Sequence[str]]:

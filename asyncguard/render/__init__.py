@@ -8,6 +8,7 @@ compute nothing that a record does not say.
 from __future__ import annotations
 
 import pkgutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,10 +19,19 @@ from asyncguard.model import AsyncguardError, Finding, Suggestion, TraceRecord
 
 @dataclass(frozen=True)
 class Screen:
-    """What the text is shown on: its width in columns, and whether it takes colour."""
+    """What the text is shown on: its width in columns, and whether it takes colour.
+
+    Where it is not `wrapped`, findings and places keep to their lines, for other programs to read.
+    """
 
     width: int = 80
     color: bool = False
+    wrapped: bool = False
+
+    @property
+    def line_width(self) -> int:
+        """The columns after which a line that other programs may read is broken."""
+        return self.width if self.wrapped else sys.maxsize
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rich.markup import escape
+
 from asyncguard.gate.baseline import Rate
 from asyncguard.gate.compare import GrownSite
 from asyncguard.model import Finding, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
-from asyncguard.render.text import count
+from asyncguard.render.text import count, printable
 
 
 def updated(path: Path, findings: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:
@@ -39,10 +41,11 @@ def verdict(
         site = item.site
         before = "new" if item.before is None else _rate(item.before)
         page.line(
-            f"[bold]{site.path}:{site.line}:[/] [red]{before} -> {_rate(item.now)}[/]  "
-            f"[cyan]{site.api}[/]" + (f" in {site.function}" if site.function else "")
+            f"[bold]{_shown(site.path)}:{site.line}:[/] [red]{before} -> {_rate(item.now)}[/]  "
+            f"[cyan]{_shown(site.api)}[/]"
+            + (f" in {_shown(site.function)}" if site.function else "")
         )
-        page.verbatim(site.source, indent=4)
+        page.verbatim(printable(site.source), indent=4)
         page.help(advice.get(site.api, ""), indent=4)
     total = len(findings) + len(grown)
     page.line(
@@ -52,6 +55,10 @@ def verdict(
         "Remove them, or accept them with --update; at run time also with asyncguard.allow_syncs()."
     )
     return page.text()
+
+
+def _shown(text: str) -> str:
+    return escape(printable(text))
 
 
 def _rate(rate: Rate) -> str:

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
-from asyncguard.render.text import count, duration
+from asyncguard.render.json_ import count_by_code
+from asyncguard.render.text import count, duration, printable
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
-    """A table with one row a finding."""
-    rows = [(f"`{f.path}:{f.line}`", f.code, f.message, f.advice) for f in report.findings]
+    """A table with one row a finding, or with statistics one a rule."""
+    if report.statistics:
+        counts = [
+            (str(number), code, report.rule_names.get(code, ""))
+            for code, number in count_by_code(report)
+        ]
+        return "\n".join(_table(("findings", "rule", "name"), counts)) + "\n"
+    rows = [(_place(f), f.code, f.message, f.advice) for f in report.findings]
     head = f"**asyncguard**: {count(len(rows), 'finding')} in {count(report.files_checked, 'file')}"
     return "\n".join([head, "", *_table(("place", "rule", "what", "instead"), rows)]) + "\n"
 
@@ -91,5 +98,10 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str
     return lines
 
 
+def _place(finding: Finding) -> str:
+    cell = f"cell {finding.cell}:" if finding.cell else ""
+    return f"`{finding.path}:{cell}{finding.line}`"
+
+
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return printable(text.replace("\n", " ")).replace("|", "\\|")

@@ -50,8 +50,11 @@ class Page:
         self._buffer.writelines(f"{line}\n" for line in lines)
 
     def line(self, markup: str, indent: int = 0) -> None:
-        """Write a paragraph of markup, wrapped to the screen."""
-        self._console.print(Padding(markup, (0, 0, 0, indent)))
+        """Write a paragraph of markup, wrapped to the screen if that is wrapped."""
+        if self.screen.wrapped:
+            self._console.print(Padding(markup, (0, 0, 0, indent)))
+        else:
+            self._console.print(Text(" " * indent) + Text.from_markup(markup), soft_wrap=True)
 
     def verbatim(self, text: str, indent: int) -> None:
         """Write source as it is, on one line; nothing if there is none."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table
 
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
+from asyncguard.render.text import painter
 
 if TYPE_CHECKING:
     from asyncguard.lint.report.registry import Rule
@@ -35,8 +36,15 @@ def table(rules: Sequence[Rule], screen: Screen) -> str:
 
 
 def explanation(rule: Rule, screen: Screen) -> str:
-    """The rule's documentation."""
-    page = Page(screen)
-    page.line(f"[bold]{rule.code} {rule.name}[/]\n")
-    page.add(Markdown(rule.explanation))
-    return page.text()
+    """The rule's documentation: paragraphs wrapped, examples and addresses as they are."""
+    paint = painter(screen)
+    blocks = [paint(f"{rule.code} {rule.name}", "bold")]
+    for block in rule.explanation.split("\n\n"):
+        example = all(line.startswith("    ") for line in block.splitlines())
+        blocks.append(block if example else "\n".join(_paragraph(block, screen.width)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _paragraph(text: str, width: int) -> list[str]:
+    words = " ".join(text.split())
+    return textwrap.wrap(words, width, break_long_words=False, break_on_hyphens=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from asyncguard.model import Finding
+from asyncguard.model import Finding, Fix
 from asyncguard.render import FindingsReport, Screen, TraceReport
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def findings(report: FindingsReport, screen: Screen) -> str:
     else:
         for finding in report.findings:
             lines += finding_lines(finding, screen, paint)
-    lines += textwrap.wrap(_findings_summary(report, paint), screen.width)
+    lines += textwrap.wrap(_findings_summary(report, paint), screen.line_width)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -50,17 +50,29 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
     A word longer than the line, such as a path, stays whole: other programs read it.
     """
     cell = f"cell {finding.cell}:" if finding.cell else ""
-    place = f"{finding.path}:{cell}{finding.line}:{finding.column}:"
+    place = f"{printable(finding.path)}:{cell}{finding.line}:{finding.column}:"
     start = f"{place} {finding.code}"
-    first, *rest = _wrapped(f"{start} {finding.message}", screen.width, "")
+    width = screen.line_width
+    first, *rest = _wrapped(f"{start} {printable(finding.message)}", width, "")
     yield first.replace(start, f"{paint(place, 'bold')} {paint(finding.code, 'red')}", 1)
     yield from rest
     if source := finding.source.strip():
-        yield f"    {source}"
+        yield f"    {printable(source)}"
     if finding.advice:
-        first, *rest = _wrapped(f"help: {finding.advice}", screen.width, "    ")
+        first, *rest = _wrapped(f"help: {printable(finding.advice)}", width, "    ")
         yield first.replace("help:", paint("help:", "cyan"), 1)
         yield from rest
+
+
+# Control characters, but for tabs, and those that turn the direction of text: a terminal or an
+# editor would show, or do, something else than what the file says.
+_HIDDEN = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _HIDDEN if code != 9}
+
+
+def printable(text: str) -> str:
+    """Return a text that only shows: control characters as escapes such as `\\x1b`."""
+    return text.translate(_ESCAPES)
 
 
 @lru_cache(1024)
@@ -117,6 +129,16 @@ def _findings_summary(report: FindingsReport, paint: Paint) -> str:
     if not report.findings:
         return f"{paint('No findings', 'green')} in {checked}."
     files = count(len({finding.path for finding in report.findings}), "file")
-    fixable = sum(finding.fix is not None for finding in report.findings)
     text = f"Found {count(len(report.findings), 'finding')} in {files} ({checked} checked)."
-    return text + (f" {fixable} fixable with --fix." if fixable else "")
+    return text + _fixable([finding.fix for finding in report.findings if finding.fix is not None])
+
+
+def _fixable(fixes: Sequence[Fix]) -> str:
+    """Say which option repairs how many."""
+    safe = sum(fix.safe for fix in fixes)
+    unsafe = len(fixes) - safe
+    if safe and unsafe:
+        return f" {len(fixes)} fixable: {safe} with --fix, {unsafe} more with --fix --unsafe-fixes."
+    if safe or unsafe:
+        return f" {len(fixes)} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
+    return ""

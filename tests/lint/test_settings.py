@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint.run.settings import Settings, chosen_rules, load_settings, override
+from asyncguard.lint.run.settings import (
+    Settings,
+    chosen_rules,
+    load_settings,
+    override,
+    read_settings,
+)
 from asyncguard.model import AsyncguardError, Confidence, Loop
 from tests.records import finding
 
@@ -44,11 +50,18 @@ def test_a_pyproject_without_the_table_is_passed_over(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("ignore = 'ASG101'", "ignore: must be a list of strings"),
-        ("ignore = ['E501']", "ignore: 'E501' is no rule code"),
-        ("ignor = []", "unknown key 'ignor'; asyncguard knows select"),
+        ("ignore = ['E501']", "ignore: unknown rule 'E501'; `asyncguard rules` lists them"),
+        ("ignore = ['ASG999']", "ignore: unknown rule 'ASG999'; did you mean 'ASG"),
+        ("ignore = ['scaler-conversion']", "did you mean 'scalar-conversion'?"),
+        ("ignor = []", "unknown key 'ignor'; did you mean 'ignore'?"),
+        ("zzz = []", "unknown key 'zzz'; asyncguard knows select"),
+        ('cache-dir = "a\\u0000b"', "cache-dir: a path cannot hold a null character"),
+        ("a = " + "[" * 100_000, "not valid TOML: nested too deeply"),
+        ("jobs = 1" + "0" * 5000, "not valid TOML"),
         ("min-confidence = 'sure'", "min-confidence: must be one of high, medium, low"),
         ("contexts = ['always']", "contexts: must be one of step, epoch, none"),
         ("jobs = 0", "jobs: must be a number of processes"),
+        ("jobs = 1000000", "jobs: must be a number of processes, 1 to 1024"),
         ("per-file-ignores = []", "per-file-ignores: must be a table"),
         ("ignore = [", "not valid TOML"),
     ],
@@ -86,6 +99,39 @@ def test_rules_are_chosen_by_code_or_prefix(
 def test_a_selector_that_names_no_rule_is_an_error(selector: str) -> None:
     with pytest.raises(AsyncguardError, match="unknown rule"):
         chosen_rules(Settings(select=(selector,)), KNOWN, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "text", ["tool = 3", "[tool]\nasyncguard = 3", "[tool]\nasyncguard = ['x']", "tool = [1]"]
+)
+def test_a_pyproject_whose_table_is_not_one_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(f"# asyncguard\n{text}\n")
+    if "asyncguard =" not in text:
+        assert load_settings(tmp_path).source is None
+        return
+    with pytest.raises(AsyncguardError) as caught:
+        load_settings(tmp_path)
+    assert str(caught.value).startswith(f"{path}: tool.asyncguard must be a table")
+
+
+def test_names_are_accepted_where_codes_are(tmp_path: Path) -> None:
+    text = 'ignore = ["Scalar-Conversion"]\nper-file-ignores = { "a.py" = ["truth-test", "ALL"] }\n'
+    (tmp_path / "asyncguard.toml").write_text(text)
+    settings = load_settings(tmp_path)
+    assert settings.ignore == ("ASG102",)
+    assert settings.per_file_ignores == {"a.py": ("ASG104", "ALL")}
+
+
+def test_a_named_file_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "ci.toml").write_text("guarded = true\n")
+    settings = read_settings(tmp_path / "ci.toml", tmp_path / "root")
+    assert (settings.guarded, settings.root) == (True, tmp_path / "root")
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    with pytest.raises(AsyncguardError, match=r"it has no \[tool.asyncguard\] table"):
+        read_settings(tmp_path / "pyproject.toml", tmp_path)
+    with pytest.raises(AsyncguardError, match=r"gone\.toml: cannot be read: No such file"):
+        read_settings(tmp_path / "gone.toml", tmp_path)
 
 
 def test_the_command_line_overrides_and_extends() -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from asyncguard.lint.labels import labels
 from asyncguard.lint.report import registry
 
 CHECK = """
@@ -38,5 +39,5 @@ def test_what_the_cache_answers_needs_no_tree(tmp_path: Path) -> None:
 
 
 def test_labels_say_what_the_rules_say() -> None:
-    labels = [(label.code, label.name, label.default, label.refines) for label in registry.labels()]
-    assert labels == [(r.code, r.name, r.default, r.refines) for r in registry.rules()]
+    told = [(label.code, label.name, label.default, label.refines) for label in labels()]
+    assert told == [(r.code, r.name, r.default, r.refines) for r in registry.rules()]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from asyncguard.lint.check import check_source
+from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.suppress import apply, suppressions
 from tests.records import finding
 
@@ -25,6 +27,10 @@ def kept(source: str, *findings):
         "# noqa: E501,ASG102",
         "# noqa:E501 ASG102 because",
         "# NOQA",
+        "# asyncguard: ignore[scalar-conversion]",
+        "# asyncguard: ignore[ASG1]",
+        "# asyncguard: ignore[ALL] all of it",
+        "# asyncguard: ignore[ASG999, ASG102]",
     ],
 )
 def test_a_comment_silences_its_line(comment: str) -> None:
@@ -85,3 +91,28 @@ def test_comments_that_silence_nothing_are_told() -> None:
 
 def test_a_file_that_cannot_be_tokenized_has_no_comments() -> None:
     assert suppressions("x = (  # asyncguard: ignore\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("comment", "problem"),
+    [
+        ("# asyncguard: disable=ASG102", "does not understand `disable=ASG102`: write `# asyncg"),
+        ("# asyncguard: off", "does not understand `off`"),
+        ("# asyncguard:", "does not understand ``"),
+        ("# asyncguard: ignored", "does not understand `ignored`"),
+        ("# asyncguard: ignore[ASG999]", "unknown rule 'ASG999'; did you mean 'ASG"),
+        ("# asyncguard: ignore[ASG102, scaler-conversion]", "did you mean 'scalar-conversion'?"),
+        ("# asyncguard: ignore[]", "name a rule between the brackets"),
+        ("# noqa: ASG999", "unknown rule 'ASG999'"),
+        ("# noqa: E501, ASG102", ""),
+        ("# asyncguard finds this", ""),
+        ("# asyncguard: ignore[ASG102]", ""),
+    ],
+)
+def test_a_comment_that_cannot_be_understood_is_reported(comment: str, problem: str) -> None:
+    told = [f"{item.problem}" for item in suppressions(f"x = loss.item()  {comment}\n")]
+    assert [bool(text) for text in told] == [bool(problem)] * len(told)
+    assert all(problem in text for text in told)
+    found = check_source(f"import torch\nx = 1  {comment}\n", "a.py", Settings(cache=False))
+    reported = [f for f in found if f.code == "ASG901" and problem in f.message]
+    assert len(reported) == ("finds" not in comment)

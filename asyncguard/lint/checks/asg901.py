@@ -40,7 +40,8 @@ INVALID = [
 
 
 def finding(comment: Suppression, path: str) -> Finding:
-    """Report a comment, with the edit that deletes it."""
+    """Report a comment, with the edit that deletes it if it is understood."""
     fix = Fix("delete the comment", (comment.removal,), safe=True) if comment.removal else None
+    message, fix = (comment.problem, None) if comment.problem else (MESSAGE, fix)
     line, start, end = comment.line, comment.column, comment.end_column
-    return Finding(CODE, MESSAGE, path, line, start, line, end, fix=fix)
+    return Finding(CODE, message, path, line, start, line, end, fix=fix)

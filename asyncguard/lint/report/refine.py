@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from asyncguard.lint.report.registry import labels
+from asyncguard.lint.labels import labels
 from asyncguard.model import Finding
 
 Place = tuple[int, int]

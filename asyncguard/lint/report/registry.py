@@ -2,22 +2,18 @@
 
 A check module holds CODE, NAME, its docstring (the explanation; the first line is the summary),
 VALID and INVALID examples and `check(analysis)`. Whether a rule can fix is told by its examples.
-`labels` reads the modules' first constants without importing them: what is left of a check whose
-files are all in the cache needs no more, and no libcst.
 """
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from inspect import cleandoc
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from asyncguard.lint.labels import CHECKS
 from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from asyncguard.lint.report.reports import Report
 
 
-CHECKS = Path(__file__).parent.parent / "checks"  # a higher floor: found, not imported
 PACKAGE = "asyncguard.lint.checks"
 
 
@@ -56,15 +51,6 @@ class Rule(NamedTuple):
     def fixable(self) -> bool:
         """Whether some of what it finds can be repaired automatically."""
         return any(example.fixed for example in self.invalid)
-
-
-class Label(NamedTuple):
-    """What a rule is called, whether it runs when nothing is selected, and what it betters."""
-
-    code: str
-    name: str
-    default: bool = True
-    refines: tuple[str, ...] = ()
 
 
 # Loops that the rules' examples begin with. Each ends where the next statement of its step begins.
@@ -113,19 +99,6 @@ def run(n):
     for step in range(n):
         x = x @ x
         """
-_CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
-
-
-@lru_cache(maxsize=1)
-def labels() -> list[Label]:
-    """Return the labels of all rules, by code."""
-    found = [_label(path) for path in CHECKS.glob("asg*.py")]
-    return sorted(found, key=lambda label: label.code)
-
-
-def _label(path: Path) -> Label:
-    constants = _CONSTANT.findall(path.read_text(encoding="utf-8"))
-    return Label(**{name.lower(): ast.literal_eval(value) for name, value in constants})
 
 
 @lru_cache(maxsize=1)

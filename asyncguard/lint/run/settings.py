@@ -1,12 +1,13 @@
 """What is checked and what is reported: `[tool.asyncguard]`, changed by the command line.
 
 `load_settings` reads the nearest `asyncguard.toml` or `pyproject.toml` that has the table, upward
-from a directory. Everything after it sees one frozen `Settings`.
+from a directory; `read_settings` reads the file that is named. Everything after them sees frozen
+`Settings`.
 """
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,11 +15,15 @@ from typing import Any
 
 import tomli
 
+from asyncguard import files
+from asyncguard.lint import selectors
+from asyncguard.lint.selectors import ALL, did_you_mean
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
-ALL = "ALL"
 CACHE_DIRECTORY = ".asyncguard_cache"
-_SELECTOR = re.compile(r"ASG\d{0,3}|ALL")
+NAMES = ("asyncguard.toml", "pyproject.toml")  # of configuration files; the first wins
+MOST = 1 << 22  # bytes of such a file
+MOST_JOBS = 1024  # a configuration may be a stranger's
 DEFAULT_EXCLUDE = (
     "node_modules",
     "__pycache__",
@@ -40,7 +45,10 @@ class Settings:
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    force_exclude: bool = False  # leave out excluded files that are named on the command line too
+    respect_gitignore: bool = True
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: tuple[Loop, ...] = (Loop.STEP,)
     guarded: bool = False  # report guarded sites as well
@@ -50,6 +58,7 @@ class Settings:
     cache: bool = True
     cache_dir: Path = Path(CACHE_DIRECTORY)
     root: Path = field(default_factory=Path.cwd)  # what patterns and cache_dir are relative to
+    source: Path | None = None  # the file that they were read from; None: they are the defaults
 
     @property
     def audit(self) -> bool:
@@ -85,8 +94,8 @@ def chosen_rules(
     steps = [(selector, True) for selector in (*settings.select, *settings.extend_select)]
     steps += [(selector, False) for selector in settings.ignore]
     for selector, on in sorted(steps, key=lambda step: 0 if step[0] == ALL else len(step[0])):
-        matching = {code for code in codes if selector == ALL or code.startswith(selector)}
-        if not matching or not _SELECTOR.fullmatch(selector):
+        matching = {code for code in codes if selectors.matches(selector, code)}
+        if not matching or not selector:
             raise AsyncguardError(f"unknown rule {selector!r}: `asyncguard rules` lists them")
         chosen = chosen | matching if on else chosen - matching
     return frozenset(chosen)
@@ -97,50 +106,79 @@ def load_settings(start: Path) -> Settings:
 
     Raises AsyncguardError naming the file, the key and what it must be.
     """
-    directory = start.resolve()
+    directory = Path(os.path.abspath(start))
     for folder in (directory, *directory.parents):
-        for name in ("asyncguard.toml", "pyproject.toml"):
-            table = _table(folder / name)
-            if table is not None:
-                return _read(table, folder / name)
+        if (found := settings_in(folder)) is not None:
+            return found
     return Settings(root=directory)
 
 
+def settings_in(folder: Path) -> Settings | None:
+    """Read the configuration in one folder; None if there is none. Raises AsyncguardError."""
+    for name in NAMES:
+        try:
+            table = _table(folder / name)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+        except OSError as error:
+            raise _unreadable(folder / name, error) from error
+        if table is not None:
+            return _read(table, folder / name, folder)
+    return None
+
+
+def read_settings(path: Path, root: Path) -> Settings:
+    """Read the configuration file of this path, its patterns relative to `root`.
+
+    Raises AsyncguardError, also where a pyproject.toml lacks the table.
+    """
+    try:
+        table = _table(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if table is None:
+        raise AsyncguardError(f"{path}: it has no [tool.asyncguard] table")
+    return _read(table, path, root)
+
+
 def override(settings: Settings, **values: Any) -> Settings:
-    """Replace what the command line gave (None: not given); `extend_select` adds."""
+    """Replace what the command line gave (None: not given); what extends adds."""
     given = {name: value for name, value in values.items() if value is not None}
-    if "extend_select" in given:
-        given["extend_select"] = (*settings.extend_select, *given["extend_select"])
+    for name in given.keys() & {"extend_select", "extend_exclude"}:
+        given[name] = (*getattr(settings, name), *given[name])
     return replace(settings, **given)
 
 
+def _unreadable(path: Path, error: OSError) -> AsyncguardError:
+    return AsyncguardError(f"{path}: cannot be read: {error.strerror or error}")
+
+
 def _table(path: Path) -> dict[str, Any] | None:
-    """The configuration in one file; None if the file has none."""
+    """Return the configuration in one file; None if the file has none. Raises OSError."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise AsyncguardError(f"{path}: cannot be read: {error}") from error
-    if path.name == "pyproject.toml" and "asyncguard" not in text:
-        return None
-    try:
+        text = files.read_text(path, MOST)
+        if path.name == "pyproject.toml" and "asyncguard" not in text:
+            return None
         data: dict[str, Any] = tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        raise AsyncguardError(f"{path}: not valid TOML: {error}") from error
-    if path.name == "asyncguard.toml":
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise AsyncguardError(f"{path}: not valid TOML: {reason}") from error
+    if path.name != "pyproject.toml":
         return data
-    table: dict[str, Any] | None = data.get("tool", {}).get("asyncguard")
+    tool = data.get("tool", {})
+    table = tool.get("asyncguard") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise AsyncguardError(f"{path}: tool.asyncguard must be a table, not {table!r:.50}")
     return table
 
 
-def _read(table: dict[str, Any], path: Path) -> Settings:
-    values: dict[str, Any] = {"root": path.parent}
+def _read(table: dict[str, Any], path: Path, root: Path) -> Settings:
+    values: dict[str, Any] = {"root": root, "source": path}
     for key, value in table.items():
         reader = _READERS.get(key)
         if reader is None:
-            known = ", ".join(_READERS)
-            raise AsyncguardError(f"{path}: unknown key {key!r}; asyncguard knows {known}")
+            known = did_you_mean(key, _READERS) or f"; asyncguard knows {', '.join(_READERS)}"
+            raise AsyncguardError(f"{path}: unknown key {key!r}{known}")
         try:
             values[key.replace("-", "_")] = reader(value)
         except (TypeError, ValueError) as error:
@@ -155,11 +193,7 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 
 def _codes(value: Any) -> tuple[str, ...]:
-    codes = tuple(code.upper() for code in _strings(value))
-    for code in codes:
-        if not _SELECTOR.fullmatch(code):
-            raise ValueError(f"{code!r} is no rule code; `asyncguard rules` lists them")
-    return codes
+    return tuple(map(selectors.parse, _strings(value)))
 
 
 def _codes_by_pattern(value: Any) -> dict[str, tuple[str, ...]]:
@@ -185,7 +219,7 @@ def _device(value: Any) -> Device:
 def _one_of(kind: Any, value: Any) -> Any:
     words = [member.value for member in kind]
     if value not in words:
-        raise ValueError(f"must be one of {', '.join(words)}, not {value!r}")
+        raise ValueError(f"must be one of {', '.join(words)}, not {value!r:.50}")
     return kind(value)
 
 
@@ -196,14 +230,16 @@ def _bool(value: Any) -> bool:
 
 
 def _jobs(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise TypeError("must be a number of processes, at least 1")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_JOBS:
+        raise TypeError(f"must be a number of processes, 1 to {MOST_JOBS}")
     return value
 
 
 def _path(value: Any) -> Path:
     if not isinstance(value, str):
         raise TypeError("must be a path")
+    if "\0" in value:
+        raise ValueError("a path cannot hold a null character")
     return Path(value)
 
 
@@ -212,6 +248,9 @@ _READERS = {
     "extend-select": _codes,
     "ignore": _codes,
     "exclude": _strings,
+    "extend-exclude": _strings,
+    "force-exclude": _bool,
+    "respect-gitignore": _bool,
     "per-file-ignores": _codes_by_pattern,
     "contexts": _contexts,
     "guarded": _bool,

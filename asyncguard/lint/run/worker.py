@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from asyncguard import files
 from asyncguard.lint import knowledge
 from asyncguard.lint.program.facts import FileFacts, unreadable
 from asyncguard.model import Device
@@ -31,11 +31,11 @@ class Options(NamedTuple):
     device: Device = Device.WRITTEN  # where values are
 
 
-def index(files: Sequence[str]) -> dict[str, str]:
+def index(paths: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
     from asyncguard.lint.modules.project import index as by_name
 
-    return by_name(files)
+    return by_name(paths)
 
 
 class Worker:
@@ -60,7 +60,7 @@ class Worker:
         """Return the facts of one file. It recurses deeply: see `with_deep_stack`."""
         if data is None:
             try:
-                data = Path(path).read_bytes()
+                data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
         from asyncguard.lint.report import file as facts

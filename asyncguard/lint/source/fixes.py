@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from asyncguard import files
 from asyncguard.model import AsyncguardError, Edit, Finding, Fix
 
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
@@ -134,7 +135,7 @@ class _Change:
             if scratch:
                 with suppress(OSError):
                     os.unlink(scratch)
-            raise AsyncguardError(f"{self.path}: cannot be written: {error}") from error
+            raise AsyncguardError(f"{self.path}: cannot be written: {error.strerror}") from error
 
     def patch(self) -> str:
         """Return the difference, as `git apply` and `patch -p1` read it."""
@@ -165,7 +166,7 @@ def _lines(text: str) -> list[str]:
 def _changed(path: Path, chosen: dict[Finding, Fix]) -> _Change:
     """Work out one file's repairs; raises AsyncguardError."""
     try:
-        data = path.read_bytes()
+        data = files.read(path)
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         before = data.decode(encoding)
         lines = _LINE_END.split(before)[::2]
@@ -173,7 +174,9 @@ def _changed(path: Path, chosen: dict[Finding, Fix]) -> _Change:
             raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
         after = apply(before, chosen.values())
         after.encode(encoding)
-    except (OSError, UnicodeError, SyntaxError, IndexError) as error:
+    except OSError as error:
+        raise AsyncguardError(f"{path}: cannot apply the fixes: {error.strerror}") from error
+    except (UnicodeError, SyntaxError, IndexError) as error:
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error}") from error
     _require_python(path, after)
     return _Change(path, encoding, before, after)

@@ -1,5 +1,7 @@
 """Comments that silence findings: `# asyncguard: ignore[ASG102] reason`, `# noqa: ASG102`.
 
+Rules are named as everywhere: by code, start of a code or name. A comment that is addressed to
+asyncguard and says nothing that it understands is a problem, which ASG901 reports.
 A comment speaks for its whole logical line, so it may stand on any line of a call that is wrapped
 over several. `# asyncguard: ignore-file` speaks for the file.
 """
@@ -12,11 +14,13 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from asyncguard.lint.selectors import matches, parse
 from asyncguard.model import Edit, Finding
 
 _IGNORE = re.compile(
     r"#\s*asyncguard:\s*ignore(?P<file>-file)?(?:\[(?P<codes>[^\]]*)\])?(?![\w-])", re.IGNORECASE
 )
+_ADDRESSED = re.compile(r"#\s*asyncguard\s*:\s*(?P<said>[^#]*)", re.IGNORECASE)
 _NOQA = re.compile(
     r"#\s*noqa(?!\w)(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?",
     re.IGNORECASE,
@@ -25,7 +29,7 @@ _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 
 
 class Suppression(NamedTuple):
-    """One comment: what it silences (None: every rule) and on which lines.
+    """One comment: what it silences (`codes` may be starts of codes; None: every rule) and where.
 
     `line`, `column` and `end_column` say where the comment stands, counted from 1; `removal` takes
     it away, with its reason and the space before it.
@@ -40,17 +44,22 @@ class Suppression(NamedTuple):
     whole_file: bool = False
     foreign: bool = False  # a noqa without our codes: it may serve another linter
     removal: Edit | None = None
+    problem: str = ""  # what in it cannot be understood
 
     def covers(self, finding: Finding) -> bool:
         """Whether the comment silences this finding."""
-        if self.codes is not None and finding.code not in self.codes:
+        if not self.means(finding.code):
             return False
         return self.whole_file or self.first_line <= finding.line <= self.last_line
+
+    def means(self, code: str) -> bool:
+        """Whether the comment speaks of a rule."""
+        return self.codes is None or any(matches(known, code) for known in self.codes)
 
 
 def suppressions(source: str) -> tuple[Suppression, ...]:
     """The comments of a source text; none where it cannot be tokenized (ASG000 says so)."""
-    if not _IGNORE.search(source) and all(map(_is_foreign, _NOQA.finditer(source))):
+    if not _ADDRESSED.search(source) and all(map(_is_foreign, _NOQA.finditer(source))):
         return ()
     try:
         return tuple(_read(source))
@@ -90,25 +99,60 @@ def _read(source: str) -> Iterator[Suppression]:
 
 def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppression]:
     line, column = comment.start
-    for match in _IGNORE.finditer(comment.string):
-        start, end = column + match.start() + 1, column + match.end() + 1
-        codes = _codes(match["codes"])
-        removal = _removal(comment, match.start())
-        yield Suppression(
-            line, start, end, first, last, codes, whole_file=bool(match["file"]), removal=removal
-        )
+    for match in _ADDRESSED.finditer(comment.string):
+        start, end = column + match.start() + 1, column + len(match[0].rstrip()) + match.start() + 1
+        ignore = _IGNORE.match(comment.string, match.start())
+        if ignore is None:
+            problem = _misunderstood(match["said"])
+            yield Suppression(line, start, end, first, last, frozenset(), problem=problem)
+            continue
+        codes, problem = _named(ignore["codes"])
+        end, removal = column + ignore.end() + 1, _removal(comment, match.start())
+        file = bool(ignore["file"])
+        yield Suppression(line, start, end, first, last, codes, file, False, removal, problem)
     for match in _NOQA.finditer(comment.string):
         start, end = column + match.start() + 1, column + match.end() + 1
-        codes = _codes(match["codes"])
-        foreign = codes is None or _is_foreign(match)
+        foreign = match["codes"] is None or _is_foreign(match)
         edit = None if foreign else _noqa_removal(comment, match)
-        yield Suppression(line, start, end, first, last, codes, foreign=foreign, removal=edit)
+        ours = None if match["codes"] is None else " ".join(_our_codes(match["codes"]))
+        codes, problem = _named(ours)
+        yield Suppression(
+            line, start, end, first, last, codes, foreign=foreign, removal=edit, problem=problem
+        )
+
+
+def _misunderstood(said: str) -> str:
+    """Explain what to write in place of a comment that asyncguard cannot read."""
+    example = "write `# asyncguard: ignore[CODE] reason` or `# asyncguard: ignore-file`"
+    return f"asyncguard does not understand `{said.strip()[:40]}`: {example}"
+
+
+def _named(text: str | None) -> tuple[frozenset[str] | None, str]:
+    """Return the selectors in a text, None for every rule, and which words of it are none."""
+    if text is None:
+        return None, ""
+    words = [word for word in re.split(r"[\s,]+", text) if word]
+    read = list(map(_selector, words))
+    found = frozenset(selector for selector, _ in read if selector)
+    problems = [problem for _, problem in read if problem]
+    return found, problems[0] if problems else "" if words else "name a rule between the brackets"
+
+
+def _selector(word: str) -> tuple[str, str]:
+    """Return a word as a selector, or as the problem with it."""
+    try:
+        return parse(word), ""
+    except ValueError as error:
+        return "", str(error)
 
 
 def _is_foreign(noqa: re.Match[str]) -> bool:
     """Whether a noqa names rules of other linters alone: it silences nothing of ours."""
-    codes = _codes(noqa["codes"])
-    return codes is not None and not any(code.startswith("ASG") for code in codes)
+    return noqa["codes"] is not None and not _our_codes(noqa["codes"])
+
+
+def _our_codes(text: str) -> list[str]:
+    return [code for code in _CODE.findall(text) if code.upper().startswith("ASG")]
 
 
 def _removal(comment: tokenize.TokenInfo, start: int) -> Edit:
@@ -131,9 +175,3 @@ def _noqa_removal(comment: tokenize.TokenInfo, match: re.Match[str]) -> Edit:
     line, column = comment.start
     start, end = match.span("codes")
     return Edit(line, column + start, line, column + end, ", ".join(others))
-
-
-def _codes(text: str | None) -> frozenset[str] | None:
-    if text is None:
-        return None
-    return frozenset(code.upper() for code in _CODE.findall(text))

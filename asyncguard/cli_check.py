@@ -1,0 +1,304 @@
+"""`asyncguard check`: the options, and from them to findings on the screen."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import gc
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncguard import screens
+from asyncguard.model import AsyncguardError, Device, Finding
+
+if TYPE_CHECKING:
+    from asyncguard.lint.run.configuration import Configuration
+    from asyncguard.lint.run.settings import Settings
+    from asyncguard.lint.source.fixes import FixOutcome
+
+STDIN = "-"
+
+
+def add(commands: Any) -> None:
+    """Add the command to a parser's."""
+    parser = commands.add_parser(
+        "check", help="find sync points in source", description="Find sync points in source."
+    )
+    parser.set_defaults(command=run)
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", help="files or directories; '-' for standard input"
+    )
+    _add_output(parser)
+    add_selection(parser)
+    _add_files(parser)
+    parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
+    parser.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too"
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="print the fixes as a patch, change nothing"
+    )
+    parser.add_argument(
+        "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
+    )
+    parser.add_argument(
+        "--write-baseline", metavar="FILE", type=Path,
+        help="record all current findings in FILE and exit",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", "-j", metavar="N", type=int,
+        help="number of worker processes (default: one per core)",
+    )  # fmt: skip
+    parser.add_argument("--no-cache", action="store_true", help="do not use the cache")
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output-format", "--format", metavar="F", default="text",
+        help="text (default), json or markdown",
+    )  # fmt: skip
+    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
+    parser.add_argument(
+        "--show-files", action="store_true", help="list the files that would be checked and exit"
+    )
+    parser.add_argument(
+        "--show-settings", action="store_true",
+        help="print the settings for the first PATH, with their file, and exit",
+    )  # fmt: skip
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--extend-exclude", metavar="PATTERNS", type=_patterns,
+        help="leave out these files and folders as well (comma-separated)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--force-exclude", action="store_true",
+        help="leave out excluded files even if they are named on the command line",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-respect-gitignore", action="store_true", help="check files that git ignores too"
+    )
+    parser.add_argument(
+        "--stdin-filename", metavar="NAME",
+        help="file name to report for source read from standard input",
+    )  # fmt: skip
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which rules run, and where settings come from."""
+    for option, text in (
+        ("--select", "run only these rules (codes, starts of codes or names, comma-separated); "
+                     "ALL also shows low-confidence and guarded findings"),
+        ("--ignore", "do not run these rules"),
+        ("--extend-select", "run these rules as well"),
+    ):  # fmt: skip
+        parser.add_argument(option, metavar="RULES", help=text)
+    parser.add_argument(
+        "--config", metavar="FILE", type=Path,
+        help="read the settings from FILE (default: the asyncguard.toml or pyproject.toml nearest "
+        "to each checked file)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--assume-device",
+        choices=[device.value for device in Device],
+        help="where values are: as-written (default; models on an accelerator, tensors where "
+        "their factories say), accelerator (tensors made without a device too) or cpu (where "
+        "PyTorch, Chainer and CuPy wait for nothing)",
+    )
+
+
+def _selectors(option: str, text: str | None) -> tuple[str, ...] | None:
+    """Read the rules that an option names; raises AsyncguardError."""
+    from asyncguard.lint import selectors
+
+    if text is None:
+        return None
+    words = _patterns(text)
+    if not words:
+        raise AsyncguardError(f"{option}: name at least one rule; `asyncguard rules` lists them")
+    try:
+        return tuple(map(selectors.parse, words))
+    except ValueError as error:
+        raise AsyncguardError(f"{option}: {error}") from error
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    return tuple(pattern.strip() for pattern in text.split(",") if pattern.strip())
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, and show what was found; returns the exit status."""
+    _require_sense(arguments)
+    settings = configuration(arguments)
+    if arguments.show_settings:
+        return _show_settings(arguments, settings)
+    if arguments.show_files:
+        return _show_files(arguments, settings)
+    return _check(arguments, settings)
+
+
+def _require_sense(arguments: argparse.Namespace) -> None:
+    """Raise AsyncguardError for options that would do nothing together."""
+    from asyncguard.lint.run.settings import MOST_JOBS
+
+    if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
+        raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
+    if arguments.fix and arguments.diff:
+        raise AsyncguardError("--fix and --diff: choose one; --diff changes nothing")
+    if arguments.jobs is not None and not 1 <= arguments.jobs <= MOST_JOBS:
+        raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to {MOST_JOBS} processes")
+    standard = STDIN in arguments.paths
+    if arguments.stdin_filename and not standard:
+        raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
+    if standard and len(arguments.paths) > 1:
+        raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
+    if standard and arguments.fix:
+        raise AsyncguardError("--fix cannot write to standard input; use --diff")
+
+
+def configuration(arguments: argparse.Namespace) -> Configuration:
+    """Return what the configuration files say, changed by the command line."""
+    from asyncguard.lint.run.configuration import Configuration
+    from asyncguard.lint.run.settings import override
+
+    given = vars(arguments)
+    change = partial(
+        override,
+        select=_selectors("--select", arguments.select),
+        ignore=_selectors("--ignore", arguments.ignore),
+        extend_select=_selectors("--extend-select", arguments.extend_select),
+        extend_exclude=given.get("extend_exclude"),
+        force_exclude=True if given.get("force_exclude") else None,
+        respect_gitignore=False if given.get("no_respect_gitignore") else None,
+        assume_device=arguments.assume_device and Device(arguments.assume_device),
+        jobs=given.get("jobs"),
+        cache=False if given.get("no_cache") else None,
+    )
+    if arguments.config:
+        return Configuration.from_file(arguments.config, change)
+    return Configuration(change)
+
+
+def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
+    from asyncguard.lint.labels import labels
+    from asyncguard.lint.run import pool
+
+    pool.tune_collector()
+    atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
+    render = screens.renderer(arguments.output_format, "findings")
+    if STDIN in arguments.paths:
+        found, files_checked = _find_in_stdin(arguments, settings)
+    else:
+        found, files_checked = find([Path(path) for path in arguments.paths], settings)
+    found = _unrecorded(arguments, found)
+    if arguments.diff:
+        return _show_patch(arguments, found)
+    if arguments.fix:
+        found = _fix(arguments, found)
+    if arguments.write_baseline:
+        return _write_baseline(arguments.write_baseline, found)
+    from asyncguard.render import FindingsReport
+
+    names = {label.code: label.name for label in labels()}
+    report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
+    screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    return 1 if found and not arguments.exit_zero else 0
+
+
+def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding], int]:
+    """Check paths, or the working directory; returns the findings and the number of files."""
+    from asyncguard.lint.check import check_configured
+
+    with screens.progress("checking", sys.stderr) as progress:
+        result = check_configured(paths or [Path()], settings, progress)
+    for note in result.notes:
+        _tell(note)
+    if not result.files_checked and not result.notes:
+        _tell(f"no Python files to check in {', '.join(map(str, paths)) or 'this directory'}")
+    return list(result.findings), result.files_checked
+
+
+def _find_in_stdin(
+    arguments: argparse.Namespace, settings: Configuration
+) -> tuple[list[Finding], int]:
+    from asyncguard.lint.check import check_source
+    from asyncguard.lint.run.discover import is_excluded
+
+    name = arguments.stdin_filename or "<stdin>"
+    here = settings.of(Path(arguments.stdin_filename or "x").parent)
+    if here.force_exclude and is_excluded(Path(name), here):
+        return [], 0
+    return check_source(sys.stdin.buffer.read(), name, here), 1
+
+
+def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
+    """Leave out the findings that the baseline holds."""
+    if not arguments.baseline:
+        return found
+    from asyncguard.gate import baseline, compare
+
+    remedy = f"asyncguard check --write-baseline {arguments.baseline}"
+    accepted = baseline.load(arguments.baseline, remedy).findings
+    if accepted is None:
+        raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
+    return list(compare.new_findings(found, accepted))
+
+
+def _write_baseline(path: Path, found: list[Finding]) -> int:
+    from asyncguard.gate import baseline
+    from asyncguard.render.text import count
+
+    baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
+    _tell(f"{count(len(found), 'finding')} recorded in {path}")
+    return 0
+
+
+def _show_patch(arguments: argparse.Namespace, found: list[Finding]) -> int:
+    """Print the patch alone, and on stderr how much it repairs."""
+    outcome = _fixed(arguments, found, write=False)
+    screens.write(sys.stdout, outcome.diff)
+    _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
+    return 1 if found and not arguments.exit_zero else 0
+
+
+def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
+    """Apply the fixes; return the findings that remain."""
+    outcome = _fixed(arguments, found, write=True)
+    _tell(f"{outcome.fixed} fixed")
+    return list(outcome.remaining)
+
+
+def _fixed(arguments: argparse.Namespace, found: list[Finding], *, write: bool) -> FixOutcome:
+    from asyncguard.lint.source.fixes import fix_files
+
+    if notebooks := sorted({finding.path for finding in found if finding.cell is not None}):
+        _tell(f"notebooks are not changed: {', '.join(notebooks)}")
+    return fix_files(found, unsafe=arguments.unsafe_fixes, write=write)
+
+
+def _show_files(arguments: argparse.Namespace, settings: Configuration) -> int:
+    from asyncguard.lint.run.discover import choose
+
+    chosen = choose([Path(path) for path in arguments.paths] or [Path()], settings)
+    for note in chosen.notes:
+        _tell(note)
+    screens.write(sys.stdout, "".join(f"{screens.one_line(file)}\n" for file in chosen.files))
+    return 0
+
+
+def _show_settings(arguments: argparse.Namespace, settings: Configuration) -> int:
+    from asyncguard.render.settings import toml
+
+    first = Path(arguments.stdin_filename or (arguments.paths or ["."])[0])
+    here: Settings = settings.of(first if first.is_dir() else first.parent)
+    screens.write(sys.stdout, toml(here))
+    return 0
+
+
+def _tell(text: str) -> None:
+    screens.write(sys.stderr, f"asyncguard: {screens.one_line(text)}\n")

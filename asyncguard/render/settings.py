@@ -1,0 +1,39 @@
+"""The settings of a file, as TOML that a configuration file could hold."""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asyncguard.lint.run.settings import Settings
+
+_PLACES = ("root", "source")
+
+
+def toml(settings: Settings) -> str:
+    """Return each setting under the name that a configuration file has for it."""
+    lines = [
+        f"# from {settings.source}" if settings.source else "# the defaults: no configuration file",
+        f"# paths and patterns are relative to {settings.root}",
+    ]
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        if item.name not in _PLACES and value is not None:
+            lines.append(f"{item.name.replace('_', '-')} = {_value(value)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{_value(str(k))} = {_value(v)}" for k, v in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(str(value) if isinstance(value, Path) else value)
