@@ -1,13 +1,12 @@
 """On a real GPU: counts against torch's own callbacks, idle times against idle times made to order.
 
 All of it is skipped where there is no CUDA device; what can be tested without one is tested in
-`test_bubbles`, `test_device` and `test_crosscheck`.
+`test_bubbles`, `test_device`, `test_cupti` and `test_crosscheck`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +15,14 @@ import pytest
 from asyncguard.model import TraceRecord
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
+from tests.runtime.cuda_programs import PROGRAMS, alone, reads
 from tests.runtime.helpers import counts
 
 torch = require("torch")
 F = torch.nn.functional
 HAS_CUPTI = importlib.util.find_spec("cupti") is not None
 pytestmark = [
+    # Written against sources and simulations: none of these has met a GPU yet.
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
@@ -137,85 +138,21 @@ def test_a_wait_of_which_the_catalogue_knows_nothing_is_unattributed(x: Any) -> 
     assert counts(record) == {"unattributed": 1}
 
 
-def spin(seconds: float) -> None:
-    """Keep the host busy without giving the processor away."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
-
-
-STEPS, THINK = 20, 0.002
-
-
-def reads(x: Any) -> None:
-    for _ in range(STEPS):
-        (x + 1).sum().item()
-        spin(THINK)
-    (x + 1).sum()
-    torch.cuda.synchronize()
-
-
 @pytest.mark.parametrize("source", SOURCES)
-def test_idle_time_after_reads_is_what_the_host_took(source: str, x: Any) -> None:
-    record = traced(lambda: reads(x), device_times=source)
-    assert record.extra["device_times"]["source"] == source
-    stall = next(site.gpu_stall_ns for site in record.sites if site.api == "torch.Tensor.item")
-    assert stall is not None
-    assert STEPS * THINK * 1e9 <= stall <= record.duration_ns
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_slow_host_that_does_not_wait_is_charged_to_nobody(source: str, x: Any) -> None:
-    def slow() -> None:
-        for _ in range(STEPS):
-            x.add(1)
-            spin(THINK)
-        torch.cuda.synchronize()
-
-    record = traced(slow, device_times=source)
-    assert record.gpu_stall_ns is not None
-    assert record.gpu_stall_ns < THINK * 1e9
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_device_times_in_a_process_of_their_own(program: str, source: str) -> None:
+    alone(program, source)
 
 
 def test_without_device_times_the_stall_is_none(x: Any) -> None:
     assert traced(lambda: reads(x)).gpu_stall_ns is None
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_users_own_profile_sees_kernels_after_a_trace(source: str, x: Any) -> None:
-    traced(lambda: reads(x), device_times=source)
-    again = traced(lambda: reads(x), device_times=source)
-    assert again.gpu_stall_ns
-    activities = [torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities) as profile:
-        reads(x)
-    events = profile.profiler.kineto_results.events()
-    assert any(event.device_type() == torch.autograd.DeviceType.CUDA for event in events)
-
-
-def test_where_the_user_profiles_nothing_is_made_up(x: Any) -> None:
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]):
-        record = traced(lambda: reads(x), device_times="auto")
-    assert record.gpu_stall_ns is None
-    assert "GPU stalls were not measured" in record.notes[-1]
+def test_where_the_user_profiles_nothing_is_made_up() -> None:
+    alone("nothing_is_made_up_while_the_user_profiles", "auto")
 
 
 @pytest.mark.skipif(not HAS_CUPTI, reason="cupti-python is not installed")
-def test_cupy_and_torch_in_one_process_add_up(x: Any) -> None:
-    cupy = pytest.importorskip("cupy")
-    y = cupy.arange(64.0)
-    torch.cuda.synchronize()
-    with Session(frameworks=["torch", "cupy"], device_times="cupti") as session:
-        for _ in range(STEPS):
-            (x + 1).sum().item()
-            spin(THINK)
-            float((y + 1).sum())
-            spin(THINK)
-        (x + 1).sum().item()
-    record = session.record()
-    stalls = {site.framework: site.gpu_stall_ns for site in record.sites if site.count == STEPS}
-    assert set(stalls) == {"torch", "cupy"}
-    assert all(stall is not None and stall >= STEPS * THINK * 1e9 for stall in stalls.values())
-    total = record.gpu_stall_ns
-    assert total is not None
-    assert total <= record.duration_ns
+def test_cupy_and_torch_in_one_process_add_up() -> None:
+    pytest.importorskip("cupy")
+    alone("cupy_and_torch_add_up", "cupti")
