@@ -16,6 +16,7 @@ from asyncguard import catalogue
 from asyncguard.runtime.probes import condition
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
+from tests.runtime.cuda_rows import ROWS, Row, values
 from tests.runtime.helpers import counts
 
 torch = require("torch")
@@ -74,6 +75,12 @@ SUBSCRIPTS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "put one of the device": (lambda: x.index_put((mask,), scalar(5.0)), MASKED_WRITE),
     "put one of the host": (lambda: x.index_put((mask,), torch.ones(1)), ""),
+    "write values of the host": (
+        lambda: written(x, slice(0, 2), torch.ones(2)),
+        "torch.Tensor.__setitem__.upload",
+    ),
+    "write one value of the host": (lambda: written(x, slice(0, 2), torch.tensor(5.0)), ""),
+    "write values of the device": (lambda: written(x, slice(0, 2), on_device(5.0, 6.0)), ""),
     "read by a scalar": (lambda: x[at], PICKED),
     "read by a scalar of the host": (lambda: x[torch.tensor(1)], ""),
     "write by a scalar": (lambda: written(x, at, 1.0), "torch.Tensor.__setitem__.index"),
@@ -329,3 +336,15 @@ def test_what_a_number_hook_raises_is_torchs_own() -> None:
     with Session(frameworks=["torch"]), pytest.raises(RuntimeError, match="shape") as raised:
         x.view(3)
     assert [entry.name for entry in raised.traceback][-1] != "call"
+
+
+# What needs a real device to run: the rest is played.
+REAL = ("cuda", "cpu", "pinned", "big", "buffer", "accelerator", "sparse", ".3f")
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if not any(word in row.call for word in REAL)], ids=lambda r: r.call
+)
+def test_the_rows_that_a_real_device_is_asked_are_counted_on_a_played_one(row: Row) -> None:
+    names = values(torch, lambda tensor: tensor.as_subclass(OnDevice), lambda tensor: tensor)
+    assert waits(lambda: eval(row.call, names)) == ({row.counted: row.times} if row.counted else {})
