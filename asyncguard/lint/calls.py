@@ -1402,11 +1402,22 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if len(arguments) == 1 and arguments[0].stars == 2:
         return True  # by a dict, which names a device if it names anything
-    options = {key for p in points if p.unless is not None for key in p.unless.keyword_true}
+    options = {
+        key
+        for p in points
+        if p.unless is not None
+        for key in (*p.unless.keyword_true, *p.unless.flag)
+    }
     where = [a for a in arguments if a.keyword not in options]
     if not where:
         return True
-    return any(a.value.kind == DEVICE or _names_a_device(a) or _is_other(a) for a in where)
+    return any(_is_tensor(a) or _names_a_device(a) or _is_other(a) for a in where)
+
+
+def _is_tensor(argument: Argument) -> bool:
+    """Whether an argument of `.to` is a tensor on the device: its name says no type."""
+    name = dotted(argument.node).rpartition(".")[2]
+    return argument.value.kind == DEVICE and not (name and _A_TYPE(name))
 
 
 _A_TYPE = naming(r"type|float|int|half|bool|precision|double|long|fp16|bf16", re.IGNORECASE)

@@ -295,8 +295,8 @@ NUMBERS: dict[str, tuple[Callable[[], Any], str]] = {
     "fft": (lambda: torch.fft.fft(x, n=K), "torch.reshape"),
     "length of narrow": (lambda: x.narrow(0, 0, K), "torch.Tensor.narrow"),
     "add": (lambda: torch.add(x, x, alpha=K), "torch.add"),
-    "add_": (lambda: x.clone().add_(x, alpha=K), "torch.Tensor.add"),
-    "addcdiv_": (lambda: x.clone().addcdiv_(x, x + 1, value=K), "torch.Tensor.add"),
+    "x.add": (lambda: x.add(x, alpha=K), "torch.Tensor.add"),
+    "x.addcdiv": (lambda: x.addcdiv(x, x + 1, value=K), "torch.Tensor.add"),
     "masked_fill": (lambda: torch.masked_fill(x, mask, scalar(1.0)), "torch.masked_fill"),
     "x.masked_fill": (lambda: x.masked_fill(mask, scalar(1.0)), "torch.Tensor.masked_fill"),
     "index_fill_": (
