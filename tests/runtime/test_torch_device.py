@@ -293,6 +293,10 @@ NUMBERS: dict[str, tuple[Callable[[], Any], str]] = {
     "torch.narrow": (lambda: torch.narrow(x, 0, 0, K), "torch.topk"),
     "pad": (lambda: F.pad(x, (0, K)), "torch.reshape"),
     "fft": (lambda: torch.fft.fft(x, n=K), "torch.reshape"),
+    "classes of one_hot": (
+        lambda: F.one_hot(torch.tensor([0, 1]), K),
+        "torch.nn.functional.one_hot.classes",
+    ),
     "length of narrow": (lambda: x.narrow(0, 0, K), "torch.Tensor.narrow"),
     "add": (lambda: torch.add(x, x, alpha=K), "torch.add"),
     "x.add": (lambda: x.add(x, alpha=K), "torch.Tensor.add"),
@@ -330,6 +334,19 @@ def test_a_device_value_where_a_number_is_expected_is_read(name: str) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_numbers_and_tensors_in_their_places_are_not(name: str) -> None:
     assert waits(PLAIN[name]) == {}
+
+
+def scripted(value: torch.Tensor) -> torch.Tensor:
+    return torch.where(value > 0, value, torch.zeros(4)) + torch.add(value, value, alpha=2)
+
+
+def test_torchscript_compiles_what_is_hooked() -> None:
+    before = torch.jit._builtins._find_builtin
+    with Session(frameworks=["torch"]):
+        compiled = torch.jit.script(scripted)
+    assert torch.jit._builtins._find_builtin is before
+    values = torch.arange(4.0)
+    assert torch.equal(compiled(values), scripted(values))
 
 
 def test_what_a_number_hook_raises_is_torchs_own() -> None:

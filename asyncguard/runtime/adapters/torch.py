@@ -159,10 +159,19 @@ class Adapter(Base):
 
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
-        # Which factories obey `set_default_device` torch notes on first use: by their own names.
+        # Which factories obey `set_default_device` torch notes on first use: by their own names. So
+        # it does for what TorchScript compiles to builtins, which it looks up by the function.
         device_constructors()
+        torch.jit._builtins._get_builtin_table()
+        find_builtin = torch.jit._builtins._find_builtin
+        torch.jit._builtins._find_builtin = lambda f: find_builtin(getattr(f, "__wrapped__", f))
         handle = register_optimizer_step_post_hook(hub.mark)
-        return handle.remove  # type: ignore[no-any-return]
+
+        def undo() -> None:
+            handle.remove()
+            torch.jit._builtins._find_builtin = find_builtin
+
+        return undo
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[misc]
