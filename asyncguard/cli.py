@@ -276,8 +276,8 @@ def _gate(arguments: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint.report import registry
     from asyncguard.lint import selectors
+    from asyncguard.lint.report import registry
     from asyncguard.render.rules import explanation
 
     try:

@@ -7,6 +7,7 @@ the value whose device decides, and answers with the `Blocker` (the API on that 
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from asyncguard.catalogue import Condition, SyncPoint
 from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter
 from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.sizes import NUMBERS
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -22,7 +24,6 @@ Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
-_NUMBERS = frozenset({int, float, bool, complex, str, type(None)})
 
 
 class Probe:
@@ -43,6 +44,10 @@ class Probe:
         self._writes_from_host = "host-write" in operators
         self._indexes = "index-upload" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
+        # From which argument on all that are plain numbers mean no wait; None: they tell nothing.
+        self.numbers_from: int | None = None
+        if runtime.value == "number":
+            self.numbers_from = _first_listed(point, method)
         self.quick: QuickJudge | None = None  # by the value alone; None: take the long way
         if method and runtime.value == "self" and not self._parts:
             self.quick = adapter.quick_judge(self._blockers)
@@ -72,19 +77,20 @@ class Probe:
         if self._value == "none":
             return self._blocker(self._adapter.default_device())
         if self._value == "call":
-            called_for = self._adapter.device_of_call(args, kwargs)
+            called_for = self._adapter.device_of_call(self._point.id, args, kwargs)
             return None if called_for is None else self._blocker(called_for)
         picked = self._pick(args, kwargs)
         if self._value == "elements" and not isinstance(picked, list | tuple):
             return None
-        device = self._device_within(picked)
+        within = self._device_of_all if self._value == "contents" else self._device_within
+        device = within(picked)
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
 
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""
-        if type(value) in _NUMBERS:
+        if type(value) in NUMBERS:
             return None
         device = self._adapter.device_of(value)
         if device is None and isinstance(value, list | tuple | dict):
@@ -92,6 +98,25 @@ class Probe:
             devices = (self._device_within(part) for part in islice(parts, _LOOK_AT))
             return next((found for found in devices if found), None)
         return device
+
+    def _device_of_all(self, value: Any) -> str | None:
+        """The device of anything in there, however deep; an accelerator's before the stand-in."""
+        found = None
+        pending, seen = [value], set[int]()
+        while pending:
+            part = pending.pop()
+            if type(part) in NUMBERS or id(part) in seen:
+                continue
+            seen.add(id(part))
+            device = self._adapter.device_of(part)
+            if device is not None and device != STAND_IN:
+                return device
+            found = device or found
+            if isinstance(part, dict):
+                pending += part.values()
+            elif isinstance(part, list | tuple | set):
+                pending += part
+        return found
 
     def _blocker(self, device: str) -> Blocker:
         blocker = self._blockers.get(device)
@@ -121,6 +146,12 @@ def _listed(point: SyncPoint, method: bool) -> tuple[int | str, ...]:
     return point.source.arguments
 
 
+def _first_listed(point: SyncPoint, method: bool) -> int:
+    """The first argument by position that is listed, self counted; past all where none is."""
+    positions = [at for at in _listed(point, method) if isinstance(at, int)]
+    return max(min(positions), 0) + (1 if method else 0) if positions else sys.maxsize
+
+
 def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     """The values of the listed arguments: positions after self, keywords, or all for -1."""
     listed = _listed(point, method)
@@ -128,7 +159,10 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     positions = tuple(where + skip for where in listed if isinstance(where, int))
     keywords = tuple(where for where in listed if isinstance(where, str))
     if -1 in listed:
-        return lambda args, kwargs: [*args[skip:], *kwargs.values()]
+        return lambda args, kwargs: [
+            *args[skip:],
+            *(value for name, value in kwargs.items() if name != "out"),  # that is written
+        ]
     return lambda args, kwargs: [
         *(args[at] for at in positions if at < len(args)),
         *(kwargs[name] for name in keywords if name in kwargs),
@@ -136,20 +170,29 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
 
 
 def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Applies, ...]:
-    """All of the entry's conditions; none where it always blocks."""
+    """All of the entry's conditions; none where it always blocks, or the adapter decides."""
     assert point.runtime is not None
+    if point.runtime.value == "call":
+        return ()
     skip = 1 if method else 0
     devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
     parts: list[Applies] = []
     if operators := _operators(point):
         parts.append(lambda args, kwargs: bool(operators & adapter.index_operators(args)))
     if point.when is not None:
-        parts.append(condition(point.when, skip, devices))
+        parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
         unless = condition(point.unless, skip, devices)
-        parts.append(lambda args, kwargs: not unless(args, kwargs))
+        pinned = point.unless.pinned
+        parts.append(
+            lambda args, kwargs: (
+                not (unless(args, kwargs) and (not pinned or adapter.is_pinned(args[0])))
+            )
+        )
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
+        if point.runtime.moves == "upload":  # but for what a mask fills in
+            parts.append(lambda args, kwargs: "host-write" in adapter.index_operators(args))
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)
@@ -173,11 +216,18 @@ def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
     return lambda args, kwargs: any(adapter.device_of(v) is not None for v in pick(args, kwargs))
 
 
-def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies:
+def condition(
+    wanted: Condition,
+    skip: int = 0,
+    devices: bool = True,
+    placed: Callable[[], bool] = lambda: False,
+) -> Applies:
     """A catalogue condition as a test of a call's arguments, `skip` leading ones left out.
 
     `devices` is False where what the arguments are called (`argument_in`) is not to be believed.
+    `placed` tells whether a device is given that the call does not name, as `device=` would.
     """
+    may_be_placed = "device" in wanted.keyword_present
 
     def holds(args: Args, kwargs: Kwargs) -> bool:
         count = len(args) - skip
@@ -185,7 +235,11 @@ def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies
         return (
             _any(wanted.keyword_true, lambda k: bool(kwargs.get(k)))
             and _any(wanted.keyword_false, lambda k: kwargs.get(k, True) in (False, 0))
-            and _any(wanted.keyword_present, lambda k: kwargs.get(k) is not None)
+            and (
+                _any(wanted.keyword_present, lambda k: kwargs.get(k) is not None)
+                or (may_be_placed and placed())
+            )
+            and (not wanted.flag or _is_set(wanted.flag, args, kwargs))
             and not any(k in kwargs for k in wanted.keyword_absent)
             and (not wanted.positional or count in wanted.positional)
             and (wanted.positional_at_least is None or count >= wanted.positional_at_least)
@@ -198,6 +252,12 @@ def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies
 
 def _any(keywords: tuple[str, ...], test: Callable[[str], bool]) -> bool:
     return not keywords or any(test(keyword) for keyword in keywords)
+
+
+def _is_set(flag: tuple[str, ...], args: Args, kwargs: Kwargs) -> bool:
+    """Whether a flag is given and true: by keyword, or as the first of all flags by position."""
+    by_position = next((arg for arg in args if isinstance(arg, bool)), False)
+    return by_position or any(bool(kwargs.get(keyword)) for keyword in flag)
 
 
 def _about_names(wanted: Condition) -> bool:

@@ -145,24 +145,32 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if len(arguments) == 1 and arguments[0].stars == 2:
         return True  # by a dict, which names a device if it names anything
-    options = {key for p in points if p.unless is not None for key in p.unless.keyword_true}
+    options = {
+        key
+        for p in points
+        if p.unless is not None
+        for key in (*p.unless.keyword_true, *p.unless.flag)
+    }
     where = [a for a in arguments if a.keyword not in options]
     if not where:
         return True
-    return any(_names_a_device(a) or _is_other(a) for a in where)
+    return any(_is_tensor(a) or _names_a_device(a) or _is_other(a) for a in where)
 
 
 _A_TYPE = family("dtype.given")
 
 
-def _is_other(argument: Argument) -> bool:
-    """Whether an argument of `.to` is a tensor or unknown, a place then: its name says no type."""
+def _is_tensor(argument: Argument) -> bool:
+    """Whether an argument of `.to` is a tensor on the device: its name says no type."""
     name = dotted(argument.node).rpartition(".")[2]
-    if argument.value.kind == DEVICE:
-        return argument.value.confidence > LOW or not _A_TYPE(name)
-    return (
-        argument.value.kind == UNKNOWN and not argument.keyword and name != "" and not _A_TYPE(name)
-    )
+    return argument.value.kind == DEVICE and not (name and _A_TYPE(name))
+
+
+def _is_other(argument: Argument) -> bool:
+    """Whether an argument of `.to` is unknown, a place then or a tensor: its name says no type."""
+    name = dotted(argument.node).rpartition(".")[2]
+    given = argument.value.kind == UNKNOWN and not argument.keyword
+    return given and bool(name) and not _A_TYPE(name)
 
 
 def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
