@@ -111,13 +111,14 @@ def stack(frame: FrameType | None, ranks: Ranks) -> tuple[str, ...]:
     """The user's and third-party frames from `frame` outwards, "path:line function"."""
     entries = (
         f"{f.f_code.co_filename}:{f.f_lineno} {qualname(f.f_code)}"
-        for f in _outwards(frame)
+        for f in outwards(frame)
         if ranks(f.f_code) <= Rank.LIBRARY
     )
     return tuple(entry for entry, _ in zip(entries, range(MAX_STACK), strict=False))
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frame, who called it, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back

@@ -20,14 +20,20 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.hub import BATCH, hub, running_tasks, state
+from asyncguard.runtime.copies import (
+    FRESH_IN_HOOK,
+    FRESH_IN_READ,
+    FRESH_THROUGH_READ,
+    Copies,
+)
+from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
 from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
-_getframe = sys._getframe
+_getframe, getrefcount = sys._getframe, sys.getrefcount
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
 _NOWHERE: tuple[Any, ...] = (None, None, None, None)  # code, f_lasti, blocker, site
@@ -45,11 +51,11 @@ def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
     if late:
-        hook = _late_hook(_calls(original, adapter), name, judge, late)
+        hook = _late_hook(_calls(original, adapter), name, judge, late, adapter.copies)
     else:
         hook = _hook(original, name, judge, adapter)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = _read_hook(original, name, probes[0].quick, hook, adapter.data_of)
+            hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(_calls(original, adapter), hook)
     return disguise(hook, original)
@@ -88,7 +94,7 @@ def _calls(original: Function, adapter: Adapter) -> Function:
 
 def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Function:
     """The hot path: what the call waits for is known before it starts."""
-    overridden, dispatch, data_of = adapter.overridden, adapter.dispatch, adapter.data_of
+    overridden, dispatch, copies = adapter.overridden, adapter.dispatch, adapter.copies
     broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
@@ -103,10 +109,8 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                     blocker = judge(args, kwargs)
                     if blocker is not None:
                         frame = _caller()
-                        if doing.fetched is not None:
-                            fetched, doing.fetched = doing.fetched, None
-                            if blocker.stand_in and fetched == _fetched(frame, data_of(args[0])):
-                                return original(*args, **kwargs)
+                        if blocker.stand_in and _is_on_host(doing, copies, args, frame):
+                            return original(*args, **kwargs)
                         try:
                             site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
                         except (KeyError, AttributeError):
@@ -130,7 +134,9 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 try:
                     sink.end(site, began)
                     if args and result is args[0] and site.blocker.stand_in:
-                        doing.fetched = _fetched(frame, data_of(result))
+                        fresh = FRESH_IN_HOOK if _getframe(1) is frame else FRESH_THROUGH_READ
+                        held = getrefcount(result) - fresh
+                        copies.add(result, frame, held)
                 except Exception as error:  # noqa: BLE001
                     broken_in = generation
                     hub.fail(name, error)
@@ -147,7 +153,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
 
 
 def _read_hook(
-    original: Function, name: str, quick: QuickJudge, hook: Function, data_of: Function
+    original: Function, name: str, quick: QuickJudge, hook: Function, copies: Copies
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
@@ -156,6 +162,7 @@ def _read_hook(
     that is looked at counts: so the wait is only noted down, for the listener to look at later.
     """
     last = _NOWHERE
+    known = copies.known
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
         nonlocal last
@@ -168,7 +175,7 @@ def _read_hook(
                     sink is not None
                     and doing.log_of is sink.key
                     and not doing.waiting
-                    and doing.fetched is None
+                    and not known
                     and not rest
                     and not named
                     and not running_tasks
@@ -199,7 +206,8 @@ def _read_hook(
                 if len(log) >= BATCH:
                     sink.settle()  # type: ignore[union-attr]
                 if result is self and blocker.stand_in:
-                    doing.fetched = _fetched(frame, data_of(result))
+                    held = getrefcount(self) - FRESH_IN_READ
+                    copies.add(self, frame, held)
             except Exception as error:  # noqa: BLE001
                 hub.fail(name, error)
             return result
@@ -216,17 +224,14 @@ def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
     return (frame.f_code, frame.f_lasti, blocker, site) if site else _NOWHERE
 
 
-def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | None:
-    """`x.cpu()` on the stand-in gives `x` itself: reading that on the same line is no second wait.
-
-    On a device it would read the copy, which is on the host.
-    """
-    if frame is None or data is None:
-        return None
-    return id(frame.f_code), frame.f_lineno, data
+def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | None) -> bool:
+    """Whether a CPU value that stands in for a device value would be on the host all the same."""
+    return doing.loading or bool(copies.known and args and copies.holds(args[0], frame))
 
 
-def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe]) -> Function:
+def _late_hook(
+    original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies
+) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
     broken_in = 0  # the generation of listeners in which it failed
 
@@ -256,7 +261,10 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     for probe in candidates:
                         if blocker is None:
                             blocker = probe.after(args, kwargs, result)
-                    site = blocker.site(_caller()) if blocker is not None else None
+                    frame = _caller()
+                    if blocker is not None and blocker.stand_in:
+                        blocker = None if _is_on_host(doing, copies, args, frame) else blocker
+                    site = blocker.site(frame) if blocker is not None else None
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)
@@ -342,6 +350,26 @@ def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
         return result
 
     return disguise(hook, original)
+
+
+def loading_hook(original: Function) -> Function:
+    """A replacement for what a data loader calls to load data: that is done on the host."""
+
+    def load(*args: Any, **kwargs: Any) -> Any:
+        doing = state.doing
+        before, log_of = doing.loading, doing.log_of
+        doing.loading, doing.log_of = True, None  # the short cut does not ask who is loading
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+        finally:
+            doing.loading = before
+            if doing.log_of is None:
+                doing.log_of = log_of
+
+    return disguise(load, original)
 
 
 def disguise(hook: Function, original: Function) -> Function:

@@ -14,8 +14,12 @@ from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
 
 STAND_IN_NOTE = (
-    "CPU tensors stood in for device tensors, as no accelerator was in use: counts are those of a"
-    " run on a device, stalls are not."
+    "No accelerator was in use: reads of CPU tensors were counted as if they were on a device."
+    " Times mean nothing here. Left out are reads in data sets, samplers, collate functions and"
+    " transforms, and of copies that `.cpu()` made. It cannot be known here which other tensors"
+    " your program would keep on the host (batches before they are moved, values computed from"
+    " copies: their reads are counted), nor which moves would be uploads (`.to(device)`: not"
+    " counted)."
 )
 
 

@@ -7,10 +7,11 @@ two dictionary hits. Hooks look sites up here; the recorder counts by them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime.frames import Rank, Ranks, charged, nearest, qualname, stack
+from asyncguard.runtime.frames import Rank, Ranks, charged, nearest, outwards, qualname, stack
 
 ranks = Ranks()  # of the whole process: frames are what they are in every session
 
@@ -51,11 +52,12 @@ class Blocker:
 
     `stand_in` says that the device is the CPU in an accelerator's stead. With `users_only` the
     framework's own calls are not the user's waits, except those in `internals` (module names).
+    Below a frame that `loads_data` nobody waits.
     """
 
     __slots__ = (
-        "cache", "device", "internals", "on_accelerator", "point", "sites", "stand_in",
-        "users_only",
+        "cache", "device", "internals", "loads_data", "on_accelerator", "point", "sites",
+        "stand_in", "users_only",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +68,7 @@ class Blocker:
         on_accelerator: bool = False,
         users_only: bool = False,
         internals: tuple[str, ...] = (),
+        loads_data: Callable[[FrameType], bool] | None = None,
     ) -> None:
         self.point = point
         self.device = device
@@ -73,6 +76,7 @@ class Blocker:
         self.on_accelerator = on_accelerator
         self.users_only = users_only
         self.internals = internals
+        self.loads_data = loads_data
         self.sites: dict[tuple[str, int, str], Site] = {}
         self.cache: dict[tuple[int, int], Site | None] = {}  # (id(code), f_lasti) of the caller
 
@@ -92,6 +96,8 @@ class Blocker:
         return self.site(frame)
 
     def _locate(self, frame: FrameType) -> Site | None:
+        if self.loads_data is not None and any(map(self.loads_data, outwards(frame))):
+            return None
         internal = self._is_internal(frame)
         user = None if internal else charged(frame, ranks)
         site = None
