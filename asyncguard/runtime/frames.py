@@ -3,7 +3,8 @@
 A wait is charged to the nearest frame that is neither in asyncguard, nor in a framework, nor in
 the standard library, nor in an installed third-party package, if there is one; else to the
 nearest frame of code without a file (`<string>`), else to the nearest third-party one, else to the
-nearest at all.
+nearest of a framework, else to the nearest at all: a thread that a framework starts begins in
+`threading`, which says nothing.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Rank(enum.IntEnum):
     USER = 0
     PSEUDO = 1  # code without a file: exec, generated methods of dataclasses
     LIBRARY = 2
-    PLUMBING = 3  # the standard library
-    FRAMEWORK = 4
+    FRAMEWORK = 3
+    PLUMBING = 4  # the standard library
     SELF = 5  # asyncguard: never
 
 
