@@ -11,17 +11,21 @@ Every error names the file and the entry. `rules/README.md` documents the format
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import tomli
 
+from asyncguard import files
 from asyncguard.model import AsyncguardError, Confidence, SyncKind
+from asyncguard.plain import fits, made
 
 SCHEMA = 1
+R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
 VALUE_KINDS = (
@@ -161,7 +165,7 @@ class Framework(NamedTuple):
     model_methods: Mapping[str, tuple[str, ...]]  # VALUE_KINDS -> what methods of a model return
     steps: Steps
     sync: tuple[SyncPoint, ...]
-    aliases: Mapping[str, str]  # other names of its modules
+    aliases: Mapping[str, str] = {}  # other names of its modules
     companions: tuple[str, ...] = ()  # libraries on top of it, whose import means it is in use
     graph_functions: tuple[str, ...] = ()  # a file that calls one builds graphs: no values in it
     session_functions: tuple[str, ...] = ()  # or one of these, and has no context that runs at once
@@ -233,7 +237,7 @@ def load_directory(directory: Path) -> Catalogue:
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)
-        clocks += tuple(data.get("clocks", ()))
+        clocks += _strings(path, data.get("clocks", []))
         if "framework" in data:
             framework = _framework(path, data)
             frameworks[framework.name] = framework
@@ -246,79 +250,71 @@ def load_directory(directory: Path) -> Catalogue:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = tomli.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        data: dict[str, Any] = tomli.loads(files.read_text(path))
+    except OSError as error:
+        raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
         raise CatalogueError(f"{path}: {error}") from error
     if data.get("schema") != SCHEMA:
         raise CatalogueError(f"{path}: schema is {data.get('schema')!r}; expected {SCHEMA}")
     return data
 
 
-_TOP_LEVEL = {
-    "schema", "framework", "modules", "checked_version", "asynchronous_cpu", "returns", "types",
-    "aliases", "attributes", "methods", "usage", "likely", "names", "model_methods", "steps",
-    "sync", "trigger", "alone", "blocking_internals", "unbounded_queue", "graph", "masks",
-    "telling", "companions", "array_function", "parts", "graph_functions", "session_functions",
-    "passes", "registers", "tree_maps", "array_methods",
-}  # fmt: skip
+_BY_KIND = (
+    "returns", "types", "attributes", "methods", "usage", "telling", "parts", "likely", "alone",
+    "names", "model_methods",
+)  # fmt: skip
+_OF_FILES = {"schema", "framework", "trigger"}  # keys that are no fields of a framework
+_KEYS = _OF_FILES.union(Framework._fields) - {"name", "path"}
 
 
 def _framework(path: Path, data: dict[str, Any]) -> Framework:
     where = str(path)
-    if unknown := set(data) - _TOP_LEVEL:
-        raise CatalogueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
+    if unknown := sorted(set(data) - _KEYS):
+        raise CatalogueError(f"{where}: unknown key {unknown[0]!r}")
     for key in ("modules", "checked_version", "asynchronous_cpu"):
         if key not in data:
             raise CatalogueError(f"{where}: missing {key!r}")
-    return Framework(
-        name=data["framework"],
-        modules=tuple(data["modules"]),
-        checked_version=data["checked_version"],
-        asynchronous_cpu=data["asynchronous_cpu"],
-        path=path,
-        returns=_by_kind(where, "returns", data),
-        types=_by_kind(where, "types", data),
-        attributes=_by_kind(where, "attributes", data),
-        methods=_by_kind(where, "methods", data),
-        usage=_by_kind(where, "usage", data),
-        telling=_by_kind(where, "telling", data),
-        parts=_by_kind(where, "parts", data),
-        likely=_by_kind(where, "likely", data),
-        alone=_by_kind(where, "alone", data),
-        names=_by_kind(where, "names", data),
-        model_methods=_by_kind(where, "model_methods", data),
-        steps=_build(Steps, data.get("steps", {}), f"{where}: [steps]"),
-        sync=tuple(_sync(path, data["framework"], entry) for entry in data.get("sync", [])),
-        aliases=data.get("aliases", {}),
-        companions=tuple(data.get("companions", ())),
-        graph_functions=tuple(data.get("graph_functions", ())),
-        session_functions=tuple(data.get("session_functions", ())),
-        array_function=data.get("array_function", False),
-        array_methods=tuple(data.get("array_methods", ())),
-        unbounded_queue=data.get("unbounded_queue", False),
-        graph=_build(Graph, data["graph"], f"{where}: [graph]") if "graph" in data else None,
-        tree_maps=tuple(data.get("tree_maps", ())),
-        passes=tuple(data.get("passes", ())),
-        registers=tuple(data.get("registers", ())),
-        masks=_build(Masks, data["masks"], f"{where}: [masks]") if "masks" in data else None,
-        blocking_internals=_names(data.get("blocking_internals")),
+    values = {key: value for key, value in data.items() if key not in _OF_FILES}
+    values |= {"name": data["framework"], "path": path}
+    values |= {table: _by_kind(where, table, data) for table in _BY_KIND}
+    values["steps"] = _build(Steps, data.get("steps", {}), f"{where}: [steps]")
+    for table, cls in (("graph", Graph), ("masks", Masks)):
+        if table in data:
+            values[table] = _build(cls, data[table], f"{where}: [{table}]")
+    values["sync"] = tuple(
+        _sync(path, data["framework"], entry) for entry in _entries(where, "sync", data)
     )
+    return _build(Framework, values, where)
 
 
-def _names(value: list[str] | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(value)
+def _entries(where: str, table: str, data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tables of an array of tables."""
+    entries = data.get(table, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise CatalogueError(f"{where}: [[{table}]] must be tables")
+    return entries
 
 
 def _triggers(path: Path, data: dict[str, Any]) -> tuple[Trigger, ...]:
     return tuple(
         _build(Trigger, entry, f"{path}: trigger {entry.get('protocol')!r}")
-        for entry in data["trigger"]
+        for entry in _entries(str(path), "trigger", data)
     )
+
+
+def _strings(path: Path, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not fits(tuple(value), tuple[str, ...]):
+        raise CatalogueError(f"{path}: clocks must be a list of strings")
+    return tuple(value)
 
 
 def _by_kind(where: str, table: str, data: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     result: dict[str, tuple[str, ...]] = {}
-    for kind, names in data.get(table, {}).items():
+    found = data.get(table, {})
+    if not isinstance(found, dict):
+        raise CatalogueError(f"{where}: [{table}] must be a table")
+    for kind, names in found.items():
         if kind not in VALUE_KINDS:
             raise CatalogueError(
                 f"{where}: [{table}]: unknown value kind {kind!r}; one of {', '.join(VALUE_KINDS)}"
@@ -337,6 +333,8 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
     for key in _REQUIRED:
         if not entry.get(key):
             raise CatalogueError(f"{where}: missing {key!r}")
+        if not isinstance(entry[key], str):
+            raise CatalogueError(f"{where}: {key!r} must be a string")
     if entry["kind"] not in {kind.value for kind in SyncKind}:
         raise CatalogueError(f"{where}: unknown kind {entry['kind']!r}")
     if entry["waits_for"] not in WAITS_FOR:
@@ -347,10 +345,8 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
         raise CatalogueError(f"{where}: url must start with https://")
     if not ("source" in entry and "runtime" in entry) and not entry.get("one_sided"):
         raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
-    if len(entry.get("makers", ())) not in (0, 3):
-        raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
     parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
-    built = {
+    built: dict[str, Any] = {
         key: _build(cls, entry[key], f"{where}: {key}")
         for key, cls in parts.items()
         if key in entry
@@ -359,11 +355,10 @@ def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
     if "confidence" in entry:
         _one_of((entry["confidence"],), tuple(Confidence), f"{where}: confidence")
         built["confidence"] = Confidence(entry["confidence"])
-    point: SyncPoint = _build(
-        SyncPoint,
-        {**entry, **built, "framework": framework, "kind": SyncKind(entry["kind"])},
-        where,
-    )
+    built |= {"framework": framework, "kind": SyncKind(entry["kind"])}
+    point = _build(SyncPoint, entry | built, where)
+    if len(point.makers) not in (0, 3):
+        raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
     return point
 
 
@@ -385,13 +380,16 @@ def _one_of(words: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
             raise CatalogueError(f"{where}: unknown {word!r}; one of {expected}")
 
 
-def _build(cls: type[Any], data: Mapping[str, Any], where: str) -> Any:
+def _build(cls: type[R], data: Any, where: str) -> R:
     """Make a record from a TOML table, lists turned into tuples; unknown keys are errors."""
-    if unknown := set(data).difference(cls._fields):
-        raise CatalogueError(f"{where}: unknown key {sorted(unknown)[0]!r}")
+    if not isinstance(data, dict):
+        raise CatalogueError(f"{where}: must be a table, not {reprlib.repr(data)}")
+    fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]  # a NamedTuple
+    if unknown := sorted(set(data).difference(fields)):
+        raise CatalogueError(f"{where}: unknown key {unknown[0]!r}")
     try:
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in data.items()})
-    except TypeError as error:
+        return made(cls, data)
+    except (TypeError, ValueError) as error:
         raise CatalogueError(f"{where}: {error}") from error
 
 

@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # and never import each other.
 LAYERS = [
     {"model"},
+    {"files", "plain"},
     {"catalogue", "engine", "compat"},
     {"lint", "runtime"},
     {"sim"},

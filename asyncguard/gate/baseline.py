@@ -12,11 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+
+from asyncguard import files
 from asyncguard.model import AsyncguardError, Finding, SiteStats, TraceRecord
 
 VERSION = 1
+UPDATE = "asyncguard gate --update"
 DEFAULT_PATH = Path("asyncguard-baseline.json")
 
 
@@ -63,6 +67,32 @@ class Baseline:
     sites: Mapping[SiteKey, Rate] | None = None
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    function: str
+    api: str
+    source: str
+    count: Count
+
+
+class _FindingRow(_Row):
+    code: str
+
+
+class _SiteRow(_Row):
+    framework: str
+    steps: Count
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    findings: list[_FindingRow] | None
+    sites: list[_SiteRow] | None
+
+
 def of_findings(findings: Iterable[Finding]) -> dict[FindingKey, int]:
     """Count findings by key."""
     return dict(Counter(map(finding_key, findings)))
@@ -93,8 +123,9 @@ def site_key(site: SiteStats, root: str = "") -> SiteKey:
 
 def portable(path: str) -> str:
     """The path relative to the working directory where it lies below it, with forward slashes."""
-    relative = os.path.relpath(path)
-    return Path(path if relative.startswith("..") else relative).as_posix()
+    relative = os.path.relpath(path) if path else path
+    outside = relative == os.pardir or relative.startswith(os.pardir + os.sep)
+    return Path(path if outside else relative).as_posix()
 
 
 def _rates(record: TraceRecord) -> dict[SiteKey, Rate]:
@@ -107,53 +138,62 @@ def _rates(record: TraceRecord) -> dict[SiteKey, Rate]:
     return {key: Rate(count, steps) for key, count in counts.items() if count}
 
 
-def load(path: Path) -> Baseline:
-    """Read a baseline file; raises AsyncguardError if it is missing or no baseline."""
+def load(path: Path, remedy: str = UPDATE) -> Baseline:
+    """Read a baseline file; raises AsyncguardError if it is missing or not a baseline.
+
+    `remedy` is the command that writes one.
+    """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = files.parse_json(files.read(path))
     except FileNotFoundError:
+        raise AsyncguardError(f"{path}: no such baseline; write one with `{remedy}`") from None
+    except OSError as error:
+        raise AsyncguardError(f"{path}: cannot read the baseline: {error.strerror}") from error
+    except ValueError as error:
         raise AsyncguardError(
-            f"{path}: no such baseline; write one with `asyncguard gate --update`"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise AsyncguardError(f"{path}: not a readable baseline: {error}") from error
+            f"{path}: not a readable baseline: {error}; write one with `{remedy}`"
+        ) from error
+    version = data.get("version") if isinstance(data, dict) else None
+    if isinstance(version, int) and version != VERSION:
+        raise AsyncguardError(
+            f"{path}: baseline version {str(version)[:20]}, this asyncguard reads {VERSION}; "
+            f"write it anew with `{remedy}`"
+        )
     try:
-        if data["version"] != VERSION:
-            raise AsyncguardError(
-                f"{path}: baseline version {data['version']!r}, this asyncguard reads {VERSION}; "
-                "write it anew with `asyncguard gate --update`"
-            )
-        return Baseline(_read_findings(data["findings"]), _read_sites(data["sites"]))
-    except (KeyError, TypeError, ValueError) as error:
+        return _baseline(msgspec.convert(data, _File))
+    except (ValueError, RecursionError) as error:
         raise AsyncguardError(
-            f"{path}: not a baseline of asyncguard ({error!r}); "
-            "write one with `asyncguard gate --update`"
+            f"{path}: not a baseline of asyncguard: {error}; write one with `{remedy}`"
         ) from error
 
 
 def save(baseline: Baseline, path: Path) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all; raises AsyncguardError."""
     data = {
         "version": VERSION,
         "findings": _rows(baseline.findings, lambda count: {"count": count}),
         "sites": _rows(baseline.sites, asdict),
     }
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+    try:  # what UTF-8 lacks, such as the odd bytes of a file name, JSON writes as Python does
+        files.replace(path, [text.encode("utf-8", "backslashreplace")])
     except OSError as error:
-        raise AsyncguardError(f"{path}: cannot write the baseline: {error}") from error
+        raise AsyncguardError(
+            f"{path}: cannot write the baseline: {error.strerror}; name another file"
+        ) from error
 
 
 def update(
     path: Path,
     findings: Mapping[FindingKey, int] | None,
     sites: Mapping[SiteKey, Rate] | None,
+    remedy: str = UPDATE,
 ) -> None:
-    """Replace the sections that are given; keep the others as they stand in the file."""
-    baseline = load(path) if path.exists() else Baseline()
+    """Replace the sections that are given; keep the others as they stand in the file.
+
+    Raises AsyncguardError, which names the command `remedy`, where that file is not a baseline.
+    """
+    baseline = load(path, remedy) if os.path.lexists(path) else Baseline()
     if findings is not None:
         baseline = replace(baseline, findings=findings)
     if sites is not None:
@@ -167,20 +207,16 @@ def _rows(section: Mapping[Any, Any] | None, values: Any) -> list[dict[str, Any]
     return [asdict(key) | values(value) for key, value in sorted(section.items())]
 
 
-def _read_findings(rows: list[dict[str, Any]] | None) -> dict[FindingKey, int] | None:
-    if rows is None:
-        return None
-    return {FindingKey(**_without(row, "count")): int(row["count"]) for row in rows}
-
-
-def _read_sites(rows: list[dict[str, Any]] | None) -> dict[SiteKey, Rate] | None:
-    if rows is None:
-        return None
-    return {
-        SiteKey(**_without(row, "count", "steps")): Rate(int(row["count"]), int(row["steps"]))
-        for row in rows
-    }
-
-
-def _without(row: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in names}
+def _baseline(file: _File) -> Baseline:
+    findings: Counter[FindingKey] | None = None
+    if file.findings is not None:
+        findings = Counter()
+        for row in file.findings:
+            findings[FindingKey(row.path, row.function, row.code, row.api, row.source)] += row.count
+    sites: dict[SiteKey, Rate] | None = None
+    if file.sites is not None:
+        sites = {}
+        for site in file.sites:
+            key = SiteKey(site.path, site.function, site.framework, site.api, site.source)
+            sites[key] = Rate(site.count, site.steps)
+    return Baseline(findings, sites)

@@ -58,13 +58,15 @@ def _spend(
 ) -> list[Finding]:
     """Match findings against what is left of the budget; return those that stay unmatched."""
     available = defaultdict(list)
-    for key in budget.elements():
+    for key in budget:
         available[identity(key)].append(key)
     unmatched = []
     for finding in findings:
         keys = available[identity(finding_key(finding))]
+        while keys and not budget[keys[-1]]:
+            keys.pop()
         if keys:
-            budget[keys.pop()] -= 1
+            budget[keys[-1]] -= 1
         else:
             unmatched.append(finding)
     return unmatched

@@ -4,33 +4,37 @@ One file in the cache directory holds the facts of a run, under a key of what al
 asyncguard's version and rules, the options of the analysis, and which files are checked. Facts are
 stale once their file changed, or one that was read for it, or for that one in turn.
 
-The directory may lie in a repository that a stranger wrote, so nothing in it is trusted. What is
-kept is plain data (MessagePack), and each value is checked against the type that it should have.
-Only regular files are read, links are never followed, and a cache that does not fit is ignored.
-Files are created only in a directory named `.asyncguard_cache`, each in one atomic step.
+The directory may lie in a repository that a stranger wrote, so nothing in it is trusted. A cache is
+believed only if it was signed with the key of this user (see `secret`); it is plain data
+(MessagePack), and each value is checked against the type that it should have. Only regular files
+are read, links are never followed, and a cache that does not fit is ignored. Files are created only
+in a directory named `.asyncguard_cache`, each in one atomic step.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress as ignoring
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import asyncguard
-from asyncguard import catalogue
+from asyncguard import catalogue, files
+from asyncguard.lint import secret
 from asyncguard.lint.linking import FileFacts, Linked
 from asyncguard.lint.settings import CACHE_DIRECTORY, Settings
 
-if TYPE_CHECKING:
-    from io import BufferedReader
-
 FILE = "lint.msgpack"
-HEADER = b"asyncguard lint cache 1\n"  # then the key, the answer's length, the answer, the contents
+# Then the key, the answer's length, the signatures of the answer and of the contents, and these.
+HEADER = b"asyncguard lint cache 2\n"
 LENGTH = 8  # bytes
-MOST = 1 << 30  # bytes of a cache file; six large packages take 20 MB
+SIGNATURE = 32  # bytes
+SCRATCH = "lint.", ".tmp"  # how the names of files begin and end that are still being written
+STALE = 3600  # seconds after which such a file has been left behind
 IGNORE = b"# Made by asyncguard.\n*\n"
 Stamp = tuple[int, int]  # size, modification time in nanoseconds
 Asked = tuple[str, str]  # a path, and that of a file that was read for it
@@ -57,16 +61,18 @@ class Cache:
     `linked` is that run's answer, if it still holds; the facts behind it are not read then.
     """
 
-    def __init__(self, settings: Settings, options: object, files: Iterable[str]) -> None:
-        self.enabled = settings.cache
+    def __init__(self, settings: Settings, options: object, checked: Collection[str]) -> None:
         self.path = _directory(settings) / FILE
-        self.key = _key(options, files) if self.enabled else ""
+        self.secret = secret.key() if settings.cache else None
+        self.key = _key(options, checked) if self.secret else ""
         self.linked: Mapping[str, Linked] | None = None
         self.before = Contents({}, frozenset())
-        self.stamps: Mapping[str, tuple[Stamp, str]] = {}
+        self.kept: Mapping[str, tuple[Stamp, str]] = {}  # of the files as they were kept
+        self.stamps: dict[str, Stamp] = {}  # of the files as this run found them
         self.stale: set[str] = set()
-        if self.enabled:
-            self._load(set(files))
+        if self.secret:
+            self.stamps = {path: stamp for path in checked if (stamp := _stamp(path)) is not None}
+            self._load(self.secret, set(checked))
         self.asked = {pair for pair in self.before.asked if pair[0] not in self.stale}
 
     def get(self, path: str) -> FileFacts | None:
@@ -77,44 +83,100 @@ class Cache:
         """Note which files were read for which."""
         self.asked.update(asked)
 
-    def _load(self, files: set[str]) -> None:
+    def _load(self, signing: bytes, checked: set[str]) -> None:
         """Read what the last run left, the facts only if its answer no longer holds."""
         try:
-            with _open(self.path) as file:
-                start = HEADER + self.key.encode()
-                if file.read(len(start)) != start:
-                    return
-                length = int.from_bytes(file.read(LENGTH), "big")
-                answer = _decode(file.read(length), Answer)
-                changed = [p for p, stamped in answer.stamps.items() if not _same(p, *stamped)]
-                if not changed and answer.stamps.keys() == files:
-                    self.linked = answer.linked if _is_sound(answer.linked, files) else None
-                    return
-                before = _decode(file.read(), Contents)
+            stored = _Stored.split(_read(self.path), self.key)
+            answer = _decode(stored.answer(signing), Answer)
+            unchanged = {path for path, kept in answer.stamps.items() if self._same(path, *kept)}
+            if unchanged == checked:
+                self.linked = answer.linked if _is_sound(answer.linked, checked) else None
+                return
+            before = _decode(stored.contents(signing), Contents)
         except (OSError, ValueError, RecursionError):
             return
-        if all(path in files and facts.path == path for path, facts in before.facts.items()):
-            self.before, self.stamps = before, answer.stamps
-            self.stale = _with_askers(changed, before.asked)
+        if all(path in checked and facts.path == path for path, facts in before.facts.items()):
+            self.before, self.kept = before, answer.stamps
+            self.stale = _with_askers(checked - unchanged, before.asked)
+
+    def _same(self, path: str, stamp: Stamp, digest: str) -> bool:
+        """Whether a file holds what it held: it was not written since, or to no effect."""
+        now = self.stamps.get(path)
+        return now == stamp or (now is not None and now[0] == stamp[0] and _digest(path) == digest)
 
     def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, Linked]) -> None:
-        """Keep what this run learned and said."""
-        if not self.enabled:
+        """Keep what this run learned and said, of the files that nobody wrote to meanwhile."""
+        if not self.secret:
             return
-        stamps: dict[str, tuple[Stamp, str]] = {}
-        for path in facts:
-            if path in self.stamps and path not in self.stale:
-                stamps[path] = self.stamps[path]
-            elif (stamp := _stamp(path)) is not None:
-                stamps[path] = stamp, _digest(path)
+        stamps = {path: stamped for path in facts if (stamped := self._stamped(path)) is not None}
         kept = {path: known for path, known in facts.items() if path in stamps}
-        answer = _encode(Answer(stamps, linked))
-        contents = _encode(Contents(kept, frozenset(self.asked)))
-        length = len(answer).to_bytes(LENGTH, "big")
         try:
-            _write(self.path, [HEADER, self.key.encode(), length, answer, contents])
-        except OSError:
+            answer = _encode(Answer(stamps, linked))
+            contents = _encode(Contents(kept, frozenset(self.asked)))
+            _write(self.path, _Stored.join(self.key, answer, contents, self.secret))
+        except (OSError, ValueError):  # ValueError: the name of a file is not text
             return  # a cache is only ever a shortcut
+
+    def _stamped(self, path: str) -> tuple[Stamp, str] | None:
+        """Return the stamp and digest of what was analysed; None if it has changed meanwhile."""
+        if path in self.kept and path not in self.stale:
+            return self.kept[path]
+        digest = _digest(path)
+        stamp = _stamp(path)
+        if digest is None or stamp is None or stamp != self.stamps.get(path):
+            return None
+        return stamp, digest
+
+
+class _Stored(NamedTuple):
+    """A cache file: its data, where the answer in it starts and ends, and what it is kept for."""
+
+    data: memoryview
+    start: int
+    end: int
+    head: bytes
+
+    @classmethod
+    def split(cls, data: bytes, key: str) -> _Stored:
+        """Find the parts of a cache file; raises ValueError where it is not one for this key."""
+        head = HEADER + key.encode()
+        start = len(head) + LENGTH + 2 * SIGNATURE
+        length = int.from_bytes(data[len(head) : len(head) + LENGTH], "big")
+        if not data.startswith(head) or start + length > len(data):
+            raise ValueError("it is not the cache that is looked for")
+        return cls(memoryview(data), start, start + length, head)
+
+    @staticmethod
+    def join(key: str, answer: bytes, contents: bytes, signing: bytes) -> list[bytes]:
+        """Return the parts of a cache file."""
+        head = HEADER + key.encode()
+        signatures = [_sign(signing, head, b"answer", answer), _sign(signing, head, b"", contents)]
+        return [head, len(answer).to_bytes(LENGTH, "big"), *signatures, answer, contents]
+
+    def answer(self, signing: bytes) -> memoryview:
+        """Return the encoded answer; raises ValueError unless this user's asyncguard wrote it."""
+        return self._signed(signing, b"answer", self.data[self.start : self.end], 2)
+
+    def contents(self, signing: bytes) -> memoryview:
+        """Return the encoded contents; raises ValueError unless this user's asyncguard wrote it."""
+        return self._signed(signing, b"", self.data[self.end :], 1)
+
+    def _signed(self, signing: bytes, part: bytes, data: memoryview, place: int) -> memoryview:
+        from hmac import compare_digest
+
+        at = self.start - place * SIGNATURE
+        signature = self.data[at : at + SIGNATURE]
+        if not compare_digest(signature, _sign(signing, self.head, part, data)):
+            raise ValueError("somebody else wrote it")
+        return data
+
+
+def _sign(signing: bytes, head: bytes, part: bytes, data: bytes | memoryview) -> bytes:
+    import hashlib  # a check without a cache needs none
+
+    signature = hashlib.blake2b(head, digest_size=SIGNATURE, key=signing, person=part)
+    signature.update(data)
+    return signature.digest()
 
 
 def _directory(settings: Settings) -> Path:
@@ -123,17 +185,10 @@ def _directory(settings: Settings) -> Path:
     return directory if directory.name == CACHE_DIRECTORY else directory / CACHE_DIRECTORY
 
 
-def _open(path: Path) -> BufferedReader:
-    """Open a regular file in a real directory; raises OSError for all else, links included."""
+def _read(path: Path) -> bytes:
+    """Return a regular file of a real directory; raises OSError for all else, links included."""
     _check_directory(path.parent)
-    # A FIFO would keep us waiting for its writer.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb")  # noqa: SIM115
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or status.st_size > MOST:
-        file.close()
-        raise OSError(f"{path} is not a cache file")
-    return file
+    return files.read(path, follow=False)
 
 
 def _check_directory(directory: Path) -> None:
@@ -143,29 +198,30 @@ def _check_directory(directory: Path) -> None:
 
 def _write(path: Path, parts: Iterable[bytes]) -> None:
     """Replace the file in one step, so that two runs at once cannot mix theirs."""
-    import tempfile
-
     directory = path.parent
     directory.mkdir(parents=True, exist_ok=True)
     _check_directory(directory)
-    _ignore(directory)
-    descriptor, name = tempfile.mkstemp(".tmp", dir=directory)
-    try:
-        with open(descriptor, "wb") as file:
-            file.writelines(parts)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    _sweep(directory, time.time() - STALE)
+    ignore = directory / ".gitignore"
+    if not os.path.lexists(ignore):
+        _replace(ignore, [IGNORE])
+    _replace(path, parts)
 
 
-def _ignore(directory: Path) -> None:
-    """Keep the directory out of version control, unless something there is called that already."""
-    try:
-        with open(directory / ".gitignore", "xb") as file:
-            file.write(IGNORE)
-    except FileExistsError:
-        return
+def _replace(path: Path, parts: Iterable[bytes]) -> None:
+    prefix, suffix = SCRATCH
+    files.replace(path, parts, prefix=prefix, suffix=suffix)
+
+
+def _sweep(directory: Path, before: float) -> None:
+    """Delete what runs that were killed while they wrote have left."""
+    prefix, suffix = SCRATCH
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name.startswith(prefix) and entry.name.endswith(suffix):
+                with ignoring(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < before:
+                        os.unlink(entry.path)
 
 
 def _encode(value: object) -> bytes:
@@ -174,16 +230,16 @@ def _encode(value: object) -> bytes:
     return msgspec.msgpack.encode(value)
 
 
-def _decode(data: bytes, kind: type[T]) -> T:
+def _decode(data: memoryview, kind: type[T]) -> T:
     """Return the value, with every part of the type it should have; raises ValueError."""
     import msgspec
 
     return msgspec.msgpack.decode(data, type=kind)
 
 
-def _is_sound(linked: Mapping[str, Linked], files: set[str]) -> bool:
+def _is_sound(linked: Mapping[str, Linked], checked: set[str]) -> bool:
     """Whether each finding speaks of the file that it is kept under, one of those checked."""
-    return linked.keys() <= files and all(
+    return linked.keys() <= checked and all(
         finding.path == path for path, told in linked.items() for finding in told.findings
     )
 
@@ -203,36 +259,38 @@ def _with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
     return found
 
 
-def _same(path: str, stamp: Stamp, digest: str) -> bool:
-    """Whether a file holds what it held: it was not written since, or to no effect."""
-    now = _stamp(path)
-    return now == stamp or (now is not None and now[0] == stamp[0] and _digest(path) == digest)
-
-
-def _digest(path: str) -> str:
+def _digest(path: str) -> str | None:
+    """Digest a file; None if it cannot be read."""
     try:
-        data = Path(path).read_bytes()
+        return _hash(files.read(path))
     except OSError:
-        data = b""
-    return _hash(data)
+        return None
 
 
 def _stamp(path: str) -> Stamp | None:
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_size, status.st_mtime_ns
 
 
-def _key(options: object, files: Iterable[str]) -> str:
+def _key(options: object, checked: Iterable[str]) -> str:
     """Digest what all entries depend on; the set of files decides what imports mean."""
-    parts = [asyncguard.__version__, repr(options), _own_digest(), *sorted(files)]
-    return _hash("\0".join(parts).encode("utf-8", "replace"))
+    parts = [asyncguard.__version__, repr(options), _own_digest(), _here(), *sorted(checked)]
+    return _hash("\0".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def _here() -> str:
+    """Return what relative paths start from; "" where that folder has been deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _hash(data: bytes) -> str:
-    import hashlib  # a check without a cache needs none
+    import hashlib
 
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -240,8 +298,8 @@ def _hash(data: bytes) -> str:
 @lru_cache(maxsize=1)
 def _own_digest() -> str:
     """Digest the rules files and the stamps of the analyzer's own modules."""
-    files = [
+    own = [
         *sorted(catalogue.rules_directory().glob("*.toml")),
         *sorted(Path(__file__).parent.rglob("*.py")),
     ]
-    return "\n".join(f"{path.name} {_stamp(str(path))}" for path in files)
+    return "\n".join(f"{path.name} {_stamp(str(path))}" for path in own)

@@ -131,15 +131,16 @@ def _check_files(
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
     start = worker.start, (worker.index(files), options)
+    lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
-        check = partial(_checked, workers, cache.note)
+        check = partial(_checked, workers, cache.note, lost)
         for results in check([(path, frozenset()) for path in fresh]):
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
         network = _wake(known, check)
     linked = linking.link(network)
-    cache.store(known, linked)
+    cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
     return linked
 
 
@@ -164,7 +165,10 @@ def _wake(
 
 
 def _checked(
-    workers: Workers, note: Callable[[Iterable[Asked]], None], tasks: Sequence[worker.Task]
+    workers: Workers,
+    note: Callable[[Iterable[Asked]], None],
+    died: set[str],
+    tasks: Sequence[worker.Task],
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
     lost: list[worker.Task] = []
@@ -177,7 +181,10 @@ def _checked(
     for (task,), checked in workers.run([[task] for task in lost]):
         if checked is not None:
             note(checked.asked)
-        yield checked.facts if checked is not None else [worker.unreadable(task[0], DIED)]
+            yield checked.facts
+        else:
+            died.add(task[0])
+            yield [worker.unreadable(task[0], DIED)]
 
 
 def _chunks(tasks: Sequence[worker.Task]) -> list[Sequence[worker.Task]]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 
+from asyncguard import files
 from asyncguard.lint.analysis import FileAnalysis
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.reach import Reach
@@ -75,10 +76,10 @@ def index(paths: Iterable[str]) -> dict[str, str]:
     root = Path(os.path.commonpath(folders)) if folders else None
     found: dict[str, str] = {}
     above: dict[str, str] = {}
-    for folder, files in folders.items():
+    for folder, inside in folders.items():
         package = module_name(Path(folder, INIT), packages, root)
         outer = _outer(folder, package)
-        for name, path in files:
+        for name, path in inside:
             stem = "" if name == INIT else name.removesuffix(".py")
             full = ".".join(filter(None, (package, stem)))
             found[full] = path
@@ -190,10 +191,7 @@ class Project:
     def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
         """Return a module's text, its syntax and its frameworks: all, if it names none."""
         try:
-            data = Path(path).read_bytes()
-            if len(data) > MAX_SIZE:
-                return None
-            text = decode(data)
+            text = decode(files.read(path, MAX_SIZE))
             found = self.frameworks(path, text)
             if not found:
                 found, graphs = self._beside(path)
@@ -238,7 +236,7 @@ class Project:
         self.asked.add((path, other))
         if other not in self.imported:
             try:
-                text = decode(Path(other).read_bytes())
+                text = decode(files.read(other))
             except (OSError, SourceError):
                 text = ""
             found = frameworks_in(text, self.knowledge.module_framework)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from asyncguard import files
 from asyncguard.lint import knowledge
 from asyncguard.lint.linking import Candidate, FileFacts
 from asyncguard.model import Device, Finding
@@ -39,11 +39,11 @@ def unreadable(path: str, reason: str, line: int = 1, column: int = 1) -> FileFa
     return FileFacts(path, (Candidate(finding),))
 
 
-def index(files: Sequence[str]) -> dict[str, str]:
+def index(paths: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
     from asyncguard.lint.project import index as by_name
 
-    return by_name(files)
+    return by_name(paths)
 
 
 class Worker:
@@ -73,7 +73,7 @@ class Worker:
         """
         if data is None:
             try:
-                data = Path(path).read_bytes()
+                data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
         from asyncguard.lint import facts

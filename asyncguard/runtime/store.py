@@ -8,11 +8,10 @@ import reprlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import lru_cache
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any
 
+from asyncguard import files
 from asyncguard.model import (
     AsyncguardError,
     SiteStats,
@@ -21,12 +20,11 @@ from asyncguard.model import (
     TraceRecord,
     to_plain,
 )
+from asyncguard.plain import made
 
 FORMAT = "asyncguard-trace"
 VERSION = 1
 SCHEMA_PATH = Path(__file__).with_name("trace.schema.json")
-
-R = TypeVar("R")
 
 
 def save(record: TraceRecord, path: Path) -> None:
@@ -43,17 +41,17 @@ def save(record: TraceRecord, path: Path) -> None:
 def load(path: Path) -> TraceRecord:
     """Read a trace; raises AsyncguardError naming the file and the remedy."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = files.parse_json(files.read(path))
     except OSError as error:
         raise AsyncguardError(
-            f"{path}: cannot read the trace: {error.strerror}; "
+            f"{path}: cannot read the trace: {error.strerror or error}; "
             "'asyncguard run -o TRACE script.py' writes one"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise AsyncguardError(f"{path}: not a trace: {error}; record it again") from error
     try:
         return from_json(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise AsyncguardError(
             f"{path}: not a trace that this version reads: {_why(error)}; record it again"
         ) from error
@@ -78,21 +76,43 @@ def from_json(data: Any) -> TraceRecord:
             f"its version is {version!r}, and {VERSION} is the newest that this asyncguard knows"
         )
     values = _known(TraceRecord, data)
-    values["sites"] = tuple(_site(site) for site in data["sites"])
-    values["timeline"] = tuple(_event(event, data) for event in data.get("timeline", ()))
-    return _made(TraceRecord, values)
+    values["sites"] = tuple(_site(site) for site in _objects(data, "sites"))
+    values["timeline"] = tuple(_event(event, data) for event in _objects(data, "timeline"))
+    _require_natural(values, "step_count", "duration_ns", "steady_steps", "steady_duration_ns")
+    return made(TraceRecord, values)
+
+
+def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """Return a list of objects; an empty one where an optional list is missing."""
+    found = data.get(name, []) if name != "sites" else data[name]
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        raise ValueError(f"{name} is {reprlib.repr(found)}")
+    return found
+
+
+_NATURAL = "line", "count", "cpu_stall_ns", "gpu_stall_ns", "steady_count", "steady_stall_ns"
+
+
+def _require_natural(values: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        value = values.get(name)
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"{name} is {value}")
 
 
 def _site(data: Mapping[str, Any]) -> SiteStats:
     values = _known(SiteStats, data)
     values["kind"] = SyncKind(data["kind"])
     histogram = data.get("stall_histogram", {})
+    if not isinstance(histogram, Mapping):
+        raise ValueError(f"stall_histogram is {reprlib.repr(histogram)}")
     values["stall_histogram"] = {int(exponent): count for exponent, count in histogram.items()}
-    return _made(SiteStats, values)
+    _require_natural(values, *_NATURAL)
+    return made(SiteStats, values)
 
 
 def _event(data: Mapping[str, Any], trace: Mapping[str, Any]) -> TimelineEvent:
-    event = _made(TimelineEvent, _known(TimelineEvent, data))
+    event = made(TimelineEvent, _known(TimelineEvent, data))
     for name, index, among in (
         ("site", event.site, trace["sites"]),
         ("cause", event.cause, trace["timeline"]),
@@ -100,38 +120,6 @@ def _event(data: Mapping[str, Any], trace: Mapping[str, Any]) -> TimelineEvent:
         if index is not None and not 0 <= index < len(among):
             raise ValueError(f"{name} of an event is {index}, of {len(among)}")
     return event
-
-
-def _made(record: type[R], values: Mapping[str, Any]) -> R:
-    """The record, if each value is of the type that it declares."""
-    hints = _hints(record)  # type: ignore[arg-type]  # classes can be hashed
-    checked = {}
-    for name, value in values.items():
-        value = tuple(value) if isinstance(value, list) else value
-        if not _fits(value, hints[name]):
-            raise ValueError(f"{name} is {reprlib.repr(value)}")
-        checked[name] = value
-    return record(**checked)
-
-
-_hints = lru_cache(get_type_hints)
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value of JSON's is of a type, as the records write types."""
-    parts = get_args(hint)
-    if isinstance(hint, UnionType):
-        return any(_fits(value, part) for part in parts)
-    kind = get_origin(hint) or hint
-    if kind is Any:
-        return True
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        return False
-    if kind is tuple:
-        return all(_fits(item, parts[0]) for item in value)
-    if parts:  # a mapping
-        return all(_fits(k, parts[0]) and _fits(v, parts[1]) for k, v in value.items())
-    return True
 
 
 def _known(record: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:

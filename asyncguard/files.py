@@ -1,0 +1,146 @@
+"""Files that somebody else may have written: read without hanging, replaced without surprises.
+
+A repository, an archive or a colleague may put anything under a name that asyncguard opens: a FIFO
+that never ends, a link to a device, JSON nested a million deep. `read` opens regular files alone,
+`parse_json` returns plain data or raises ValueError, and `replace` writes whole files in one step.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+MOST = 1 << 30  # bytes of one file
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # a FIFO would keep us waiting for its writer
+    | getattr(os, "O_NOCTTY", 0)
+)
+_KINDS = (
+    (stat.S_ISDIR, "is a directory"),
+    (stat.S_ISFIFO, "is a FIFO, not a file"),
+    (stat.S_ISSOCK, "is a socket, not a file"),
+    (stat.S_ISLNK, "is a link, not a file"),
+)
+
+
+def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
+    """Return the bytes of a regular file of at most `most` bytes.
+
+    A link stands for its target if `follow`, and else is refused. Raises OSError, whose `strerror`
+    says why in words, for everything else: directories, FIFOs, sockets and devices (which are not
+    even opened), files that are missing or too large, names that no file can have.
+    """
+    descriptor = _open(path, most, follow)
+    with open(descriptor, "rb") as file:
+        return file.read()
+
+
+def read_text(path: str | Path, most: int = MOST) -> str:
+    """Return the text of a regular file in UTF-8; raises OSError as `read` does, and ValueError."""
+    return read(path, most).decode("utf-8").replace("\r\n", "\n")
+
+
+def why_unreadable(path: str | Path) -> str:
+    """Return why `read` would refuse a file by its kind, "" if it would not."""
+    try:
+        return _objection(os.stat(path), MOST)
+    except OSError as error:
+        return error.strerror or str(error)
+    except ValueError:
+        return _NO_NAME
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text says; raises ValueError for all that is not plain, finite data."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def replace(path: Path, parts: Iterable[bytes], *, prefix: str = "", suffix: str = ".tmp") -> None:
+    """Put a file in place in one step: others find the old one or the new one, never a part.
+
+    What stands there keeps its permissions. Raises OSError, with nothing left behind, where it
+    cannot be written, or where a link, a device or anything but a regular file stands.
+    """
+    before = _standing(path)
+    handle, name = tempfile.mkstemp(suffix, prefix or f".{path.name}.", path.absolute().parent)
+    try:
+        with open(handle, "wb") as file:
+            file.writelines(parts)
+        os.chmod(name, 0o666 & ~_umask() if before is None else stat.S_IMODE(before.st_mode))
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+_NO_NAME = "no file can have this name"
+
+
+def _open(path: str | Path, most: int, follow: bool) -> int:
+    try:
+        # Looked at before it is opened as well: opening a device can do something.
+        _require(os.stat(path, follow_symlinks=follow), most)
+        descriptor = os.open(path, _FLAGS | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+    except ValueError:  # a null character, or one that the file system's encoding lacks
+        raise OSError(errno.EINVAL, _NO_NAME) from None
+    try:
+        _require(os.fstat(descriptor), most)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _require(status: os.stat_result, most: int) -> None:
+    if objection := _objection(status, most):
+        raise OSError(errno.EINVAL, objection)
+
+
+def _objection(status: os.stat_result, most: int) -> str:
+    if stat.S_ISREG(status.st_mode):
+        return "" if status.st_size <= most else f"is larger than {most:,} bytes"
+    return next((text for is_kind, text in _KINDS if is_kind(status.st_mode)), "is a device")
+
+
+def _standing(path: Path) -> os.stat_result | None:
+    """Return the status of the regular file that is to be replaced; None where there is none."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        raise OSError(errno.EINVAL, _NO_NAME) from None
+    _require(status, status.st_size)
+    return status
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
