@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncguard
+from asyncguard import files
 from asyncguard.model import AsyncguardError, Device, Finding, TraceRecord
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TRACE = "asyncguard-trace.json"
 TIMELINE_EVENTS = 100_000
+SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown"}
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
 'run' exits as the script does."""
 
@@ -146,11 +148,14 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "--format",
         metavar="F",
-        default="text",
-        help="text (default), json, markdown, html or perfetto",
+        help="text, json, markdown, html or perfetto (default: as FILE's suffix says, else text)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE instead of standard output: a new file, or a regular one to replace",
     )
 
 
@@ -276,11 +281,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import launch
     from asyncguard.runtime.session import Session
 
-    module = arguments.module
-    if not module and not arguments.script:
+    module, script = arguments.module, arguments.script
+    if script[:1] == ["--"]:
+        script = script[1:]
+    if not module and not script:
         raise AsyncguardError("run: name a script, or a module with -m")
-    _check_writable(arguments.output)
-    target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
+    target = launch.Target.module(module) if module else launch.Target.script(script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
     session = Session(
         command=target.command,
@@ -293,13 +299,6 @@ def _run(arguments: argparse.Namespace) -> int:
     return launch.run(target, arguments.output, after, session)
 
 
-def _check_writable(path: Path) -> None:
-    """Fail before a long run rather than after it."""
-    folder = path.absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise AsyncguardError(f"{path}: the trace cannot be written there; name another with -o")
-
-
 def _show_saved(path: Path) -> None:
     """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
     text = _report_text([path], "text", _screen(sys.stderr))
@@ -307,16 +306,18 @@ def _show_saved(path: Path) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    screen = _plain_screen() if arguments.output else _screen(sys.stdout)
-    text = _report_text(arguments.traces, arguments.format, screen)
-    if not arguments.output:
-        sys.stdout.write(text)
+    output: Path | None = arguments.output
+    name = arguments.format or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    if output is None:
+        sys.stdout.write(_report_text(arguments.traces, name, _screen(sys.stdout)))
         return 0
     try:
-        arguments.output.write_text(text, encoding="utf-8")
+        files.require_replaceable(output, arguments.traces)
+        text = _report_text(arguments.traces, name, _plain_screen())
+        files.replace(output, [text.encode()])
     except OSError as error:
         raise AsyncguardError(
-            f"{arguments.output}: cannot write the report: {error.strerror}; name another with -o"
+            f"{output}: cannot write the report: {error.strerror or error}; name another with -o"
         ) from error
     return 0
 

@@ -212,6 +212,8 @@ class TraceRecord:
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     timeline: tuple[TimelineEvent, ...] = ()  # the newest events only, where one was asked for
+    # path -> line number -> text, around the sites that cost most, as they read during the run
+    sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def total_syncs(self) -> int:

@@ -22,6 +22,7 @@ READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 NOTHING = 0.005
 # A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
+LINES = 12  # named in one advice
 
 
 def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
@@ -201,4 +202,6 @@ def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float,
 
 
 def _lines(sites: Iterable[SiteStats]) -> str:
-    return ", ".join(str(line) for line in sorted({site.line for site in sites}))
+    lines = sorted({site.line for site in sites})
+    more = f" and {len(lines) - LINES:,} more" if len(lines) > LINES else ""
+    return ", ".join(str(line) for line in lines[:LINES]) + more

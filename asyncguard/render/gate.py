@@ -11,6 +11,7 @@ from asyncguard.model import Finding, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
 from asyncguard.render.text import count
+from asyncguard.render.visible import shown
 
 
 def updated(path: Path, findings: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:
@@ -30,6 +31,7 @@ def verdict(
 ) -> str:
     """Return the regressions, or one line that says there are none."""
     page = Page(screen)
+    findings, grown = shown(tuple(findings)), shown(tuple(grown))
     if not findings and not grown:
         page.line("[green]asyncguard gate: passed[/], no sync point is new or waits more often")
         return page.text()

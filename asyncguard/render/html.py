@@ -15,6 +15,7 @@ from asyncguard.render import Screen, TraceReport
 from asyncguard.render.text import count, duration
 
 CONTEXT_LINES = 3
+SITES_SHOWN = 200  # those that cost most; JSON has all of them
 TIMELINE_STEPS = 12  # the newest, so that single waits stay visible
 TEMPLATES = Path(__file__).parent
 
@@ -62,19 +63,20 @@ def traces(report: TraceReport, screen: Screen) -> str:
 
 def _context(report: TraceReport) -> dict[str, Any]:
     record = report.record
+    total = record.cpu_stall_ns
     return {
         "title": report.title or record.command or "asyncguard trace",
         "record": record,
         "count": count,
-        "rows": [_row(report, site) for site in record.sites],
+        "rows": [_row(report, total, site) for site in record.sites[:SITES_SHOWN]],
+        "hidden": max(len(record.sites) - SITES_SHOWN, 0),
         "suggestions": report.suggestions,
         "lanes": _lanes(record),
         "step_bars": _step_bars(record),
     }
 
 
-def _row(report: TraceReport, site: SiteStats) -> _Row:
-    total = report.record.cpu_stall_ns
+def _row(report: TraceReport, total: int, site: SiteStats) -> _Row:
     return _Row(
         site,
         site.cpu_stall_ns / total if total else 0.0,
@@ -86,16 +88,14 @@ def _row(report: TraceReport, site: SiteStats) -> _Row:
 
 
 def _excerpt(record: TraceRecord, site: SiteStats) -> tuple[tuple[int, str], ...]:
-    """The lines around the site if the file still says there what it said when it was traced."""
-    try:
-        lines = (Path(record.root) / site.path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    if not 0 < site.line <= len(lines) or lines[site.line - 1].strip() != site.source:
-        return ((site.line, site.source),) if site.source else ()
-    first = max(site.line - CONTEXT_LINES, 1)
-    last = min(site.line + CONTEXT_LINES, len(lines))
-    return tuple((number, lines[number - 1]) for number in range(first, last + 1))
+    """The lines around the site as the trace holds them; the site's own line where it holds none.
+
+    No file is read: a trace may come from anywhere, and name any file of this machine.
+    """
+    lines = record.sources.get(site.path, {})
+    around = range(site.line - CONTEXT_LINES, site.line + CONTEXT_LINES + 1)
+    found = tuple((number, lines[number]) for number in around if number in lines)
+    return found or (((site.line, site.source),) if site.source else ())
 
 
 def _lanes(record: TraceRecord) -> dict[str, list[_Span]]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
-MAX_CODE = 1 << 15  # bytes of a function that is looked at for names
+MAX_CODE = 1 << 13  # bytes of line numbers of a function that is looked at for names
 _SKIPPED = frozenset({"CACHE", "PRECALL", "EXTENDED_ARG", "NOP", "KW_NAMES", "PUSH_NULL", "RESUME"})
 _BETWEEN = _SKIPPED | {"LOAD_CONST", "LOAD_METHOD", "LOAD_ATTR"}  # the receiver, its use
 
@@ -167,7 +167,7 @@ _known_instructions: dict[int, tuple[weakref.ref[CodeType], list[dis.Instruction
 
 def _instructions(code: CodeType) -> list[dis.Instruction]:
     """The function's instructions; none of one that is too long."""
-    if len(code.co_code) > MAX_CODE:
+    if len(code.co_linetable) > MAX_CODE:
         return []
     found = _known_instructions.get(id(code))
     if found is None or found[0]() is not code:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import bisect
 import linecache
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import asyncguard
 from asyncguard.model import SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
+
+EXCERPTS = 200  # sites whose surroundings are kept
+CONTEXT_LINES = 3  # on either side
+LINE_WIDTH = 200  # characters kept of a line
 
 STAND_IN_NOTE = (
     "No accelerator was in use: reads of CPU tensors were counted as if they were on a device."
@@ -47,6 +51,7 @@ def to_record(
         frameworks=frameworks,
         notes=_notes(reading),
         timeline=_timeline(reading, index),
+        sources=_sources([site for site, _, _ in rows[:EXCERPTS]], root),
     )
 
 
@@ -64,7 +69,7 @@ def _site(
         count=cell.count,
         cpu_stall_ns=cell.stall,
         gpu_stall_ns=idle,
-        source=linecache.getline(site.path, site.line).strip(),
+        source=linecache.getline(site.path, site.line).strip()[:LINE_WIDTH],
         device=blocker.device,
         first_step=cell.first if steps else None,
         last_step=cell.step if steps else None,
@@ -78,13 +83,25 @@ def _site(
     )
 
 
-def _histogram(buckets: list[int]) -> dict[int, int]:
+def _sources(sites: Iterable[Site], root: str) -> dict[str, dict[int, str]]:
+    """The lines around the sites: reports show them, and read no file themselves."""
+    found: dict[str, dict[int, str]] = {}
+    for site in sites:
+        lines = linecache.getlines(site.path)
+        if 0 < site.line <= len(lines):
+            kept = found.setdefault(relative(site.path, root), {})
+            first = max(site.line - CONTEXT_LINES, 1)
+            for at, text in enumerate(lines[first - 1 : site.line + CONTEXT_LINES], first):
+                kept[at] = text.rstrip()[:LINE_WIDTH]
+    return {path: dict(sorted(kept.items())) for path, kept in found.items()}
+
+
+def _histogram(buckets: Mapping[int, int]) -> dict[int, int]:
     """log2(ns) -> waits; a wait of no measurable time falls into 0."""
     result: dict[int, int] = {}
-    for bits, count in enumerate(buckets):
-        if count:
-            exponent = max(bits - 1, 0)
-            result[exponent] = result.get(exponent, 0) + count
+    for bits, count in sorted(buckets.items()):
+        exponent = max(bits - 1, 0)
+        result[exponent] = result.get(exponent, 0) + count
     return result
 
 
@@ -110,16 +127,21 @@ def _timeline(reading: Reading, index: Mapping[tuple[Site, str], int]) -> tuple[
         TimelineEvent("step", f"step {first + at}", begin - start, end - start)
         for at, (begin, end) in enumerate(pairs)
     ]
-    events = [_event(span, index, start) for span in reading.spans]
+    anywhere = {site: at for (site, _), at in reversed(list(index.items()))}
+    events = [_event(span, index, anywhere, start) for span in reading.spans]
     ordered = sorted(steps + events, key=lambda event: (event.begin_ns, -event.end_ns))
     return tuple(_with_causes(ordered))
 
 
-def _event(span: Span, index: Mapping[tuple[Site, str], int], start: int) -> TimelineEvent:
+def _event(
+    span: Span,
+    index: Mapping[tuple[Site, str], int],
+    anywhere: Mapping[Site, int],
+    start: int,
+) -> TimelineEvent:
     at = None
     if span.site is not None:
-        at = next((n for (site, _), n in index.items() if site is span.site), None)
-        at = index.get((span.site, span.thread), at)
+        at = index.get((span.site, span.thread), anywhere.get(span.site))
     return TimelineEvent(
         kind=span.kind,
         name=span.site.blocker.point.id if span.site is not None else span.name,

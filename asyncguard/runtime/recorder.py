@@ -20,7 +20,6 @@ from asyncguard.runtime.hub import BATCH, state
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
-BUCKETS = 64  # a stall of n ns falls into bucket n.bit_length()
 STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
 THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
@@ -46,7 +45,7 @@ class Cell:
         self.count = 0
         self.stall = 0
         self.longest = 0
-        self.buckets = [0] * BUCKETS
+        self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
         self.first = step
         self.step = step
         self.base = self.base_stall = 0
@@ -77,8 +76,8 @@ class Cell:
         self.count += other.count
         self.stall += other.stall
         self.longest = max(self.longest, other.longest)
-        pairs = zip(self.buckets, other.buckets, strict=True)
-        self.buckets = [mine + theirs for mine, theirs in pairs]
+        for bits, count in list(other.buckets.items()):
+            self.buckets[bits] = self.buckets.get(bits, 0) + count
         self.first = min(self.first, other.first)
         self.step = max(self.step, other.step)
         self.base += other.base
@@ -313,7 +312,8 @@ class Recorder:
                 cell.step = step
             cell.count += 1
             cell.stall += stall
-            cell.buckets[stall.bit_length()] += 1
+            bits = stall.bit_length()
+            cell.buckets[bits] = cell.buckets.get(bits, 0) + 1
             if stall > cell.longest:
                 cell.longest = stall
             self._counts[site.blocker.stand_in][step] += 1

@@ -11,7 +11,16 @@ from collections.abc import Callable
 from types import FrameType
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime.frames import Rank, Ranks, charged, nearest, outwards, qualname, stack
+from asyncguard.runtime.frames import (
+    Rank,
+    Ranks,
+    callers,
+    charged,
+    line_of,
+    nearest,
+    outwards,
+    qualname,
+)
 
 ranks = Ranks()  # of the whole process: frames are what they are in every session
 
@@ -19,7 +28,7 @@ ranks = Ranks()  # of the whole process: frames are what they are in every sessi
 class Site:
     """One line at which one API waits for one device."""
 
-    __slots__ = ("allowances", "blocker", "function", "line", "path", "reason", "stack")
+    __slots__ = ("_allowances", "blocker", "callers", "function", "line", "path", "reason")
 
     def __init__(
         self,
@@ -27,23 +36,31 @@ class Site:
         path: str,
         line: int,
         function: str,
-        stack: tuple[str, ...],
+        callers: tuple[str, ...],
         reason: str | None = None,
     ) -> None:
         self.blocker = blocker
         self.path = path
         self.line = line
         self.function = function
-        self.stack = stack
+        self.callers = callers
         self.reason = reason  # why `allow_syncs` lets it wait
-        self.allowances: dict[str, Site] = {}
+        self._allowances: dict[str, Site] | None = None
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The line itself and its callers, "path:line function", innermost first."""
+        own = f"{self.path}:{self.line} {self.function}"
+        return (own, *self.callers) if self.line else self.callers
 
     def allowed(self, reason: str) -> Site:
         """The same line where `allow_syncs(reason)` covers it; counted apart."""
-        site = self.allowances.get(reason)
+        if self._allowances is None:
+            self._allowances = {}
+        site = self._allowances.get(reason)
         if site is None:
-            made = Site(self.blocker, self.path, self.line, self.function, self.stack, reason)
-            site = self.allowances.setdefault(reason, made)
+            made = Site(self.blocker, self.path, self.line, self.function, self.callers, reason)
+            site = self._allowances.setdefault(reason, made)
         return site
 
 
@@ -103,9 +120,9 @@ class Blocker:
         site = None
         if user is not None:
             code = user.f_code
-            # The stack is computed for new sites only; the first caller speaks for all.
-            key = (code.co_filename, user.f_lineno or 0, qualname(code))
-            site = self.sites.get(key) or self._intern(*key, stack(user, ranks))
+            # The callers are looked for at new sites only; the first ones speak for all.
+            key = (code.co_filename, line_of(user, ranks), qualname(code))
+            site = self.sites.get(key) or self._intern(*key, callers(user, ranks))
         # Where the caller only stands in between, another call from there may be another user's.
         settled = user is frame or (internal and ranks(frame.f_code) is Rank.FRAMEWORK)
         if settled and ranks.keep(frame.f_code):
@@ -121,6 +138,6 @@ class Blocker:
         module = caller.f_globals.get("__name__", "")
         return not any(module == name or module.startswith(name + ".") for name in self.internals)
 
-    def _intern(self, path: str, line: int, function: str, stack: tuple[str, ...]) -> Site:
-        site = Site(self, sys.intern(path), line, function, stack)
+    def _intern(self, path: str, line: int, function: str, callers: tuple[str, ...]) -> Site:
+        site = Site(self, sys.intern(path), line, function, callers)
         return self.sites.setdefault((path, line, function), site)

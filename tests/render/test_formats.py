@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from asyncguard.advise.ranks import merge
+from asyncguard.gate.baseline import Rate, SiteKey
+from asyncguard.gate.compare import GrownSite
 from asyncguard.model import AsyncguardError, Suggestion, TimelineEvent
-from asyncguard.render import FindingsReport, Screen, TraceReport, formats
+from asyncguard.render import FindingsReport, Screen, TraceReport, formats, gate
 from asyncguard.render.text import duration
 from tests.records import finding, record, site, steady
 
@@ -168,13 +172,75 @@ def test_the_page_escapes_what_comes_from_the_program() -> None:
     assert "<script>" not in page
 
 
-def test_the_page_shows_the_lines_around_a_site(tmp_path: Path) -> None:
-    (tmp_path / "t.py").write_text("a = 1\nb = 2\nloss.item()\nc = 3\n")
-    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
-    assert "b = 2" in page
-    (tmp_path / "t.py").write_text("a = 1\nb = 2\nchanged()\nc = 3\n")
-    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
-    assert "b = 2" not in page
+def test_the_page_shows_the_lines_that_the_trace_holds_and_reads_no_file(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("a = 1\nb = 2\nloss.item()\nprivate = 3\n")
+    os.mkfifo(tmp_path / "fifo")
+    pipe = replace(STEADY, path="fifo")
+    page = formats("traces")["html"](
+        TraceReport(
+            record(
+                STEADY,
+                pipe,
+                root=str(tmp_path),
+                sources={"t.py": {2: "before = 2", 3: "loss.item()", 99: "far away"}},
+            )
+        ),
+        SCREEN,
+    )
+    assert "before = 2" in page
+    assert "private" not in page
+    assert "far away" not in page
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\x7f\r"
+CONTROLS = {character for character in HOSTILE if not character.isprintable()}
+
+
+@pytest.mark.parametrize("name", ["text", "json", "markdown", "html", "perfetto"])
+def test_no_format_of_a_trace_lets_control_characters_through(name: str) -> None:
+    bad = replace(
+        STEADY,
+        **dict.fromkeys(
+            ("path", "function", "api", "framework", "source", "device", "thread"), f"a{HOSTILE}b"
+        ),
+        stack=(HOSTILE,),
+    )
+    hostile = TraceReport(
+        replace(
+            REPORT.record,
+            sites=(bad, replace(bad, allowed=HOSTILE)),
+            command=HOSTILE,
+            frameworks={HOSTILE: HOSTILE},
+            notes=(HOSTILE,),
+            root=HOSTILE,
+            sources={bad.path: {3: HOSTILE}},
+            timeline=tuple(replace(e, name=HOSTILE, thread=HOSTILE) for e in EVENTS),
+        ),
+        (Suggestion(HOSTILE, HOSTILE, (bad,), 1.0, None, HOSTILE),),
+        {bad.api: HOSTILE},
+        {bad.api: HOSTILE},
+        HOSTILE,
+    )
+    text = formats("traces")[name](hostile, SCREEN)
+    assert not set(text) & CONTROLS
+    if name in ("json", "perfetto"):
+        json.loads(text)
+
+
+@pytest.mark.parametrize("name", formats("ranks"))
+def test_no_format_of_ranks_lets_control_characters_through(name: str) -> None:
+    bad = replace(STEADY, path=HOSTILE, source=HOSTILE, api=HOSTILE)
+    merged = merge([record(bad, extra={"rank": rank}) for rank in range(2)])
+    assert not set(formats("ranks")[name](merged, SCREEN)) & CONTROLS
+
+
+def test_nor_do_findings_and_gates() -> None:
+    bad = finding(path=HOSTILE, message=HOSTILE, source=HOSTILE, function=HOSTILE)
+    for show in formats("findings").values():
+        assert not set(show(FindingsReport((bad,), 1), SCREEN)) & CONTROLS
+    waits = replace(STEADY, source=HOSTILE, path=HOSTILE)
+    grown = GrownSite(waits, SiteKey(HOSTILE, "f", "torch", "api", HOSTILE), None, Rate(1, 1))
+    assert not set(gate.verdict(Path("b.json"), [bad], [grown], {}, SCREEN)) & CONTROLS
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
