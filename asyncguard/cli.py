@@ -420,10 +420,10 @@ def _codes(text: str | None) -> tuple[str, ...] | None:
 
 
 def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
-    from asyncguard.advise import suggest
+    from asyncguard.advise import hints, suggest
     from asyncguard.render import TraceReport
 
-    return TraceReport(record, suggest(record), _advice(), _urls(), title)
+    return TraceReport(record, suggest(record), _advice(), _urls(), title, hints(record))
 
 
 def _advice() -> dict[str, str]:

@@ -65,9 +65,10 @@ def measure(sites: int) -> dict[str, float]:
             for step in range(STEPS):
                 timed("record, first" if step == 0 else "record, again", lambda: run(value))
                 asyncguard.step()
+        figures["recorded, MB"] = (highest() - before) / 1e6
         path = Path(folder, "trace.json")
         timed("save", lambda: trace.save(path))
-        figures["memory, MB"] = (highest() - before) / 1e6
+        figures["saved, MB"] = (highest() - before) / 1e6
         figures["file, MB"] = path.stat().st_size / 1e6
         record = timed("load", lambda: store.load(path))
         assert len(record.sites) == sites, len(record.sites)

@@ -45,6 +45,7 @@ class TraceReport:
     advice: Mapping[str, str] = field(default_factory=dict)  # api -> advice of the catalogue
     urls: Mapping[str, str] = field(default_factory=dict)  # api -> reference
     title: str = ""
+    hints: tuple[str, ...] = ()  # what the user can do to learn more
 
 
 def find(name: str, what: str) -> Any:

@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import AsyncguardError, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.text import count, duration
+from asyncguard.render.summary import (
+    RANK_COLUMNS,
+    gain,
+    has_times,
+    how_often,
+    is_timed,
+    rank_rows,
+    rank_totals,
+    totals,
+    worth,
+)
+from asyncguard.render.text import duration
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
 
 CONTEXT_LINES = 3
 SITES_SHOWN = 200  # those that cost most; JSON has all of them
@@ -25,8 +39,9 @@ class _Row:
     """One site with what the template shows beside it."""
 
     site: SiteStats
-    share: float  # of all stall, 0 to 1
-    rate: float | None
+    share: float  # of all stall, 0 to 1; of all waits where times mean nothing
+    timed: bool
+    often: str
     advice: str
     url: str
     excerpt: tuple[tuple[int, str], ...]
@@ -44,6 +59,26 @@ class _Span:
 
 def traces(report: TraceReport, screen: Screen) -> str:
     """Return the page; raises AsyncguardError where jinja2 is not installed."""
+    return _page("trace.html.jinja", _context(report))
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """Return a page with the ranks beside each other and the sites where they differ most."""
+    return _page(
+        "ranks.html.jinja",
+        {
+            "columns": RANK_COLUMNS,
+            "rows": rank_rows(report),
+            "totals": list(rank_totals(report)),
+            "sites": [
+                (item, min(item.counts), max(item.counts), min(item.stalls_ns), max(item.stalls_ns))
+                for item in report.sites[:SITES_SHOWN]
+            ],
+        },
+    )
+
+
+def _page(template: str, context: dict[str, Any]) -> str:
     try:
         import jinja2
     except ImportError as error:
@@ -58,32 +93,41 @@ def traces(report: TraceReport, screen: Screen) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"duration": duration}
-    return environment.get_template("trace.html.jinja").render(_context(report))
+    return environment.get_template(template).render(context)
 
 
 def _context(report: TraceReport) -> dict[str, Any]:
     record = report.record
-    total = record.cpu_stall_ns
+    timed = has_times(record)
+    total = record.cpu_stall_ns if timed else record.total_syncs
     return {
         "title": report.title or record.command or "asyncguard trace",
         "record": record,
-        "count": count,
-        "rows": [_row(report, total, site) for site in record.sites[:SITES_SHOWN]],
+        "totals": list(totals(record)),
+        "timed": timed,
+        "rows": [_row(report, total, timed, site) for site in record.sites[:SITES_SHOWN]],
         "hidden": max(len(record.sites) - SITES_SHOWN, 0),
-        "suggestions": report.suggestions,
+        "suggestions": [
+            (heading, [(item, gain(item, record)) for item in items])
+            for heading, items in worth(report.suggestions)
+        ],
+        "hints": report.hints,
         "lanes": _lanes(record),
         "step_bars": _step_bars(record),
     }
 
 
-def _row(report: TraceReport, total: int, site: SiteStats) -> _Row:
+def _row(report: TraceReport, total: int, timed: bool, site: SiteStats) -> _Row:
+    record = report.record
+    part = site.cpu_stall_ns if timed else site.count
     return _Row(
         site,
-        site.cpu_stall_ns / total if total else 0.0,
-        report.record.per_step(site.count, site.steady_count),
+        part / total if total else 0.0,
+        is_timed(site),
+        how_often(record, site),
         report.advice.get(site.api, ""),
         report.urls.get(site.api, ""),
-        _excerpt(report.record, site),
+        _excerpt(record, site),
     )
 
 

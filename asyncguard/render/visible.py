@@ -10,7 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
@@ -31,30 +35,55 @@ def in_json(text: str) -> str:
 
 def shown(value: T) -> T:
     """A record with all of its texts `visible`; the same object where they are already."""
-    made = _shown(value)
-    return made if made is not value else value  # type: ignore[return-value]
+    return _shown(value, {})  # type: ignore[return-value]
 
 
-def _shown(value: object) -> object:
-    if isinstance(value, Enum) or value is None or isinstance(value, int | float):
-        return value
+Done = dict[int, object]  # id of a record -> what it became: many refer to the same sites
+
+
+def _shown(value: object, done: Done) -> object:
     if isinstance(value, str):
-        return visible(value) if _CONTROL.search(value) else value
+        return visible(value) if not isinstance(value, Enum) and _CONTROL.search(value) else value
     if isinstance(value, tuple | list):
-        parts = [_shown(part) for part in value]
+        parts = [_shown(part, done) for part in value]
         same = all(new is old for new, old in zip(parts, value, strict=True))
         return value if same else type(value)(parts)
     if isinstance(value, Mapping):
-        return _shown_mapping(value)
+        return _shown_mapping(value, done)
     if is_dataclass(value) and not isinstance(value, type):
-        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
-        changed = {name: new for name, old in pairs if (new := _shown(old)) is not old}
-        return replace(value, **changed) if changed else value
+        if id(value) not in done:
+            done[id(value)] = _shown_record(value, done)
+        return done[id(value)]
     return value
 
 
-def _shown_mapping(value: Mapping[object, object]) -> Mapping[object, object]:
-    made = {_shown(key): _shown(item) for key, item in value.items()}
+def _shown_record(value: DataclassInstance, done: Done) -> object:
+    texts, others = _fields(type(value))
+    changed: dict[str, object] = {}
+    if _CONTROL.search("\n".join([str(getattr(value, name)) for name in texts])):
+        changed = {name: _shown(getattr(value, name), done) for name in texts}
+    for name in others:
+        old = getattr(value, name)
+        new = _shown(old, done) if old else old
+        if new is not old:
+            changed[name] = new
+    return replace(value, **changed) if changed else value
+
+
+@lru_cache
+def _fields(record: type[DataclassInstance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the fields that are text, and of the others that may hold some."""
+    types = {field.name: str(field.type) for field in fields(record)}
+    texts = tuple(name for name, kind in types.items() if kind in ("str", "str | None"))
+    others = (n for n, kind in types.items() if n not in texts and not _NUMBERS.fullmatch(kind))
+    return texts, tuple(others)
+
+
+_NUMBERS = re.compile(r"(?:int|float|bool|None|Mapping|tuple|[\[\], |.])+")  # types without text
+
+
+def _shown_mapping(value: Mapping[object, object], done: Done) -> Mapping[object, object]:
+    made = {_shown(key, done): _shown(item, done) for key, item in value.items()}
     old = value.items()
     same = all(a is c and b is d for (a, b), (c, d) in zip(made.items(), old, strict=True))
     return value if same else made

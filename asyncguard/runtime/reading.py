@@ -31,7 +31,7 @@ def to_record(
     reading: Reading, root: str, command: str, frameworks: Mapping[str, str]
 ) -> TraceRecord:
     """The record, its sites sorted by stall, what cost most first."""
-    rows = sorted(reading.cells, key=lambda row: -row[2].stall)
+    rows = sorted(reading.cells, key=_weight, reverse=True)
     index = {(site, thread): at for at, (site, thread, _) in enumerate(rows)}
     idle = dict(reading.idle)  # a site's is told once, with the thread that waited longest
     return TraceRecord(
@@ -53,6 +53,12 @@ def to_record(
         timeline=_timeline(reading, index),
         sources=_sources([site for site, _, _ in rows[:EXCERPTS]], root),
     )
+
+
+def _weight(row: tuple[Site, str, Cell]) -> tuple[int, int]:
+    """Stalls come first; where the CPU stood in for a device they mean nothing, and counts do."""
+    site, _, cell = row
+    return (0, cell.count) if site.blocker.stand_in else (cell.stall, cell.count)
 
 
 def _site(
@@ -80,6 +86,7 @@ def _site(
         stack=tuple(relative(entry, root) for entry in site.stack),
         thread=thread,
         allowed=site.reason,
+        steps=min(cell.steps, steps),
     )
 
 

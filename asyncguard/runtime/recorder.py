@@ -33,12 +33,13 @@ class Cell:
     """What happened at one site in one thread or task.
 
     `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
-    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended.
+    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
+    in how many steps it waited.
     """
 
     __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "warm",
-        "warm_stall",
+        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "steps",
+        "warm", "warm_stall",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
@@ -48,6 +49,7 @@ class Cell:
         self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
         self.first = step
         self.step = step
+        self.steps = 1
         self.base = self.base_stall = 0
         self.warm = self.warm_stall = 0
 
@@ -64,6 +66,7 @@ class Cell:
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
         copy = Cell(self.first)
+        copy.steps = 0
         copy.add(self)
         if copy.step < step:
             copy.base, copy.base_stall = copy.count, copy.stall
@@ -80,6 +83,7 @@ class Cell:
             self.buckets[bits] = self.buckets.get(bits, 0) + count
         self.first = min(self.first, other.first)
         self.step = max(self.step, other.step)
+        self.steps += other.steps
         self.base += other.base
         self.base_stall += other.base_stall
         self.warm += other.warm
@@ -88,6 +92,7 @@ class Cell:
     def restart(self) -> None:
         """Let everything so far belong to step 0."""
         self.first = self.step = self.base = self.base_stall = 0
+        self.steps = 1
         self.warm = self.warm_stall = 0
 
 
@@ -310,6 +315,7 @@ class Recorder:
                     cell.warm, cell.warm_stall = cell.count, cell.stall
                 cell.base, cell.base_stall = cell.count, cell.stall
                 cell.step = step
+                cell.steps += 1
             cell.count += 1
             cell.stall += stall
             bits = stall.bit_length()
