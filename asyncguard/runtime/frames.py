@@ -137,9 +137,12 @@ def line_of(frame: FrameType, ranks: Ranks) -> int:
         return frame.f_lineno or 0
     table = _line_tables.get(id(code))
     if table is None:
-        spans = [(start, line or 0) for start, _, line in code.co_lines()]
-        starts, lines = zip(*spans, strict=True)
-        table = _line_tables[id(code)] = array("L", starts), array("L", lines)
+        starts, lines = array("L"), array("L")
+        for start, _, line in code.co_lines():
+            if not lines or lines[-1] != (line or 0):
+                starts.append(start)
+                lines.append(line or 0)
+        table = _line_tables[id(code)] = starts, lines
     return table[1][bisect.bisect_right(table[0], max(frame.f_lasti, 0)) - 1]
 
 

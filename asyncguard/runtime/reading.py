@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import linecache
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -34,9 +35,10 @@ def to_record(
     rows = sorted(reading.cells, key=_weight, reverse=True)
     index = {(site, thread): at for at, (site, thread, _) in enumerate(rows)}
     idle = dict(reading.idle)  # a site's is told once, with the thread that waited longest
+    once = _Once()
     return TraceRecord(
         sites=tuple(
-            _site(site, thread, cell, reading.steps, root, idle.pop(site, None))
+            _site(site, thread, cell, reading.steps, root, idle.pop(site, None), once)
             for site, thread, cell in rows
         ),
         step_count=reading.steps,
@@ -61,8 +63,26 @@ def _weight(row: tuple[Site, str, Cell]) -> tuple[int, int]:
     return (0, cell.count) if site.blocker.stand_in else (cell.stall, cell.count)
 
 
+class _Once:
+    """What many sites have in common, kept once."""
+
+    def __init__(self) -> None:
+        self._histograms: dict[tuple[tuple[int, int], ...], dict[int, int]] = {}
+        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def histogram(self, buckets: Mapping[int, int]) -> dict[int, int]:
+        made = _histogram(buckets)
+        return self._histograms.setdefault(tuple(made.items()), made)
+
+    def callers(self, entries: tuple[str, ...], root: str) -> tuple[str, ...]:
+        found = self._callers.get(entries)
+        if found is None:
+            found = self._callers[entries] = tuple(relative(entry, root) for entry in entries)
+        return found
+
+
 def _site(
-    site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None
+    site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None, once: _Once
 ) -> SiteStats:
     blocker = site.blocker
     return SiteStats(
@@ -75,15 +95,15 @@ def _site(
         count=cell.count,
         cpu_stall_ns=cell.stall,
         gpu_stall_ns=idle,
-        source=linecache.getline(site.path, site.line).strip()[:LINE_WIDTH],
+        source=sys.intern(linecache.getline(site.path, site.line).strip()[:LINE_WIDTH]),
         device=blocker.device,
         first_step=cell.first if steps else None,
         last_step=cell.step if steps else None,
         steady_count=cell.steady,
         steady_stall_ns=cell.steady_stall,
         max_stall_ns=cell.longest,
-        stall_histogram=_histogram(cell.buckets),
-        stack=tuple(relative(entry, root) for entry in site.stack),
+        stall_histogram=once.histogram(cell.buckets),
+        stack=(*(relative(own, root) for own in site.own), *once.callers(site.callers, root)),
         thread=thread,
         allowed=site.reason,
         steps=min(cell.steps, steps),

@@ -68,11 +68,15 @@ class Cell:
         copy = Cell(self.first)
         copy.steps = 0
         copy.add(self)
-        if copy.step < step:
-            copy.base, copy.base_stall = copy.count, copy.stall
-        if copy.step < warmup:
-            copy.warm, copy.warm_stall = copy.base, copy.base_stall
+        copy.settle(step, warmup)
         return copy
+
+    def settle(self, step: int, warmup: int) -> None:
+        """Let the step that is under way be as of `step`."""
+        if self.step < step:
+            self.base, self.base_stall = self.count, self.stall
+        if self.step < warmup:
+            self.warm, self.warm_stall = self.base, self.base_stall
 
     def add(self, other: Cell) -> None:
         """Take in another cell of the same site; the older of the two has to be settled."""
@@ -336,7 +340,11 @@ class Recorder:
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
-                yield site, table.name, cell.settled(self.step, self._warmup)
+                if self._running:
+                    yield site, table.name, cell.settled(self.step, self._warmup)
+                else:  # nobody appends any more, and there may be very many
+                    cell.settle(self.step, self._warmup)
+                    yield site, table.name, cell
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""

@@ -48,10 +48,9 @@ class Site:
         self._allowances: dict[str, Site] | None = None
 
     @property
-    def stack(self) -> tuple[str, ...]:
-        """The line itself and its callers, "path:line function", innermost first."""
-        own = f"{self.path}:{self.line} {self.function}"
-        return (own, *self.callers) if self.line else self.callers
+    def own(self) -> tuple[str, ...]:
+        """The line itself as the innermost of a stack, "path:line function"; empty if unknown."""
+        return (f"{self.path}:{self.line} {self.function}",) if self.line else ()
 
     def allowed(self, reason: str) -> Site:
         """The same line where `allow_syncs(reason)` covers it; counted apart."""
@@ -94,7 +93,7 @@ class Blocker:
         self.users_only = users_only
         self.internals = internals
         self.loads_data = loads_data
-        self.sites: dict[tuple[str, int, str], Site] = {}
+        self.sites: dict[tuple[str, str], dict[int, Site]] = {}  # (path, function) -> line -> site
         self.cache: dict[tuple[int, int], Site | None] = {}  # (id(code), f_lasti) of the caller
 
     def site(self, frame: FrameType | None) -> Site | None:
@@ -121,8 +120,11 @@ class Blocker:
         if user is not None:
             code = user.f_code
             # The callers are looked for at new sites only; the first ones speak for all.
-            key = (code.co_filename, line_of(user, ranks), qualname(code))
-            site = self.sites.get(key) or self._intern(*key, callers(user, ranks))
+            lines = self.sites.setdefault((code.co_filename, qualname(code)), {})
+            line = line_of(user, ranks)
+            site = lines.get(line) or self._intern(
+                code.co_filename, line, qualname(code), callers(user, ranks)
+            )
         # Where the caller only stands in between, another call from there may be another user's.
         settled = user is frame or (internal and ranks(frame.f_code) is Rank.FRAMEWORK)
         if settled and ranks.keep(frame.f_code):
@@ -140,4 +142,4 @@ class Blocker:
 
     def _intern(self, path: str, line: int, function: str, callers: tuple[str, ...]) -> Site:
         site = Site(self, sys.intern(path), line, function, callers)
-        return self.sites.setdefault((path, line, function), site)
+        return self.sites.setdefault((path, function), {}).setdefault(line, site)
