@@ -37,16 +37,18 @@ VALUE_KINDS = (
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
 # the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `host_array[...] = x`,
-# `x[tensor_of_no_dimension]`.
+# `x[tensor_of_no_dimension]`, `x[mask] = 0`.
 OPERATORS = (
     "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
-    "device-write", "scalar-index",
+    "device-write", "scalar-index", "mask-fill",
 )  # fmt: skip
 # `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
 # holds the host, one of CUDA tensors the stream. `elements`: those of the first argument, a list.
-# `call`: the framework's adapter looks at the whole call.
+# `contents`: all that the first argument holds, however deep. `number`: the arguments where a size
+# or a number is expected. `call`: the framework's adapter looks at the whole call.
 DECIDERS = (
-    "self", "argument", "second_argument", "cpu_argument", "elements", "result", "call", "none",
+    "self", "argument", "second_argument", "cpu_argument", "elements", "contents", "number",
+    "result", "call", "none",
 )  # fmt: skip
 MOVES = ("", "download", "upload")
 
@@ -66,6 +68,8 @@ class Condition(NamedTuple):
     positional_at_least: int | None = None
     argument_in: tuple[str, ...] = ()  # an argument is one of these strings or names: "cpu"
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
+    flag: tuple[str, ...] = ()  # as keyword_true; by position, the first of True and False is it
+    pinned: bool = False  # what the method is called on is page-locked (seen by the runtime only)
 
 
 class Source(NamedTuple):
@@ -76,7 +80,7 @@ class Source(NamedTuple):
     protocols: tuple[str, ...] = ()  # `__bool__`: syntax or a builtin that calls it
     operators: tuple[str, ...] = ()  # subscripts: some of OPERATORS
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
-    arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any
+    arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any but `out`
 
 
 class Runtime(NamedTuple):

@@ -907,6 +907,10 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
     chosen = [_word(a.value) for a in arguments if a.keyword in where] or words
     checks = (
         (condition.keyword_true, any(_maybe(keywords, k, True) for k in condition.keyword_true)),
+        (
+            condition.flag,
+            any(_maybe(keywords, k, True) for k in condition.flag) or _first_flag(arguments),
+        ),
         (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
         (
             condition.keyword_present,
@@ -925,6 +929,12 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
         ),
     )
     return all(holds for given, holds in checks if given)
+
+
+def _first_flag(arguments: Arguments) -> bool:
+    """Whether the first literal True or False that is given by position is True."""
+    given = (a.value.literal for a in arguments if not a.keyword)
+    return next((literal for literal in given if isinstance(literal, bool)), False)
 
 
 def _maybe(keywords: dict[str, Value], keyword: str, wanted: bool) -> bool:

@@ -265,8 +265,9 @@ def _write_sites(
     costs = {index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)}
     if UPLOADED_INDEX in costs and MASK_INDEX not in costs:
         operator_site(frame, "index-upload", target, owner)
-    elif MASK_INDEX in costs and value.kind == DEVICE:
-        operator_site(frame, "mask-write", target, owner)
+    elif MASK_INDEX in costs and value.kind in (DEVICE, HOST):
+        operator = "mask-write" if value.kind == DEVICE else "mask-fill"
+        operator_site(frame, operator, target, owner)
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):

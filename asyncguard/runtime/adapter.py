@@ -50,9 +50,23 @@ class Adapter:
         """
         raise NotImplementedError
 
-    def device_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """The device that a call waits for where no single value tells; None: it waits for none."""
+    def device_of_call(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """The device that a call waits for where no single value tells; None: it waits for none.
+
+        `api` is the id of the catalogue's entry, whose conditions this takes the place of.
+        """
         raise NotImplementedError
+
+    def is_device_set(self) -> bool:
+        """Whether values are made on another device than usual where the call names none."""
+        return False
+
+    def is_pinned(self, value: Any) -> bool:
+        """Whether a value in host memory is page-locked, so that copies need not wait for it."""
+        return False
+
+    # Types of what calls are given beside values and numbers: it is none and holds none.
+    plain: frozenset[type] = frozenset()
 
     # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
     # through `dispatch`.

@@ -3,8 +3,9 @@
 torch's GPU trace calls back before each wait for a stream, an event or the device, blocking copies
 included: all that `torch.cuda.set_sync_debug_mode` warns of, and the explicit waits that it
 leaves out. So the debug mode is left as the user has set it. What fires inside a named sync point
-agrees with the catalogue. The rest is reported as api "unattributed", with its stack; how long
-those waits took is not known, as the call comes before the wait.
+agrees with the catalogue, if a site is charged for it: hooks that judge by the result may find
+afterwards that the call was none (`x.to(dtype)`). The rest is reported as api "unattributed", with
+its stack; how long those waits took is not known, as the call comes before the wait.
 
 torch cannot switch its GPU trace off again: callbacks are taken away, and the rest of the process
 pays a look at an empty list for each CUDA event.
@@ -42,7 +43,7 @@ class Counts(Protocol):
 
 
 class CrossCheck:
-    """Listens to torch's GPU trace between `start` and `stop`."""
+    """Listens to torch's GPU trace between `start` and `stop`, and as a `hub.Sink` to the hooks."""
 
     def __init__(self, counts: Counts, clock: Callable[[], int]) -> None:
         self._counts = counts
@@ -51,6 +52,8 @@ class CrossCheck:
         self._why_not = "torch was not imported"
         self._watcher = watch.Watcher(lambda name: self._listen())
         self._lock = threading.Lock()
+        # By thread: what fired since a hook began to time a call; no key: none is being timed.
+        self._fired_within: dict[int, list[tuple[Site | None, int]]] = {}
         self._attributed = self._unattributed = 0
         self._blocker = _blocker()
 
@@ -80,22 +83,51 @@ class CrossCheck:
         self._watcher.watch(frozenset())
         while self._callback_lists:
             self._callback_lists.pop().remove(self._fired)
+        self._unexplained()  # what another thread is in the middle of is left open
+        self._fired_within.clear()
+
+    def begin(self) -> None:
+        """A hook begins to time a call that may wait."""
+        self._unexplained()
+        self._fired_within[threading.get_ident()] = []
+
+    def end(self, site: Site, began: None) -> None:
+        """The call has waited, and `site` is charged for it."""
+        fired = self._fired_within.pop(threading.get_ident(), ())
+        with self._lock:
+            self._attributed += len(fired)
+
+    def _unexplained(self) -> None:
+        """The call that this thread timed last, if it has not ended, was charged to no site."""
+        for site, when in self._fired_within.pop(threading.get_ident(), ()):
+            self._report(site, when)
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """Not for us: a framework that keeps time itself is not torch."""
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """Not for us."""
+
+    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+        """Not for us."""
 
     def _fired(self, *_: int) -> None:
         """torch is about to wait; called in the thread that will."""
         try:
-            if state.doing.waiting:
-                with self._lock:
-                    self._attributed += 1
-                return
-            site = self._blocker.site_of_caller(_user(sys._getframe(1)))
-            if site is not None:
-                with self._lock:
-                    self._unattributed += 1
-                now = self._clock()
-                self._counts.waited(site, now, now)
+            site, now = self._blocker.site_of_caller(_user(sys._getframe(1))), self._clock()
+            if not state.doing.waiting:
+                self._report(site, now)
+            # Else a hook times the call, or it is asyncguard itself that waits.
+            elif (fired := self._fired_within.get(threading.get_ident())) is not None:
+                fired.append((site, now))
         except Exception as error:  # noqa: BLE001  torch's own call must go on
             hub.fail("torch's GPU trace", error)
+
+    def _report(self, site: Site | None, when: int) -> None:
+        if site is not None:
+            with self._lock:
+                self._unattributed += 1
+            self._counts.waited(site, when, when)
 
     def annotate(self, record: TraceRecord) -> TraceRecord:
         """The record with the agreement, or with the reason why nothing was checked."""

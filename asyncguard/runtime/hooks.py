@@ -30,6 +30,7 @@ from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.sizes import NUMBERS, are_plain
 from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
@@ -58,6 +59,8 @@ def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe
             hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(_calls(original, adapter), hook)
+    if len(probes) == 1 and (first := probes[0].numbers_from) is not None:
+        hook = _number_hook(_calls(original, adapter), hook, first, NUMBERS | adapter.plain)
     return disguise(hook, original)
 
 
@@ -297,6 +300,23 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
             raise
 
     return getitem
+
+
+def _number_hook(
+    original: Function, hook: Function, first: int, plain: frozenset[type]
+) -> Function:
+    """In front of another hook: programs give sizes often, and plain ones never wait."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if are_plain(args[first:], plain) and (not kwargs or are_plain(kwargs.values(), plain)):
+                return original(*args, **kwargs)
+            return hook(*args, **kwargs)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+
+    return call
 
 
 def step_hook(original: Function, name: str, adapter: Adapter) -> Function:

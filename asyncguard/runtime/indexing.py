@@ -7,11 +7,12 @@ value and what a mask are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 _PLAIN = frozenset({int, type(None), type(Ellipsis), bool, str})
 
 Test = Callable[[Any], bool]
+Test2 = Callable[[Any, Any], bool]
 
 
 def is_plain(index: Any) -> bool:
@@ -30,41 +31,78 @@ def is_plain(index: Any) -> bool:
     return False
 
 
-def operators(args: tuple[Any, ...], on_device: Test, is_mask: Test) -> frozenset[str]:
+class Place(NamedTuple):
+    """What a framework knows of the values of a subscript."""
+
+    on_device: Test  # whether it is a value of the framework
+    is_mask: Test  # whether such a value chooses elements by truth
+    # Whether the first, such a value, is in host memory and the second, what is indexed, is not.
+    is_away: Test2 = lambda value, owner: False
+    # Whether a mask fills the first into the second without asking how many elements it chooses;
+    # None: it does so with all but such values that have dimensions.
+    fills: Test2 | None = None
+
+    def is_filled(self, value: Any, owner: Any) -> bool:
+        """Whether a mask fills `value` in without a wait."""
+        if self.fills is not None:
+            return self.fills(value, owner)
+        return not (self.on_device(value) and value.ndim)
+
+
+def operators(args: tuple[Any, ...], place: Place) -> frozenset[str]:
     """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) are of."""
     if len(args) < 2:  # a function of its own, called with keywords
         return frozenset()
     index = args[1]
     parts = index if isinstance(index, tuple) else (index,)
-    found = {sort for part in parts for sort in _sorts(part, args, on_device, is_mask)}
-    if len(args) > 2 and _is_host_array(args[2], on_device):
-        found.add("host-write")
+    found = {sort for part in parts for sort in _sorts(part, args, place)}
+    if len(args) > 2 and _comes_from_host(args[2], args[0], place):
+        masked = any(place.on_device(part) and place.is_mask(part) for part in parts)
+        if not (masked and place.is_filled(args[2], args[0])):
+            found.add("host-write")
     return frozenset(found)
 
 
-def _sorts(part: Any, args: tuple[Any, ...], on_device: Test, is_mask: Test) -> Iterator[str]:
+def _comes_from_host(value: Any, owner: Any, place: Place) -> bool:
+    """Whether what is written is an array in host memory that has to be sent to the device."""
+    if place.on_device(value):
+        return place.is_away(value, owner) and bool(value.ndim)
+    return hasattr(value, "__array__")
+
+
+def _sorts(part: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
     if is_plain(part):
         return
-    writes = len(args) > 2
+    on_device = place.on_device
     if isinstance(part, slice):
         if on_device(part.start) or on_device(part.stop) or on_device(part.step):
             yield "slice-bound"
     elif not on_device(part):
         if hasattr(part, "__len__"):
             yield "index-upload"
-    elif is_mask(part):
-        # One value for all chosen elements is filled in without asking how many there are.
-        if not writes:
-            yield "mask-read"
-        elif on_device(args[2]) and args[2].ndim:
-            yield "mask-write"
+    elif place.is_mask(part):
+        yield from _sorts_of_mask(part, args, place)
     elif part.ndim == 0:
-        yield "scalar-index"
+        if not place.is_away(part, args[0]):  # a number of the host's is read at once
+            yield "scalar-index"
     else:
         yield "index-upload"  # if it is on the host: the probe compares devices
-        if writes and isinstance(args[2], bool | int | float | complex):
+        if len(args) > 2 and _is_number(args[2]):
             yield "scalar-write"
 
 
-def _is_host_array(value: Any, on_device: Test) -> bool:
-    return hasattr(value, "__array__") and not on_device(value)
+def _sorts_of_mask(mask: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
+    """A mask in host memory is counted there, and its indices are sent without waiting."""
+    away = place.is_away(mask, args[0])
+    if len(args) < 3:
+        if not away:
+            yield "mask-read"
+    elif away:
+        if _is_number(args[2]):
+            yield "scalar-write"
+    elif not place.is_filled(args[2], args[0]):
+        yield "mask-fill" if _is_number(args[2]) else "mask-write"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | complex)

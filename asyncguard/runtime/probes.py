@@ -7,6 +7,7 @@ the value whose device decides, and answers with the `Blocker` (the API on that 
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from asyncguard.catalogue import Condition, SyncPoint
 from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter
 from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.sizes import NUMBERS
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -22,7 +24,6 @@ Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
-_NUMBERS = frozenset({int, float, bool, complex, str, type(None)})
 _CONTAINERS = frozenset({list, tuple, dict})
 
 
@@ -45,6 +46,10 @@ class Probe:
         self._writes_from_host = "host-write" in operators
         self._indexes = "index-upload" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
+        # From which argument on all that are plain numbers mean no wait; None: they tell nothing.
+        self.numbers_from: int | None = None
+        if runtime.value == "number":
+            self.numbers_from = _first_listed(point, method)
         self.quick: QuickJudge | None = None  # by the value alone; None: take the long way
         if method and runtime.value == "self" and not parts:
             self.quick = adapter.quick_judge(self._blockers)
@@ -70,12 +75,13 @@ class Probe:
         if self._value == "none":
             return self._blocker(self._adapter.default_device())
         if self._value == "call":
-            called_for = self._adapter.device_of_call(args, kwargs)
+            called_for = self._adapter.device_of_call(self._point.id, args, kwargs)
             return None if called_for is None else self._blocker(called_for)
         picked = self._pick(args, kwargs)
         if self._value == "elements" and not isinstance(picked, list | tuple):
             return None
-        device = self._device_within(picked)
+        within = self._device_of_all if self._value == "contents" else self._device_within
+        device = within(picked)
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
@@ -83,7 +89,7 @@ class Probe:
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""
         kind = type(value)
-        if kind in _NUMBERS:
+        if kind in NUMBERS:
             return None
         if kind not in _CONTAINERS:
             device = self._adapter.device_of(value)
@@ -91,9 +97,28 @@ class Probe:
                 return device
         parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
         for part in islice(parts, _LOOK_AT):
-            if type(part) not in _NUMBERS and (device := self._device_within(part)):
+            if type(part) not in NUMBERS and (device := self._device_within(part)):
                 return device
         return None
+
+    def _device_of_all(self, value: Any) -> str | None:
+        """The device of anything in there, however deep; an accelerator's before the stand-in."""
+        found = None
+        pending, seen = [value], set[int]()
+        while pending:
+            part = pending.pop()
+            if type(part) in NUMBERS or id(part) in seen:
+                continue
+            seen.add(id(part))
+            device = self._adapter.device_of(part)
+            if device is not None and device != STAND_IN:
+                return device
+            found = device or found
+            if isinstance(part, dict):
+                pending += part.values()
+            elif isinstance(part, list | tuple | set):
+                pending += part
+        return found
 
     def _blocker(self, device: str) -> Blocker:
         blocker = self._blockers.get(device)
@@ -123,6 +148,12 @@ def _listed(point: SyncPoint, method: bool) -> tuple[int | str, ...]:
     return point.source.arguments
 
 
+def _first_listed(point: SyncPoint, method: bool) -> int:
+    """The first argument by position that is listed, self counted; past all where none is."""
+    positions = [at for at in _listed(point, method) if isinstance(at, int)]
+    return max(min(positions), 0) + (1 if method else 0) if positions else sys.maxsize
+
+
 def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     """The values of the listed arguments: positions after self, keywords, or all for -1."""
     listed = _listed(point, method)
@@ -130,7 +161,10 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     positions = tuple(where + skip for where in listed if isinstance(where, int))
     keywords = tuple(where for where in listed if isinstance(where, str))
     if -1 in listed:
-        return lambda args, kwargs: [*args[skip:], *kwargs.values()]
+        return lambda args, kwargs: [
+            *args[skip:],
+            *(value for name, value in kwargs.items() if name != "out"),  # that is written
+        ]
     return lambda args, kwargs: [
         *(args[at] for at in positions if at < len(args)),
         *(kwargs[name] for name in keywords if name in kwargs),
@@ -138,20 +172,29 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
 
 
 def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Applies, ...]:
-    """All of the entry's conditions; none where it always blocks."""
+    """All of the entry's conditions; none where it always blocks, or the adapter decides."""
     assert point.runtime is not None
+    if point.runtime.value == "call":
+        return ()
     skip = 1 if method else 0
     devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
     parts: list[Applies] = []
     if operators := _operators(point):
         parts.append(lambda args, kwargs: bool(operators & adapter.index_operators(args)))
     if point.when is not None:
-        parts.append(condition(point.when, skip, devices))
+        parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
         unless = condition(point.unless, skip, devices)
-        parts.append(lambda args, kwargs: not unless(args, kwargs))
+        pinned = point.unless.pinned
+        parts.append(
+            lambda args, kwargs: (
+                not (unless(args, kwargs) and (not pinned or adapter.is_pinned(args[0])))
+            )
+        )
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
+        if point.runtime.moves == "upload":  # but for what a mask fills in
+            parts.append(lambda args, kwargs: "host-write" in adapter.index_operators(args))
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)
@@ -175,13 +218,18 @@ def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
     return lambda args, kwargs: any(adapter.device_of(v) is not None for v in pick(args, kwargs))
 
 
-def condition(wanted: Condition, skip: int = 0, devices: bool = True) -> Applies:
+def condition(
+    wanted: Condition,
+    skip: int = 0,
+    devices: bool = True,
+    placed: Callable[[], bool] = lambda: False,
+) -> Applies:
     """A catalogue condition as a test of a call's arguments, `skip` leading ones left out.
 
     `devices` is False where what the arguments are called (`argument_in`) is not to be believed.
+    `placed` tells whether a device is given that the call does not name, as `device=` would.
     """
-
-    return _all(tuple(_tests(wanted, skip, devices)))
+    return _all(tuple(_tests(wanted, skip, devices, placed)))
 
 
 def _all(tests: tuple[Applies, ...]) -> Applies:
@@ -200,7 +248,9 @@ def _all(tests: tuple[Applies, ...]) -> Applies:
     return passed
 
 
-def _tests(wanted: Condition, skip: int, devices: bool) -> Iterator[Applies]:
+def _tests(
+    wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
+) -> Iterator[Applies]:
     """The parts of a condition that it has, the cheap ones first."""
     if wanted.keyword_true:
         true = wanted.keyword_true
@@ -209,8 +259,10 @@ def _tests(wanted: Condition, skip: int, devices: bool) -> Iterator[Applies]:
         false = wanted.keyword_false
         yield lambda args, kwargs: any(kwargs.get(k, True) in (False, 0) for k in false)
     if wanted.keyword_present:
-        present = wanted.keyword_present
-        yield lambda args, kwargs: bool(kwargs) and any(kwargs.get(k) is not None for k in present)
+        yield _present(wanted.keyword_present, placed)
+    if wanted.flag:
+        flag = wanted.flag
+        yield lambda args, kwargs: _is_set(flag, args, kwargs)
     if wanted.keyword_absent:
         absent = wanted.keyword_absent
         yield lambda args, kwargs: not kwargs or not any(k in kwargs for k in absent)
@@ -226,6 +278,21 @@ def _tests(wanted: Condition, skip: int, devices: bool) -> Iterator[Applies]:
     if devices and wanted.argument_not_in:
         other = wanted.argument_not_in
         yield lambda args, kwargs: not _matches(_names(args[skip:], kwargs), other)
+
+
+def _present(keywords: tuple[str, ...], placed: Callable[[], bool]) -> Applies:
+    """Whether one of the keywords is given, or a device that the call does not name."""
+    may_be_placed = "device" in keywords
+    return lambda args, kwargs: (
+        (bool(kwargs) and any(kwargs.get(k) is not None for k in keywords))
+        or (may_be_placed and placed())
+    )
+
+
+def _is_set(flag: tuple[str, ...], args: Args, kwargs: Kwargs) -> bool:
+    """Whether a flag is given and true: by keyword, or as the first of all flags by position."""
+    by_position = next((arg for arg in args if isinstance(arg, bool)), False)
+    return by_position or any(bool(kwargs.get(keyword)) for keyword in flag)
 
 
 def _names(args: Args, kwargs: Kwargs) -> tuple[str, ...]:

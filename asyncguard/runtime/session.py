@@ -113,6 +113,8 @@ class Session:
         if self._cross_check is not None:
             self._cross_check.start()
         hub.add(self._recorder)
+        if self._cross_check is not None:
+            hub.add(self._cross_check)
         if self._device is not None:  # behind the recorder, whose stalls its work must not enter
             hub.add(self._device)
         if self._depth == "full":
@@ -135,6 +137,7 @@ class Session:
         while self._surface:
             self._surface.pop()()
         if self._cross_check is not None:
+            hub.remove(self._cross_check)
             self._cross_check.stop()
         try:
             self._recorder.stop()

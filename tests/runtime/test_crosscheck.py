@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from asyncguard import catalogue
 from asyncguard.model import TraceRecord
 from asyncguard.runtime import store
 from asyncguard.runtime.crosscheck import REGISTRIES, CrossCheck, _user
@@ -20,9 +21,14 @@ from asyncguard.runtime.frames import charged
 from asyncguard.runtime.hub import state
 from asyncguard.runtime.recorder import Recorder
 from asyncguard.runtime.session import Session
-from asyncguard.runtime.sites import ranks
+from asyncguard.runtime.sites import Blocker, Site, ranks
 from tests.records import record
 from tests.runtime.helpers import Clock, counts
+
+
+def _site() -> Site:
+    blocker = Blocker(catalogue.load()["torch.Tensor.item"], "cuda:0", stand_in=False)
+    return Site(blocker, __file__, 1, "main", ())
 
 
 class Registry:
@@ -75,10 +81,73 @@ def check(torch: Torch) -> tuple[CrossCheck, Recorder]:
 
 def test_a_wait_inside_a_named_sync_point_agrees(torch: Torch) -> None:
     made, recorder = check(torch)
+    made.begin()
     torch.fire(7, named=True)
+    made.end(_site(), None)
     made.stop()
     assert recorder.read().cells == ()
     assert made.annotate(record()).extra["cross_check"] == {"attributed": 1, "unattributed": 0}
+
+
+def test_a_wait_inside_a_call_that_proved_to_be_none_is_unattributed(torch: Torch) -> None:
+    """Told at the thread's next call that may wait, or at the end."""
+    made, recorder = check(torch)
+    for _ in range(2):
+        made.begin()
+        torch.fire(7, named=True)
+    made.stop()
+    ((site, _, cell),) = recorder.read().cells
+    assert (site.blocker.point.id, site.path, cell.count) == ("unattributed", __file__, 2)
+    assert made.annotate(record()).extra["cross_check"] == {"attributed": 0, "unattributed": 2}
+
+
+def test_a_wait_of_asyncguards_own_is_neither(torch: Torch) -> None:
+    made, recorder = check(torch)
+    torch.fire(7, named=True)
+    made.stop()
+    assert recorder.read().cells == ()
+    assert made.annotate(record()).extra["cross_check"] == {"attributed": 0, "unattributed": 0}
+
+
+@pytest.mark.parametrize(
+    ("call", "agreement"),
+    [
+        (lambda x: x.item(), {"attributed": 1, "unattributed": 0}),
+        (lambda x: x.to("cpu"), {"attributed": 1, "unattributed": 0}),
+        (lambda x: x.to(x.dtype), {"attributed": 0, "unattributed": 1}),
+    ],
+    ids=["item", "to cpu", "to dtype"],
+)
+def test_what_fires_within_a_hook_agrees_only_if_the_hook_counts(
+    call: Any, agreement: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tensor that passes for one of a device, and waits whatever is done to it."""
+    torch = pytest.importorskip("torch")
+    import torch.cuda._gpu_trace as trace
+
+    from asyncguard.runtime.adapters import torch as adapter
+
+    class Waits(torch.Tensor):  # type: ignore[misc, name-defined]
+        @classmethod
+        def __torch_function__(
+            cls, function: Any, types: Any, args: Any = (), kw: Any = None
+        ) -> Any:
+            result = super().__torch_function__(function, types, args, kw or {})
+            if getattr(function, "__name__", "") in ("item", "to"):
+                trace.StreamSynchronizationCallbacks.fire_callbacks(0)
+                to_host = args[1:] == ("cpu",)
+                result = torch.ones(1).as_subclass(torch.Tensor) if to_host else result
+            return result
+
+    monkeypatch.setattr(
+        adapter.Adapter,
+        "_of_other",
+        lambda self, value: "cuda:0" if isinstance(value, Waits) else None,
+    )
+    value = torch.ones(1).as_subclass(Waits)
+    with Session(frameworks=["torch"], cross_check=True) as session:
+        call(value)
+    assert session.record().extra["cross_check"] == agreement
 
 
 @pytest.mark.parametrize(("name", "args"), [*zip(REGISTRIES, [(7,), (8,), ()], strict=True)])

@@ -1,13 +1,12 @@
 """On a real GPU: counts against torch's own callbacks, idle times against idle times made to order.
 
 All of it is skipped where there is no CUDA device; what can be tested without one is tested in
-`test_bubbles`, `test_device` and `test_crosscheck`.
+`test_bubbles`, `test_device`, `test_cupti` and `test_crosscheck`.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,12 +15,14 @@ import pytest
 from asyncguard.model import TraceRecord
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
+from tests.runtime.cuda_programs import PROGRAMS, alone, reads
+from tests.runtime.cuda_rows import ROWS, Row, values
 from tests.runtime.helpers import counts
 
 torch = require("torch")
-F = torch.nn.functional
 HAS_CUPTI = importlib.util.find_spec("cupti") is not None
 pytestmark = [
+    # Written against sources and simulations: none of these has met a GPU yet.
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
@@ -33,71 +34,7 @@ SOURCES = [
     "profiler",
 ]
 
-EVENT = "torch.cuda.Event.synchronize"
-BLOCKING: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "item": (lambda x: x.sum().item(), "torch.Tensor.item"),
-    "tolist": (lambda x: x.tolist(), "torch.Tensor.tolist"),
-    "cpu": (lambda x: x.cpu(), "torch.Tensor.cpu"),
-    "to cpu": (lambda x: x.to("cpu"), "torch.Tensor.to.cpu"),
-    "bool": (lambda x: bool(x.sum() > 0), "torch.Tensor.__bool__"),
-    "float": (lambda x: float(x.sum()), "torch.Tensor.__float__"),
-    "int": (lambda x: int(x.sum()), "torch.Tensor.__int__"),
-    "repr": (lambda x: repr(x), "torch.Tensor.__repr__"),
-    "format": (lambda x: f"{x.sum():.3f}", "torch.Tensor.__format__"),
-    "nonzero": (lambda x: x.nonzero(), "torch.nonzero"),
-    "masked_select": (lambda x: x.masked_select(x > 0), "torch.masked_select"),
-    "mask": (lambda x: x[x > 0], "torch.Tensor.__getitem__.mask"),
-    "unique": (lambda x: torch.unique(x), "torch.unique"),
-    "one-argument where": (lambda x: torch.where(x > 0), "torch.where"),
-    "is_nonzero": (lambda x: torch.is_nonzero(x.sum()), "torch.is_nonzero"),
-    "unique_consecutive": (lambda x: torch.unique_consecutive(x), "torch.unique_consecutive"),
-    "bincount": (lambda x: torch.bincount(x.long()), "torch.bincount"),
-    "repeat_interleave": (
-        lambda x: torch.repeat_interleave(x, x.long()),
-        "torch.repeat_interleave",
-    ),
-    "one_hot": (lambda x: F.one_hot(x.long()), "torch.nn.functional.one_hot"),
-    "slice bound": (lambda x: x[: x.argmax()], "torch.Tensor.__index__"),
-    "index": (lambda x: range(x.argmin()), "torch.Tensor.__index__"),
-    "contains": (lambda x: 3.0 in x, "torch.Tensor.__contains__"),
-    "allclose": (lambda x: torch.allclose(x, x.clone()), "torch.allclose"),
-    "equal": (lambda x: torch.equal(x, x.clone()), "torch.equal"),
-    "tensor": (lambda x: torch.tensor([1.0], device="cuda"), "torch.tensor"),
-    "list of tensors": (lambda x: torch.tensor([x[0], x[1]]), "torch.tensor.elements"),
-    "mask in index_put_": (
-        lambda x: x.index_put_((x > 0,), x[:1]),
-        "torch.Tensor.__setitem__.mask",
-    ),
-    "values of the host": (
-        lambda x: x.__setitem__(slice(0, 2), torch.ones(2)),
-        "torch.Tensor.__setitem__.upload",
-    ),
-    "narrow": (lambda x: x.narrow(0, x.argmin(), 1), "torch.Tensor.narrow"),
-    "cov": (lambda x: torch.cov(x.reshape(8, 8)), "torch.cov"),
-    "inverse": (lambda x: torch.eye(8, device="cuda").inverse(), "torch.linalg.inv"),
-    "max_norm": (
-        lambda x: F.embedding(x.long(), x.reshape(64, 1), max_norm=1.0),
-        "torch.embedding_renorm_",
-    ),
-    "synchronize": (lambda x: torch.cuda.synchronize(), "torch.cuda.synchronize"),
-    "stream": (
-        lambda x: torch.cuda.current_stream().synchronize(),
-        "torch.cuda.Stream.synchronize",
-    ),
-    "event": (lambda x: torch.cuda.current_stream().record_event().synchronize(), EVENT),
-}
-FREE: dict[str, Callable[[Any], Any]] = {
-    "arithmetic": lambda x: (x * 2 + 1).sum(),
-    "isnan": lambda x: torch.isnan(x).any(),
-    "three-argument where": lambda x: torch.where(x > 0, x, -x),
-    "masked_fill": lambda x: x.masked_fill(x > 0, 0.0),
-    "factory": lambda x: torch.zeros(8, device="cuda"),
-    "integer index": lambda x: x[0],
-    "list of numbers": lambda x: torch.tensor([1.0, 2.0]),
-    "stack": lambda x: torch.stack([x[0], x[1]]),
-    "device index": lambda x: x[torch.zeros(2, dtype=torch.long, device="cuda")],
-    "pinned upload": lambda x: torch.empty(8, pin_memory=True).to("cuda", non_blocking=True),
-}
+KNOWN = [row for row in ROWS if row.fires is not None]
 
 
 def traced(function: Callable[[], Any], **options: Any) -> TraceRecord:
@@ -108,28 +45,26 @@ def traced(function: Callable[[], Any], **options: Any) -> TraceRecord:
 
 
 @pytest.fixture
-def x() -> Any:
-    values = torch.arange(64.0, device="cuda")
-    torch.unique(values).tolist()  # loads kernels now, so that this waits in no test
-    torch.cuda.synchronize()
-    return values
+def names() -> dict[str, Any]:
+    return values(torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory())
 
 
-@pytest.mark.parametrize("name", BLOCKING)
-def test_torch_itself_waits_where_the_catalogue_says_so(name: str, x: Any) -> None:
-    function, api = BLOCKING[name]
-    function(x)  # once before, for what is loaded lazily
-    record = traced(lambda: function(x), cross_check=True)
-    assert counts(record) == {api: 1}
-    assert record.extra["cross_check"]["attributed"] >= 1
+@pytest.fixture
+def x(names: dict[str, Any]) -> Any:
+    return names["x"]
 
 
-@pytest.mark.parametrize("name", FREE)
-def test_torch_itself_does_not_wait_where_the_catalogue_names_nothing(name: str, x: Any) -> None:
-    FREE[name](x)
-    record = traced(lambda: FREE[name](x), cross_check=True)
-    assert counts(record) == {}
-    assert record.extra["cross_check"] == {"attributed": 0, "unattributed": 0}
+@pytest.mark.parametrize("row", KNOWN, ids=lambda row: row.call)
+def test_torch_itself_waits_where_the_catalogue_says_so_and_nowhere_else(
+    row: Row, names: dict[str, Any]
+) -> None:
+    eval(row.call, names)  # once before, for what is loaded lazily
+    record = traced(lambda: eval(row.call, names), cross_check=True)
+    assert counts(record) == ({row.counted: row.times} if row.counted else {})
+    checked = record.extra["cross_check"]
+    assert checked["unattributed"] == 0
+    assert checked["attributed"] >= (row.fires or 0)
+    assert bool(checked["attributed"]) == bool(row.fires)
 
 
 def test_a_wait_of_which_the_catalogue_knows_nothing_is_unattributed(x: Any) -> None:
@@ -137,85 +72,21 @@ def test_a_wait_of_which_the_catalogue_knows_nothing_is_unattributed(x: Any) -> 
     assert counts(record) == {"unattributed": 1}
 
 
-def spin(seconds: float) -> None:
-    """Keep the host busy without giving the processor away."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
-
-
-STEPS, THINK = 20, 0.002
-
-
-def reads(x: Any) -> None:
-    for _ in range(STEPS):
-        (x + 1).sum().item()
-        spin(THINK)
-    (x + 1).sum()
-    torch.cuda.synchronize()
-
-
 @pytest.mark.parametrize("source", SOURCES)
-def test_idle_time_after_reads_is_what_the_host_took(source: str, x: Any) -> None:
-    record = traced(lambda: reads(x), device_times=source)
-    assert record.extra["device_times"]["source"] == source
-    stall = next(site.gpu_stall_ns for site in record.sites if site.api == "torch.Tensor.item")
-    assert stall is not None
-    assert STEPS * THINK * 1e9 <= stall <= record.duration_ns
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_slow_host_that_does_not_wait_is_charged_to_nobody(source: str, x: Any) -> None:
-    def slow() -> None:
-        for _ in range(STEPS):
-            x.add(1)
-            spin(THINK)
-        torch.cuda.synchronize()
-
-    record = traced(slow, device_times=source)
-    assert record.gpu_stall_ns is not None
-    assert record.gpu_stall_ns < THINK * 1e9
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_device_times_in_a_process_of_their_own(program: str, source: str) -> None:
+    alone(program, source)
 
 
 def test_without_device_times_the_stall_is_none(x: Any) -> None:
     assert traced(lambda: reads(x)).gpu_stall_ns is None
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_users_own_profile_sees_kernels_after_a_trace(source: str, x: Any) -> None:
-    traced(lambda: reads(x), device_times=source)
-    again = traced(lambda: reads(x), device_times=source)
-    assert again.gpu_stall_ns
-    activities = [torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities) as profile:
-        reads(x)
-    events = profile.profiler.kineto_results.events()
-    assert any(event.device_type() == torch.autograd.DeviceType.CUDA for event in events)
-
-
-def test_where_the_user_profiles_nothing_is_made_up(x: Any) -> None:
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]):
-        record = traced(lambda: reads(x), device_times="auto")
-    assert record.gpu_stall_ns is None
-    assert "GPU stalls were not measured" in record.notes[-1]
+def test_where_the_user_profiles_nothing_is_made_up() -> None:
+    alone("nothing_is_made_up_while_the_user_profiles", "auto")
 
 
 @pytest.mark.skipif(not HAS_CUPTI, reason="cupti-python is not installed")
-def test_cupy_and_torch_in_one_process_add_up(x: Any) -> None:
-    cupy = pytest.importorskip("cupy")
-    y = cupy.arange(64.0)
-    torch.cuda.synchronize()
-    with Session(frameworks=["torch", "cupy"], device_times="cupti") as session:
-        for _ in range(STEPS):
-            (x + 1).sum().item()
-            spin(THINK)
-            float((y + 1).sum())
-            spin(THINK)
-        (x + 1).sum().item()
-    record = session.record()
-    stalls = {site.framework: site.gpu_stall_ns for site in record.sites if site.count == STEPS}
-    assert set(stalls) == {"torch", "cupy"}
-    assert all(stall is not None and stall >= STEPS * THINK * 1e9 for stall in stalls.values())
-    total = record.gpu_stall_ns
-    assert total is not None
-    assert total <= record.duration_ns
+def test_cupy_and_torch_in_one_process_add_up() -> None:
+    pytest.importorskip("cupy")
+    alone("cupy_and_torch_add_up", "cupti")

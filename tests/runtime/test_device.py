@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime import device
-from asyncguard.runtime.device import DeviceTimes, clocks, cupti, kineto
+from asyncguard.runtime.device import DeviceTimes, clocks, kineto
 from asyncguard.runtime.device.source import Records, Unavailable
+from asyncguard.runtime.device.worker import Worker
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.recorder import Recorder
 from asyncguard.runtime.session import Session
@@ -71,6 +72,16 @@ class Played:
         return 0
 
 
+class AtOnce(Worker):
+    """Does the work where it is asked for."""
+
+    def start(self) -> None:
+        pass
+
+    def ask(self) -> None:
+        self._work()
+
+
 class Playground:
     def __init__(self, *reasons: str) -> None:
         self.clock = Clock()
@@ -78,7 +89,7 @@ class Playground:
         self.sources = [Played(self.clock, reason) for reason in (*reasons, "")]
         self.source = self.sources[-1]
         finders = [lambda source=source: source for source in self.sources]
-        self.times = DeviceTimes(self.recorder, finders, self.clock)
+        self.times = DeviceTimes(self.recorder, finders, self.clock, AtOnce)
         self.recorder.start()
         self.times.start()
 
@@ -197,8 +208,66 @@ def test_a_source_that_breaks_down_is_told_and_the_program_goes_on(
     play.stop()
     assert "device times" in caplog.text
     assert play.times.annotate(record()).notes == (
-        "GPU stalls are incomplete: RuntimeError: the driver went away.",
+        "GPU stalls may be incomplete: RuntimeError: the driver went away.",
     )
+
+
+def test_what_was_measured_counts_although_the_source_cannot_be_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    play, site = Playground(), make_site()
+    for name in ("stop", "timestamp"):
+        monkeypatch.setattr(play.source, name, _broken)
+    play.source.run(10, 20, launched=5)
+    play.source.run(40, 50, launched=38)
+    play.wait(site, 12, 22)
+    assert play.stop() == {site: 20}
+
+
+def test_a_source_whose_clock_cannot_be_read_is_stopped_and_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    deaf, other = Played(clock), Played(clock)
+    monkeypatch.setattr(deaf, "timestamp", _broken)
+    times = DeviceTimes(Recorder(clock), [lambda: deaf, lambda: other], clock, AtOnce)
+    times.start()
+    assert deaf.stopped
+    assert times._source is other
+    times.stop()
+
+
+def test_asking_for_work_returns_at_once_and_takes_no_lock() -> None:
+    """A source asks within CUPTI, which holds a lock that the work may want."""
+    cupti, done, threads = threading.Lock(), threading.Event(), []
+
+    def work() -> None:
+        with cupti:
+            threads.append(threading.get_ident())
+            done.set()
+
+    worker = Worker(work)
+    worker.start()
+    with cupti:
+        worker.ask()
+    assert done.wait(60)
+    worker.stop()
+    assert threads[0] != threading.get_ident()
+    worker.ask()
+    assert len(threads) == 1
+
+
+def test_runs_whose_times_are_missing_count_as_lost() -> None:
+    play = Playground()
+    play.source.run(10, 20, launched=5)
+    play.source.run(-AHEAD, -AHEAD, launched=7)  # in flight as CUPTI was told to flush
+    play.stop()
+    about = play.times.annotate(record()).extra["device_times"]
+    assert (about["activities"], about["records_lost"]) == (1, 1)
+
+
+def _broken() -> Any:
+    raise RuntimeError("the driver went away")
 
 
 def test_what_a_source_waits_for_itself_counts_in_no_session(
@@ -233,6 +302,7 @@ def test_a_session_hands_the_figures_on_to_record_and_timeline(
     source = Played(clock)
     monkeypatch.setattr(adapter, "STAND_IN", "cuda:0")
     monkeypatch.setattr("asyncguard.runtime.session.finders", lambda choice: [lambda: source])
+    monkeypatch.setattr(device, "SKEW", 0)
     value = torch.ones(1)
     options: dict[str, Any] = {"device_times": "auto", "timeline": 100, "clock": clock}
     with Session(frameworks=["torch"], **options) as session:
@@ -292,149 +362,6 @@ def test_of_several_readings_the_quickest_is_kept() -> None:
     assert reading == clocks.Reading(300, 7, 1)
 
 
-class _Call(enum.IntEnum):
-    cuDriverGetVersion = 2
-    cuLaunchKernel = 307
-    cuMemcpy = 3  # refused
-    cuCtxGetCurrent = 304
-
-
-class _Kind(enum.IntEnum):
-    MEMCPY, MEMSET, DRIVER, RUNTIME, CONCURRENT_KERNEL, MEMCPY2, SYNCHRONIZATION = range(1, 8)
-
-
-class _CuptiError(Exception):
-    pass
-
-
-class FakeCupti:
-    """The part of `cupti.cupti` that is used, by its real names; notes what it is asked to do."""
-
-    ActivityKind = _Kind
-    driver_api_trace_cbid = _Call
-    cuptiError = _CuptiError
-    ApiCallbackSite = SimpleNamespace(API_ENTER=0, API_EXIT=1)
-    CallbackDomain = SimpleNamespace(DRIVER_API=1)
-    ActivitySynchronizationType = SimpleNamespace(STREAM_WAIT_EVENT=2)
-
-    def __init__(self, taken: bool = False, broken: bool = False, calls_back: bool = True) -> None:
-        self._taken, self._broken, self._calls_back = taken, broken, calls_back
-        self.did: list[str] = []
-        self.enabled: list[_Kind] = []
-
-    def subscribe(self, callback: Any, userdata: Any) -> int:
-        if self._taken:
-            raise _CuptiError("ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED")
-        self._callback = callback
-        return 7
-
-    def unsubscribe(self, subscriber: int) -> None:
-        self.did.append("unsubscribe")
-
-    def activity_register_callbacks(self, requested: Any, completed: Any) -> None:
-        self.requested, self.completed = requested, completed
-
-    def activity_enable(self, kind: _Kind) -> None:
-        if self._broken:
-            raise _CuptiError("ERROR_NOT_COMPATIBLE")
-        self.enabled.append(kind)
-
-    def activity_enable_driver_api(self, call: int, enable: int) -> None:
-        if call == _Call.cuMemcpy:
-            raise _CuptiError("ERROR_INVALID_PARAMETER")
-        self.did.append(f"enable {_Call(call).name}")
-
-    def activity_disable(self, kind: _Kind) -> None:
-        if kind in self.enabled:
-            self.enabled.remove(kind)
-
-    def activity_flush_all(self, flag: int) -> None:
-        self.did.append("flush")
-
-    def activity_get_num_dropped_records(self, context: int, stream: int, dropped: int) -> None:
-        self.did.append("count dropped")
-
-    def enable_callback(self, enable: int, subscriber: int, domain: int, call: int) -> None:
-        self.watched = call
-
-    def cuDriverGetVersion(self) -> tuple[int, int]:
-        if self._calls_back and self.watched == _Call.cuDriverGetVersion:
-            for place in (0, 1):
-                self._callback(None, 1, self.watched, SimpleNamespace(callback_site=place))
-        return 0, 12_080
-
-    def finalize(self) -> None:
-        self.did.append("finalize")
-
-    def get_timestamp(self) -> int:
-        return 42
-
-
-def run_of(kind: _Kind, begin: int, end: int, call: int) -> SimpleNamespace:
-    return SimpleNamespace(kind=int(kind), start=begin, end=end, correlation_id=call, device_id=1)
-
-
-def test_cupti_records_become_runs_launches_and_host_waits() -> None:
-    fake = FakeCupti()
-    source = cupti.Cupti(fake, fake)
-    source.start(lambda: None)
-    assert set(fake.enabled) == set(_Kind) - {_Kind.DRIVER}
-    assert fake.did == ["enable cuLaunchKernel"]
-    assert fake.requested()[1] == 0
-    fake.completed(
-        [
-            run_of(_Kind.CONCURRENT_KERNEL, 10, 20, 1),
-            run_of(_Kind.MEMCPY, 0, 0, 2),  # lost
-            SimpleNamespace(kind=int(_Kind.RUNTIME), correlation_id=1, start=5, end=9),
-            SimpleNamespace(kind=int(_Kind.DRIVER), correlation_id=1, start=6, end=8),
-            SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=3),
-            SimpleNamespace(kind=int(_Kind.SYNCHRONIZATION), type=2),
-            SimpleNamespace(kind=999),
-        ]
-    )
-    records = source.drain()
-    assert [run[:4] for run in records.runs] == [(1, 10, 20, 1)]
-    assert records.launches == {1: (5, 9)}
-    assert records.host_waits == 1
-    assert source.drain() == Records()
-
-
-@pytest.mark.parametrize("calls_back", [True, False])
-def test_cupti_is_flushed_and_finalised_once(calls_back: bool) -> None:
-    fake = FakeCupti(calls_back=calls_back)
-    source = cupti.Cupti(fake, fake)
-    source.start(lambda: None)
-    source.stop()
-    assert not fake.enabled
-    ending = ["finalize"] if calls_back else ["unsubscribe", "finalize"]
-    assert fake.did[1:] == ["flush", "count dropped", *ending]
-
-
-def test_a_taken_cupti_is_left_alone() -> None:
-    fake = FakeCupti(taken=True)
-    with pytest.raises(Unavailable, match="taken by another profiler"):
-        cupti.Cupti(fake, fake).start(lambda: None)
-    assert fake.did == []
-
-
-def test_a_cupti_that_cannot_collect_is_finalised() -> None:
-    fake = FakeCupti(broken=True)
-    with pytest.raises(Unavailable, match="does not collect here"):
-        cupti.Cupti(fake, fake).start(lambda: None)
-    assert fake.did == ["finalize"]
-
-
-def test_many_cupti_records_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cupti, "PORTION", 2)
-    fake, calls = FakeCupti(), []
-    source = cupti.Cupti(fake, fake)
-    source.start(lambda: calls.append(len(source.drain().runs)))
-    fake.completed([run_of(_Kind.MEMSET, 1, 2, 1)])
-    assert calls == []
-    fake.completed([run_of(_Kind.MEMSET, 3, 4, 2)])
-    assert calls == [2]
-
-
 class _Event:
     """As `torch._C._autograd._KinetoEvent`."""
 
@@ -450,8 +377,6 @@ EVENTS = [
     _Event("cudaLaunchKernel", "cuda_runtime", 5, 1, on_device=False),
     _Event("void add<float>()", "kernel", 10, 1, on_device=True),
     _Event("Memcpy DtoH", "gpu_memcpy", 30, 2, on_device=True),
-    _Event("Stream Sync", "cuda_sync", 12, 3, on_device=True),
-    _Event("Stream Wait Event", "cuda_sync", 13, 4, on_device=True),
     _Event("step", "gpu_user_annotation", 1, 5, on_device=True),
 ]
 
@@ -464,19 +389,20 @@ def fake_torch(events: list[Any], cuda: bool = True, profiling: bool = False) ->
     return SimpleNamespace(
         cuda=SimpleNamespace(is_available=lambda: cuda),
         autograd=SimpleNamespace(
-            _profiler_enabled=lambda: profiling, DeviceType=SimpleNamespace(CUDA="CUDA")
+            _profiler_enabled=lambda: profiling,
+            profiler=SimpleNamespace(_is_profiler_enabled=False),
+            DeviceType=SimpleNamespace(CUDA="CUDA"),
         ),
         profiler=SimpleNamespace(
             ProfilerActivity=SimpleNamespace(CUDA="cuda"),
             supported_activities=lambda: {"cuda"},
             profile=lambda **options: profile,
         ),
-        _C=SimpleNamespace(_profiler=SimpleNamespace(_ExperimentalConfig=lambda **options: None)),
     )
 
 
 @pytest.mark.parametrize("tells_type", [True, False], ids=["new torch", "old torch"])
-def test_profiler_events_become_runs_launches_and_host_waits(tells_type: bool) -> None:
+def test_profiler_events_become_runs_and_launches(tells_type: bool) -> None:
     events: list[Any] = EVENTS
     if not tells_type:
         events = [SimpleNamespace(**vars(event)) for event in EVENTS]
@@ -491,7 +417,27 @@ def test_profiler_events_become_runs_launches_and_host_waits(tells_type: bool) -
         (30, 40, 2),
     ]
     assert records.launches == {1: (5, 15)}
-    assert records.host_waits == 1
+
+
+def test_a_profiler_of_another_thread_is_not_stopped_and_that_is_said() -> None:
+    source = kineto.Kineto(fake_torch(EVENTS))
+    thread = threading.Thread(target=lambda: source.start(lambda: None))
+    thread.start()
+    thread.join()
+    with pytest.raises(RuntimeError, match="only in the thread that started it"):
+        source.stop()
+    assert source.drain() == Records()
+
+
+def test_a_profile_in_another_thread_is_seen() -> None:
+    torch = pytest.importorskip("torch")
+    found: list[bool] = []
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        thread = threading.Thread(target=lambda: found.append(kineto.profiling(torch)))
+        thread.start()
+        thread.join()
+    assert found == [True]
+    assert not kineto.profiling(torch)
 
 
 @pytest.mark.parametrize(
@@ -523,10 +469,7 @@ def test_the_profiler_is_no_source_before_torch_is_imported(
 
 def test_what_the_profiler_source_calls_exists_in_torch() -> None:
     torch = pytest.importorskip("torch")
-    config = torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)
-    with torch.profiler.profile(
-        activities=[torch.profiler.ProfilerActivity.CPU], experimental_config=config
-    ) as profile:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         assert torch.autograd._profiler_enabled()
         torch.ones(3).sum()
     source = kineto.Kineto(torch)

@@ -26,7 +26,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
-        return indexing.operators(args, _is_array, _is_mask)
+        return indexing.operators(args, _PLACE)
 
 
 def _is_array(value: Any) -> bool:
@@ -35,3 +35,7 @@ def _is_array(value: Any) -> bool:
 
 def _is_mask(value: Any) -> bool:
     return bool(value.dtype == bool)
+
+
+# Writing by a mask counts it first, whatever is written.
+_PLACE = indexing.Place(_is_array, _is_mask, fills=lambda value, owner: False)

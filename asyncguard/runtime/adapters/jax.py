@@ -36,7 +36,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
-        return indexing.operators(args, self._is_array, _is_mask)
+        return indexing.operators(args, indexing.Place(self._is_array, _is_mask))
 
     def step_of(self, owner: object) -> object | None:
         """The class of what was updated: the states of a training are new ones in each step."""

@@ -26,7 +26,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
-        return indexing.operators(args, _is_array, _is_mask)
+        return indexing.operators(args, _PLACE)
 
     def default_device(self) -> str:
         """A barrier waits for everything that was enqueued in the current context."""
@@ -39,3 +39,6 @@ def _is_array(value: Any) -> bool:
 
 def _is_mask(value: Any) -> bool:
     return bool(value.dtype == bool)
+
+
+_PLACE = indexing.Place(_is_array, _is_mask)

@@ -35,7 +35,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
-        return indexing.operators(args, _is_tensor, _is_mask)
+        return indexing.operators(args, _PLACE)
 
     def is_tracing(self) -> bool:
         """Whether a `tf.function` is being traced, or Keras compiles for another backend."""
@@ -58,3 +58,6 @@ def _is_tensor(value: Any) -> bool:
 
 def _is_mask(value: Any) -> bool:
     return bool(value.dtype == tf.bool)
+
+
+_PLACE = indexing.Place(_is_tensor, _is_mask)

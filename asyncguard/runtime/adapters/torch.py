@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -31,6 +31,7 @@ from asyncguard.runtime.copies import Memory
 from asyncguard.runtime.hooks import SyncLimitExceeded, loading_hook
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.patch import Patcher, Place
+from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.sites import Blocker, Site
 
 __warningregistry__ = None  # see `warned`
@@ -55,6 +56,9 @@ class Adapter(Base):
     """torch, on CUDA or any other accelerator, or on the CPU standing in for one."""
 
     watched = frozenset({"torch._dynamo"})
+    plain = frozenset(
+        {torch.Size, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Generator}
+    )
     _labels: dict[Any, str]
 
     def __init__(self, framework: Any) -> None:
@@ -77,15 +81,31 @@ class Adapter(Base):
         if isinstance(value, torch.amp.GradScaler):
             return self.default_device() if value.is_enabled() else None
         if isinstance(value, torch.distributions.Distribution):
-            parts = (self.device_of(v) for v in vars(value).values() if torch.is_tensor(v))
-            return next((device for device in parts if device), None)
+            return self._of_any(v for v in vars(value).values() if torch.is_tensor(v))
+        if isinstance(value, torch.nn.Module):
+            return self._of_any((*value.parameters(), *value.buffers()))
+        if isinstance(value, torch.UntypedStorage):
+            return STAND_IN if value.device.type == "cpu" else self._label(value.device)
         return None
 
-    def device_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """`Work.wait` holds the host, unless it is the stream that it holds."""
-        work, *rest = args
-        timeout = rest[0] if rest else kwargs.get("timeout")
-        return HOST if timeout or not _only_streams_wait(work) else None
+    def _of_any(self, tensors: Iterable[Any]) -> str | None:
+        return next(filter(None, map(self.device_of, tensors)), None)
+
+    def device_of_call(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+        """Ask the entry's own test; a work holds the host, the rest is done where its value is."""
+        if not _CALLS[api](args, kwargs):
+            return None
+        if api == _WORK:
+            return HOST
+        return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
+
+    def is_device_set(self) -> bool:
+        """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
+        return torch.utils._device.CURRENT_DEVICE is not None
+
+    def is_pinned(self, value: Any) -> bool:
+        """Whether a tensor is in page-locked memory."""
+        return isinstance(value, torch.Tensor) and value.is_cpu and bool(value.is_pinned())
 
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
@@ -149,7 +169,7 @@ class Adapter(Base):
     def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         with torch._C.DisableTorchFunction():
-            return indexing.operators(args, torch.is_tensor, _is_mask)
+            return indexing.operators(args, _PLACE)
 
     def deepen(self) -> Undo:
         """Enter a dispatch mode, which sees every operator that runs in this thread."""
@@ -281,6 +301,78 @@ def _waits(args: tuple[Any, ...]) -> bool:
 
 def _is_mask(value: torch.Tensor) -> bool:
     return value.dtype in _MASKS
+
+
+def _is_away(value: Any, owner: Any) -> bool:
+    """Whether a tensor is in host memory, and the one that it is written into or chooses from not.
+
+    (No value's: a number, a list.)
+    """
+    return bool(isinstance(value, torch.Tensor) and value.is_cpu and not owner.is_cpu)
+
+
+def _fills(value: Any, owner: Any) -> bool:
+    """Whether a mask fills this in without a wait: a number, or one that the host can read."""
+    if isinstance(value, torch.Tensor):
+        return _is_away(value, owner) and value.numel() == 1
+    return True
+
+
+_PLACE = indexing.Place(torch.is_tensor, _is_mask, _is_away, _fills)
+
+
+# ---- calls of which no single value tells whether they wait
+
+
+def _waits_for_work(args: Args, kwargs: Kwargs) -> bool:
+    """`Work.wait` holds the host, unless it is the stream that it holds."""
+    work, *rest = args
+    timeout = rest[0] if rest else kwargs.get("timeout")
+    return bool(timeout) or not _only_streams_wait(work)
+
+
+def _reads_found_inf(args: Args, kwargs: Kwargs) -> bool:
+    """`GradScaler.step` reads whether to step, unless the optimizer does that on the device."""
+    optimizer = _argument(args, kwargs, 1, "optimizer")
+    return not getattr(optimizer, "_step_supports_amp_scaling", False)
+
+
+def _reads_range(args: Args, kwargs: Kwargs) -> bool:
+    """`histc` takes its range from the data where both ends are the same, as by default."""
+    low, high = _argument(args, kwargs, 2, "min", 0), _argument(args, kwargs, 3, "max", 0)
+    return isinstance(low, torch.Tensor) or isinstance(high, torch.Tensor) or bool(low == high)
+
+
+def _is_spectral(args: Args, kwargs: Kwargs) -> bool:
+    """Whether a norm is one of singular values: of a matrix, not of a vector."""
+    order = _argument(args, kwargs, 1, "ord")
+    matrix = args[0] if args else next(iter(kwargs.values()))
+    dim = _argument(args, kwargs, 2, "dim")
+    of_vector = isinstance(dim, int) or (dim is None and matrix.ndim < 2)
+    if isinstance(order, str):
+        return order == "nuc"
+    return isinstance(order, int | float) and abs(order) == 2 and not of_vector
+
+
+def _inverts(args: Args, kwargs: Kwargs) -> bool:
+    """A negative power is one of the inverse, whose existence is checked."""
+    power = _argument(args, kwargs, 1, "n", 0)
+    return isinstance(power, int) and power < 0
+
+
+def _argument(args: Args, kwargs: Kwargs, at: int, name: str, default: Any = None) -> Any:
+    return args[at] if len(args) > at else kwargs.get(name, default)
+
+
+_WORK = "torch.distributed.Work.wait"
+_CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
+    _WORK: _waits_for_work,
+    "torch.amp.GradScaler.step": _reads_found_inf,
+    "torch.histc": _reads_range,
+    "torch.Tensor.histc": _reads_range,
+    "torch.linalg.norm": _is_spectral,
+    "torch.linalg.matrix_power": _inverts,
+}
 
 
 def _only_streams_wait(work: Any) -> bool:

@@ -8,6 +8,7 @@ can measure, nothing is handed over: a GPU stall is then None, and a note says w
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -22,11 +23,15 @@ from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
 from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
+from asyncguard.runtime.device.worker import Worker
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Site
 
 CHOICES = ("auto", "cupti", "profiler")
 HELD = 131_072  # waits, runs and launches that are held at most before they are settled
+# How far apart CUPTI may put the clocks of device and host, in ns: it interpolates between readings
+# of its own, whose error it does not tell.
+SKEW = 20_000
 
 Finder = Callable[[], Source]
 
@@ -54,7 +59,7 @@ def finders(choice: str) -> tuple[Finder, ...]:
 def _find_cupti() -> Source:
     # It collects without a subscription of its own, and would lose its records to us.
     torch = sys.modules.get("torch")
-    if torch is not None and torch.autograd._profiler_enabled():
+    if torch is not None and kineto.profiling(torch):
         raise Unavailable("torch's profiler uses CUPTI")
     return cupti.find()
 
@@ -67,13 +72,18 @@ def _find_profiler() -> Source:
 
 
 class DeviceTimes:
-    """A `hub.Sink` that charges device idle time to the waits it is told of."""
+    """A `hub.Sink` that charges device idle time to the waits it is told of.
+
+    `work` makes what runs a function in a thread of its own. While the source collects, all but
+    `_waits` is that thread's; before and after, it is that of whoever starts and stops.
+    """
 
     def __init__(
         self,
         stalls: Stalls,
         finders: Sequence[Finder],
         clock: Callable[[], int] = time.perf_counter_ns,
+        work: Callable[[Callable[[], None]], Worker] = Worker,
     ) -> None:
         self.begin = clock
         self._clock = clock
@@ -83,12 +93,12 @@ class DeviceTimes:
         self._why_not: list[str] = []
         self._thread = self._process = 0
         self._waits: deque[Wait] = deque()  # filled by the threads that wait
-        self._lock = threading.RLock()  # what follows is for one thread at a time
+        self._worker = work(self._full)
         self._seen: set[Site] = set()
         self._runs: list[Run] = []  # whose launch is not known yet; their clock
         self._launches: dict[int, Launch] = {}
         self._sweep = Sweep()
-        self._host_waits = self._unknown = self._measured = self._lost = 0
+        self._unknown = self._measured = self._lost = 0
         self._name = self._broken = ""
         self._alignment: clocks.Alignment | None = None
 
@@ -100,22 +110,36 @@ class DeviceTimes:
     def _find(self) -> None:
         self._why_not = []
         for find in self._finders:
-            try:
-                source = find()
-                with _unseen():
-                    source.start(self._full)
-            except Unavailable as reason:
-                self._why_not.append(str(reason))
-                continue
-            except Exception as error:  # noqa: BLE001  the user's program must go on
-                self._fail(error)
-                continue
+            if self._can_open(find):
+                self._broken = ""
+                return
+
+    def _can_open(self, find: Finder) -> bool:
+        try:
+            with _unseen():
+                self._open(find())
+        except Unavailable as reason:
+            self._why_not.append(str(reason))
+        except Exception as error:  # noqa: BLE001  the user's program must go on
+            self._fail(error)
+        else:
+            return True
+        return False
+
+    def _open(self, source: Source) -> None:
+        """Let a source collect from now on; where its clock cannot be read, not at all."""
+        source.start(self._worker.ask)
+        try:
             reading = clocks.read(self._clock, source.timestamp)
-            self._alignment = clocks.Alignment(reading, reading)
-            self._sweep = Sweep(slack=2 * reading.error)
-            self._source, self._name = source, source.name
-            self._broken = ""
-            return
+        except BaseException:
+            source.stop()
+            raise
+        self._alignment = clocks.Alignment(reading, reading)
+        self._sweep = Sweep(slack=max(SKEW, 2 * reading.error))
+        self._source, self._name = source, source.name
+        self._worker.start()
+        # A session that nobody stops must not leave a source that calls into a Python that ends.
+        atexit.register(self.stop)
 
     def end(self, site: Site, began: int) -> None:
         """A wait is over."""
@@ -145,12 +169,13 @@ class DeviceTimes:
         """Not for us."""
 
     def _full(self) -> None:
-        """The source has collected much; called in a thread of its own."""
+        """The source has collected much: take it in."""
         try:
-            with self._lock:
-                self._take_in()
-                if self._held() > HELD:
-                    self._settle(self._sweep.middle())
+            if self._source is not None:
+                self._align(self._source)
+                self._collect(self._source.drain())
+            if self._held() > HELD:
+                self._settle(self._sweep.middle())
         except Exception as error:  # noqa: BLE001  nobody above could catch it
             self._fail(error)
 
@@ -161,23 +186,32 @@ class DeviceTimes:
 
     def stop(self) -> None:
         """Stop measuring and hand over what is left."""
-        source, self._source = self._source, None
+        atexit.unregister(self.stop)
+        source = self._source
         if source is None or os.getpid() != self._process:  # a forked child has no CUPTI
+            self._source = None
             return
+        self._worker.stop()
+        self._source = None
+        # What has been measured counts, also where the rest fails.
+        self._try(lambda: self._align(source))
+        self._try(lambda: self._close(source))
+        self._try(lambda: self._finish(source))
+
+    def _try(self, step: Callable[[], None]) -> None:
         try:
-            self._finish(source)
+            step()
         except Exception as error:  # noqa: BLE001  the user's program must go on
             self._fail(error)
 
-    def _finish(self, source: Source) -> None:
-        with self._lock:
-            self._align(source)
+    def _close(self, source: Source) -> None:
         with _unseen():
             source.stop()
-        with self._lock:
-            self._collect(source.drain())
-            self._settle(None)
-        self._lost = source.lost()
+
+    def _finish(self, source: Source) -> None:
+        self._collect(source.drain())
+        self._settle(None)
+        self._lost += source.lost()
         if self._measured:  # else the source saw no device, and its silence means nothing
             for site in self._seen:
                 self._stalls.idled(site, 0, 0)
@@ -187,16 +221,11 @@ class DeviceTimes:
         reading = clocks.read(self._clock, source.timestamp)
         self._alignment = clocks.Alignment(self._alignment.first, reading)
 
-    def _take_in(self) -> None:
-        if self._source is not None:
-            self._align(self._source)
-            self._collect(self._source.drain())
-
     def _held(self) -> int:
         return len(self._sweep) + len(self._runs) + len(self._launches)
 
     def _collect(self, records: Records) -> None:
-        self._host_waits += records.host_waits
+        self._lost += records.unfinished
         self._measured += len(records.runs)
         self._launches.update(records.launches)
         held, self._runs = self._runs + records.runs, []
@@ -254,7 +283,7 @@ class DeviceTimes:
             why = "; ".join(self._why_not) or "no device activity was seen"
             return _noted(record, f"GPU stalls were not measured: {why}.")
         if self._broken:
-            record = _noted(record, f"GPU stalls are incomplete: {self._broken}.")
+            record = _noted(record, f"GPU stalls may be incomplete: {self._broken}.")
         return replace(record, extra={**record.extra, "device_times": self._about()})
 
     def _about(self) -> dict[str, Any]:
@@ -264,7 +293,6 @@ class DeviceTimes:
             "activities": self._measured,
             "activities_of_unknown_origin": self._unknown,
             "records_lost": self._lost,
-            "host_waits": self._host_waits,
             "clock_error_ns": self._alignment.error,
             "clock_drift_ns": self._alignment.drift,
         }

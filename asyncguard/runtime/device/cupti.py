@@ -5,9 +5,15 @@ subscription of our own shows whether it is free, and keeps others from changing
 finalised at the end: a CUPTI that only stopped collecting goes on slowing every CUDA call down
 (pytorch#146604).
 
-Records come in buffers, which cupti-python decodes in a thread of CUPTI's. What happens there is an
-append; the thinking is done elsewhere. The buffers are large, because CUPTI asks for a new one in
-the middle of a CUDA call, and the answer needs the interpreter's lock (pytorch#186295).
+Records come in buffers, which cupti-python decodes in a thread of CUPTI's that holds a lock of
+CUPTI's: all CUDA calls wait meanwhile. What happens there is an append and a request to
+`DeviceTimes`, which thinks in a thread of its own. It still needs the interpreter's lock, and so
+does the answer to CUPTI's request for a buffer in the middle of a CUDA call. A thread that enters
+CUDA without giving that lock up may deadlock with either (pytorch#186295); of native callbacks
+there are none for other frameworks than torch. Large buffers make that rare, not impossible.
+
+Only calls that enqueue are recorded: a program asks the runtime for its device, and events for
+their state, several times for each kernel.
 """
 
 from __future__ import annotations
@@ -21,13 +27,22 @@ from typing import Any
 
 from asyncguard.runtime.device.source import Records, Unavailable
 
-BUFFER = 16 << 20  # bytes
+BUFFER = 8 << 20  # bytes; NVIDIA advises 1 to 10 MB
 PORTION = 16_384  # records after which `full` is called
 DEVICE_KINDS = ("CONCURRENT_KERNEL", "MEMCPY", "MEMCPY2", "MEMSET")
-HOST_KINDS = ("RUNTIME", "SYNCHRONIZATION")
-# Compilers such as Triton launch through the driver, where RUNTIME does not see them.
-LAUNCHES = ("cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch", "cuMemcpy", "cuMemset")
+COPIES = ("MEMCPY", "MEMCPY2")
+RUNTIME_LAUNCHES = (
+    "cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaGraphLaunch", "cudaMemcpy",
+    "cudaMemset",
+)  # fmt: skip
+# Compilers such as Triton launch through the driver, where the runtime's calls do not show it.
+DRIVER_LAUNCHES = (
+    "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch", "cuMemcpy", "cuMemset",
+)  # fmt: skip
 FORCED = 1  # flush what is not complete, too
+# Names of the calls' enumerations, which cupti-python has changed twice.
+RUNTIME_CALLS = ("Runtime_api_trace_cbid", "RuntimeApiTraceCbid", "runtime_api_trace_cbid")
+DRIVER_CALLS = ("Driver_api_trace_cbid", "DriverApiTraceCbid", "driver_api_trace_cbid")
 
 
 def find() -> Cupti:
@@ -37,7 +52,8 @@ def find() -> Cupti:
         driver = importlib.import_module("cuda.bindings.driver")
     except (ImportError, OSError) as error:
         raise Unavailable(
-            f"cupti-python cannot be imported ({error}); pip install cupti-python"
+            f"cupti-python cannot be imported ({error}); install the cupti-python of the CUDA"
+            ' version that the framework was built for, such as "cupti-python==13.2.*"'
         ) from error
     return Cupti(cupti, driver)
 
@@ -53,16 +69,18 @@ class Cupti:
         self._lock = threading.Lock()
         self._records = Records()
         self._full: Callable[[], None] = lambda: None
-        self._finalised = False
+        self._left = False  # CUPTI
         self._lost = 0
+        self._failures: list[Exception] = []  # in CUPTI's callbacks, where nobody could catch them
+        self._enabled: list[tuple[Callable[[Any, int], None], Any]] = []
+        self._driver_calls = _enumeration(cupti, DRIVER_CALLS)
         kinds = cupti.ActivityKind
         self._take: dict[int, Callable[[Any], None]] = {
             **{int(getattr(kinds, name)): self._ran for name in DEVICE_KINDS},
+            **{int(getattr(kinds, name)): self._copied for name in COPIES},
             int(kinds.RUNTIME): self._called,
             int(kinds.DRIVER): self._called,
-            int(kinds.SYNCHRONIZATION): self._waited,
         }
-        self._stream_waits = int(cupti.ActivitySynchronizationType.STREAM_WAIT_EVENT)
 
     def start(self, full: Callable[[], None]) -> None:
         """Subscribe and enable; see `Source.start`."""
@@ -85,15 +103,23 @@ class Cupti:
         cupti.activity_register_callbacks(self._on_request, self._on_complete)
         for kind in self._kinds():
             cupti.activity_enable(kind)
-        for call in cupti.driver_api_trace_cbid:
-            if call.name.startswith(LAUNCHES):
+        runtime_calls = _enumeration(cupti, RUNTIME_CALLS)
+        self._enable_calls(cupti.activity_enable_runtime_api, runtime_calls, RUNTIME_LAUNCHES)
+        self._enable_calls(cupti.activity_enable_driver_api, self._driver_calls, DRIVER_LAUNCHES)
+
+    def _enable_calls(
+        self, enable: Callable[[Any, int], None], calls: Any, prefixes: tuple[str, ...]
+    ) -> None:
+        for call in calls:
+            if call.name.startswith(prefixes):
                 # One that this driver lacks only leaves its activities without a known origin,
                 # which are counted as such and charged to nobody.
-                with contextlib.suppress(cupti.cuptiError):
-                    cupti.activity_enable_driver_api(call, 1)
+                with contextlib.suppress(self._cupti.cuptiError):
+                    enable(call, 1)
+                    self._enabled.append((enable, call))
 
     def _kinds(self) -> Iterator[Any]:
-        for name in (*DEVICE_KINDS, *HOST_KINDS):
+        for name in DEVICE_KINDS:
             yield getattr(self._cupti.ActivityKind, name)
 
     def timestamp(self) -> int:
@@ -107,69 +133,95 @@ class Cupti:
         return taken
 
     def stop(self) -> None:
-        """Collect the rest, and take CUPTI out of the process."""
+        """Collect the rest, and take CUPTI out of the process.
+
+        Every step is tried whatever became of the others; then the first failure is raised.
+        """
         cupti = self._cupti
-        try:
-            cupti.activity_flush_all(FORCED)
-            for kind in (*self._kinds(), cupti.ActivityKind.DRIVER):
-                cupti.activity_disable(kind)
-            self._lost = self._dropped()
-        finally:
-            self._finalise()
+        with contextlib.ExitStack() as steps:  # the last one first
+            steps.callback(self._finalise)
+            steps.callback(self._count_lost)
+            for kind in self._kinds():
+                steps.callback(cupti.activity_disable, kind)
+            for enable, call in self._enabled:
+                steps.callback(enable, call, 0)
+            steps.callback(cupti.activity_flush_all, FORCED)
+            # What is in flight would come without times. Where this thread has no context it
+            # returns an error, and there is nothing of this thread's to wait for.
+            steps.callback(self._driver.cuCtxSynchronize)
 
     def lost(self) -> int:
         """How many records CUPTI dropped."""
         return self._lost
 
-    def _dropped(self) -> int:
+    def _count_lost(self) -> None:
         dropped = ctypes.c_size_t()
         self._cupti.activity_get_num_dropped_records(0, 0, ctypes.addressof(dropped))
-        return dropped.value
+        self._lost = dropped.value
 
     def _finalise(self) -> None:
         """Detach at the end of a CUDA call of our own, where NVIDIA says that it is safe to.
 
-        Elsewhere another thread may be inside CUPTI at that moment.
+        Elsewhere another thread may be inside CUPTI at that moment. (Beside CUDA graphs finalising
+        crashed before CUDA 12.6, which is where cupti-python begins.)
         """
         cupti = self._cupti
-        cupti.enable_callback(
-            1,
-            self._subscriber,
-            cupti.CallbackDomain.DRIVER_API,
-            cupti.driver_api_trace_cbid.cuDriverGetVersion,
-        )
-        self._driver.cuDriverGetVersion()
-        if not self._finalised:  # the callback did not come
-            self._finalised = True
-            cupti.unsubscribe(self._subscriber)
-            cupti.finalize()
+        call = self._driver_calls.cuDriverGetVersion
+        try:
+            cupti.enable_callback(1, self._subscriber, cupti.CallbackDomain.DRIVER_API, call)
+            self._driver.cuDriverGetVersion()
+        finally:
+            if not self._left:  # the callback did not come
+                self._leave()
+        if self._failures:
+            raise self._failures[0]
+
+    def _leave(self) -> None:
+        self._left = True
+        try:
+            self._cupti.unsubscribe(self._subscriber)
+        finally:
+            self._cupti.finalize()
 
     def _on_call(self, userdata: Any, domain: int, call: int, data: Any) -> None:
         leaving = data.callback_site == self._cupti.ApiCallbackSite.API_EXIT
-        if leaving and not self._finalised:
-            self._finalised = True
-            self._cupti.finalize()
+        if leaving and not self._left:
+            try:
+                self._leave()
+            except Exception as error:  # noqa: BLE001
+                self._failures.append(error)
 
     def _on_request(self) -> tuple[int, int]:
         return BUFFER, 0  # as many records as it holds
 
     def _on_complete(self, activities: list[Any]) -> None:
-        with self._lock:
-            for activity in activities:
-                take = self._take.get(activity.kind)
-                if take is not None:
-                    take(activity)
-            full = len(self._records.runs) >= PORTION
+        try:
+            with self._lock:
+                for activity in activities:  # not to be kept: they die with the buffer
+                    take = self._take.get(activity.kind)
+                    if take is not None:
+                        take(activity)
+                full = len(self._records) >= PORTION
+        except Exception as error:  # noqa: BLE001
+            self._failures.append(error)
+            return
         if full:
             self._full()
 
     def _ran(self, run: Any) -> None:
         name = getattr(run, "name", None) or type(run).__name__.removeprefix("Activity")
+        self._add(run, name.rstrip("0123456789") if name.startswith("Memset") else name)
+
+    def _copied(self, copy: Any) -> None:
+        self._add(copy, f"Memcpy {self._cupti.ActivityMemcpyKind(copy.copy_kind).name}")
+
+    def _add(self, run: Any, name: str) -> None:
         self._records.add_run(run.device_id, run.start, run.end, run.correlation_id, name)
 
     def _called(self, call: Any) -> None:
         self._records.add_launch(call.correlation_id, call.start, call.end)
 
-    def _waited(self, wait: Any) -> None:
-        # One stream waiting for another does not hold the host.
-        self._records.host_waits += int(wait.type) != self._stream_waits
+
+def _enumeration(cupti: Any, names: tuple[str, ...]) -> Any:
+    """An enumeration by the first of its names that there is."""
+    return next(getattr(cupti, name) for name in names if hasattr(cupti, name))

@@ -3,10 +3,15 @@
 It keeps everything in memory until it stops, so it is for short runs. Only its device half is on
 (`ProfilerActivity.CUDA`), which includes the runtime calls that enqueue. torch can run one profiler
 at a time: where the user profiles, this source stays away.
+
+The profiler stays attached to CUPTI when it stops, unless the environment says TEARDOWN_CUPTI=1:
+CUDA calls may be slower for the rest of the process (pytorch#146604). That is left to the user,
+because detaching has crashed programs with CUDA graphs.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +19,12 @@ from typing import Any
 from asyncguard.runtime.device.source import Records, Unavailable
 
 RUNS = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-# In torch versions whose events do not tell their type, these names do. They lie on the device's
-# track, but it is the host that they tell about.
-HOST_WAITS = frozenset({"Context Sync", "Stream Sync", "Event Sync"})
-STREAM_WAIT = "Stream Wait Event"
+
+
+def profiling(torch: Any) -> bool:
+    """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
+    here = torch.autograd._profiler_enabled()
+    return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
 
 
 class Kineto:
@@ -28,6 +35,7 @@ class Kineto:
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._profile: Any = None
+        self._thread = 0
         self._records = Records()
 
     def start(self, full: Callable[[], None]) -> None:
@@ -35,17 +43,13 @@ class Kineto:
         torch = self._torch
         if not torch.cuda.is_available():
             raise Unavailable("torch sees no CUDA device")
-        if torch.autograd._profiler_enabled():
+        if profiling(torch):
             raise Unavailable("torch's profiler is in use")
         activity = torch.profiler.ProfilerActivity.CUDA
         if activity not in torch.profiler.supported_activities():
             raise Unavailable("this torch cannot profile CUDA")
-        self._profile = torch.profiler.profile(
-            activities=[activity],
-            experimental_config=torch._C._profiler._ExperimentalConfig(
-                enable_cuda_sync_events=True
-            ),
-        )
+        self._profile = torch.profiler.profile(activities=[activity])
+        self._thread = threading.get_ident()
         self._profile.start()
 
     def timestamp(self) -> int:
@@ -58,7 +62,9 @@ class Kineto:
         return taken
 
     def stop(self) -> None:
-        """Stop the profiler and read its events."""
+        """Stop the profiler and read its events; only the thread that started it can."""
+        if threading.get_ident() != self._thread:  # torch would only warn, and go on profiling
+            raise RuntimeError("torch's profiler can be stopped only in the thread that started it")
         self._profile.stop()
         for event in self._profile.profiler.kineto_results.events():
             self._take(event)
@@ -69,21 +75,20 @@ class Kineto:
         return 0
 
     def _take(self, event: Any) -> None:
-        name = event.name()
         on_device = event.device_type() == self._torch.autograd.DeviceType.CUDA
-        if name in HOST_WAITS:
-            self._records.host_waits += 1
-        elif not on_device:
-            begin, end = event.start_ns(), event.start_ns() + event.duration_ns()
-            self._records.add_launch(event.correlation_id(), begin, end)
-        elif _is_run(event, name):
-            begin, end = event.start_ns(), event.start_ns() + event.duration_ns()
-            device, call = event.device_index(), event.correlation_id()
-            self._records.add_run(device, begin, end, call, name)
+        if on_device and not _is_run(event):
+            return
+        begin, call = event.start_ns(), event.correlation_id()
+        end = begin + event.duration_ns()
+        if on_device:
+            self._records.add_run(event.device_index(), begin, end, call, event.name())
+        else:
+            self._records.add_launch(call, begin, end)
 
 
-def _is_run(event: Any, name: str) -> bool:
+def _is_run(event: Any) -> bool:
+    """Whether an event on the device's track is work of the device, and no range of the user's."""
     kind = getattr(event, "activity_type", None)
     if kind is not None:
         return kind() in RUNS
-    return name != STREAM_WAIT and not event.is_user_annotation()
+    return not event.is_user_annotation()  # a torch whose events do not tell their type

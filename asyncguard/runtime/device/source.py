@@ -38,12 +38,17 @@ class Records:
 
     runs: list[Run] = field(default_factory=list)
     launches: dict[int, Launch] = field(default_factory=dict)  # by correlation
-    host_waits: int = 0  # how often the host synchronised with a stream, an event or a device
+    unfinished: int = 0  # runs whose times are missing
+
+    def __len__(self) -> int:
+        return len(self.runs) + len(self.launches)
 
     def add_run(self, device: int, begin: int, end: int, correlation: int, name: str) -> None:
-        """Take in a run, unless its times are missing: CUPTI gives zeros for what it lost."""
+        """Take in a run; CUPTI gives zeros for the times of what was in flight or got lost."""
         if 0 < begin <= end:
             self.runs.append(Run(device, begin, end, correlation, name))
+        else:
+            self.unfinished += 1
 
     def add_launch(self, correlation: int, begin: int, end: int) -> None:
         """Take in the call that enqueued: of a nested one (driver in runtime) the outermost."""
@@ -60,6 +65,7 @@ class Source(Protocol):
     def start(self, full: Callable[[], None]) -> None:
         """Begin to collect; call `full` from time to time when `drain` has much to give.
 
+        `full` returns at once, so that it can be called where nothing else may be done.
         Raises Unavailable where that is not possible; then nothing has been changed.
         """
 
@@ -70,7 +76,10 @@ class Source(Protocol):
         """What has been collected since the last call."""
 
     def stop(self) -> None:
-        """Stop, leave no trace in the process, and make the rest ready for `drain`."""
+        """Stop, leave as little behind in the process as can be, and make the rest ready.
+
+        What `drain` has to give is valid also where this raises.
+        """
 
     def lost(self) -> int:
         """How many records were lost for want of room."""

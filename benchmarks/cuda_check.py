@@ -1,0 +1,257 @@
+"""Is what the catalogue and device times say about CUDA true on this GPU? Takes a few minutes.
+
+    python benchmarks/cuda_check.py | tee benchmarks/results/cuda_check.txt
+
+Everything that asyncguard says about CUDA was read in sources and tried on simulated devices. This
+asks a device: how often torch's own GPU trace calls back for each row of
+`tests/runtime/cuda_rows.py`, whether the call held the host (behind a kernel that only passes
+time), and what asyncguard counted; how far the clocks of CUPTI and host are apart at a wait, what a
+second session and one after a profile get, whether threads deadlock, and what measuring costs for
+good.
+
+Commit the output with its date and device, and correct the rows on which it disagrees. cupti-python
+is optional: without it, what needs it says so. Each part runs in a process of its own. Exits 1
+where a row disagrees or a part fails, 0 also where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+import threading
+import time
+from bisect import bisect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from asyncguard.runtime import device  # noqa: E402
+from asyncguard.runtime.bubbles import Activity, Sweep, Wait  # noqa: E402
+from asyncguard.runtime.device import cupti  # noqa: E402
+from asyncguard.runtime.session import Session  # noqa: E402
+from tests.runtime.cuda_rows import ROWS, Row, values  # noqa: E402
+from tests.runtime.helpers import counts  # noqa: E402
+
+CYCLES = 40_000_000  # of the kernel that passes time: tens of milliseconds
+READS, THINK = 200, 0.001
+THREADS, ROUNDS = 8, 2_000
+SMALL = 64 << 10  # bytes of a CUPTI buffer: many requests, to provoke a deadlock
+LIMITS = {"rows": 240, "margins": 120, "deadlock": 120, "lasting": 180}  # seconds
+
+
+def main() -> int:
+    """Run all parts, or the one that is named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=sorted(PARTS), help="only this one, in this process")
+    part = parser.parse_args().part
+    try:
+        import torch
+    except ImportError as error:
+        return _skip(f"torch is not installed: {error}")
+    if not torch.cuda.is_available():
+        return _skip("torch sees no CUDA device")
+    if part is not None:
+        return PARTS[part](torch)
+    print(_about(torch), flush=True)
+    return max([_apart(name) for name in LIMITS])
+
+
+def _skip(reason: str) -> int:
+    print(f"skipped: {reason}")
+    return 0
+
+
+def _about(torch: Any) -> str:
+    try:
+        from importlib.metadata import version
+
+        bindings = version("cupti-python")
+    except ImportError:
+        bindings = "not installed"
+    today = datetime.date.today().isoformat()
+    return (
+        f"{today}, {torch.cuda.get_device_name()}, CUDA {torch.version.cuda}, "
+        f"torch {torch.__version__}, cupti-python {bindings}, Python {platform.python_version()}"
+    )
+
+
+def _apart(part: str) -> int:
+    """Run one part in a process of its own; 1 where it fails or does not end."""
+    print(f"\n== {part}", flush=True)
+    command = [sys.executable, __file__, "--part", part]
+    if part == "lasting":
+        command = [sys.executable, str(ROOT / "benchmarks" / "cuda_stalls.py"), "--quick"]
+    try:
+        done = subprocess.run(command, cwd=ROOT, timeout=LIMITS[part], check=False)
+    except subprocess.TimeoutExpired:
+        print(f"DISAGREES: not done after {LIMITS[part]} s", flush=True)
+        return 1
+    return int(done.returncode != 0)
+
+
+# ---- rows
+
+
+def rows(torch: Any) -> int:
+    """Ask the device for each row; 1 where one disagrees."""
+    fired: list[str] = []
+    _listen(torch, fired)
+    sleep = _sleep_time(torch)
+    print(f"the kernel that passes time takes {sleep * 1e3:.1f} ms")
+    print(f"{'fires':>5} {'held':>4} {'expected':>8}  counted / call")
+    wrong = sum(not _agrees(torch, row, fired, sleep) for row in ROWS)
+    print(f"{len(ROWS)} rows, {wrong} disagree")
+    return int(wrong > 0)
+
+
+def _listen(torch: Any, fired: list[str]) -> None:
+    from torch.cuda import _gpu_trace
+
+    torch._C._activate_gpu_trace()
+    for kind in ("Stream", "Event", "Device"):
+        registry = getattr(_gpu_trace, f"{kind}SynchronizationCallbacks")
+        registry.add_callback(lambda *_, kind=kind: fired.append(kind))
+
+
+def _sleep_time(torch: Any) -> float:
+    """How long the kernel takes, in seconds."""
+    for _ in range(2):  # the first one warms up
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        torch.cuda._sleep(CYCLES)
+        torch.cuda.synchronize()
+    return time.perf_counter() - began
+
+
+def _agrees(torch: Any, row: Row, fired: list[str], sleep: float) -> bool:
+    """Print one row, and whether callbacks, host and asyncguard's count are as expected."""
+    try:
+        names = values(torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory())
+        eval(row.call, names)  # loads what is loaded lazily
+        torch.cuda.synchronize()
+        fired.clear()
+        eval(row.call, names)
+        fires = len(fired)
+        held = _held(torch, row, names) > sleep / 2
+        with Session(frameworks=["torch"]) as session:
+            eval(row.call, names)
+        counted = counts(session.record())
+    except Exception as error:  # noqa: BLE001  a row that cannot run is told, and the others run
+        print(f"DISAGREES: {row.call}: {type(error).__name__}: {error}")
+        return False
+    right = _is_right(row, fires, held, counted)
+    expected = "open" if row.fires is None else f">={row.fires}" if row.fires else "0"
+    print(
+        f"{fires:5} {'yes' if held else 'no':>4} {expected:>8}  {counted or '-'} / {row.call}"
+        f"{'' if right else '   DISAGREES'}",
+        flush=True,
+    )
+    return right
+
+
+def _held(torch: Any, row: Row, names: dict[str, Any]) -> float:
+    """How long the call took behind the kernel that passes time, in seconds."""
+    torch.cuda.synchronize()
+    torch.cuda._sleep(CYCLES)
+    began = time.perf_counter()
+    eval(row.call, names)
+    took = time.perf_counter() - began
+    torch.cuda.synchronize()
+    return took
+
+
+def _is_right(row: Row, fires: int, held: bool, counted: dict[str, int]) -> bool:
+    if row.fires is None:
+        return True
+    as_told = fires >= row.fires if row.fires else fires == 0
+    named = counted == ({row.counted: row.times} if row.counted else {})
+    return as_told and named and held == row.holds
+
+
+# ---- margins
+
+
+def margins(torch: Any) -> int:
+    """Sessions one after another: who measures, and how long a wait outlasts its last activity."""
+    held: list[tuple[list[Wait], list[Activity]]] = []
+
+    class Kept(Sweep):
+        """Keeps what it is told."""
+
+        def add(self, waits: Iterable[Wait], activities: Iterable[Activity]) -> None:
+            told = list(waits), list(activities)
+            held.append(told)
+            super().add(*told)
+
+    device.Sweep = Kept  # type: ignore[misc]
+    x = torch.arange(64.0, device="cuda")
+    for source in ("cupti", "cupti", "profiler", "cupti"):
+        held.clear()
+        with Session(frameworks=["torch"], device_times=source) as session:
+            for _ in range(READS):
+                (x + 1).sum().item()
+                time.sleep(THINK)
+        record = session.record()
+        print(f"{source:9} GPU stall {record.gpu_stall_ns} ns, {record.extra} {record.notes}")
+        _show_margins(held)
+    print(
+        f"the host thought for {READS * THINK * 1e9:.0f} ns; the last session may be refused CUPTI"
+    )
+    return 0
+
+
+def _show_margins(held: list[tuple[list[Wait], list[Activity]]]) -> None:
+    ends = sorted(run.end for _, runs in held for run in runs)
+    if not ends:
+        return
+    found = []
+    for waits, _ in held:
+        for wait in waits:
+            at = bisect(ends, wait.end + 100_000)
+            if at:
+                found.append(wait.end - ends[at - 1])
+    found.sort()
+    print(f"  end of the wait after that of the device, ns: {found[:: max(1, len(found) // 10)]}")
+    print(
+        f"  behind the wait, by CUPTI's clock: {sum(margin < 0 for margin in found)}; allowed:"
+        f" {device.SKEW} ns"
+    )
+
+
+# ---- deadlock
+
+
+def deadlock(torch: Any) -> int:
+    """Threads that enter CUDA while small buffers are asked for and delivered all the time."""
+    cupti.BUFFER = SMALL
+    x = torch.ones(1024, device="cuda")
+
+    def work() -> None:
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            for _ in range(ROUNDS):
+                event = torch.cuda.Event()
+                (x + 1).record_stream(stream)
+                event.record()
+                event.query()
+
+    with Session(frameworks=["torch"], device_times="cupti") as session:
+        threads = [threading.Thread(target=work) for _ in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    print(f"no deadlock: {session.record().extra} {session.record().notes}")
+    return 0
+
+
+PARTS: dict[str, Callable[[Any], int]] = {"rows": rows, "margins": margins, "deadlock": deadlock}
+
+if __name__ == "__main__":
+    sys.exit(main())

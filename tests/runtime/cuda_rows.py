@@ -1,0 +1,188 @@
+"""What waits for a CUDA device in torch, call by call: the catalogue's claims, to be asked of one.
+
+Each row is an expression over the names of `values`. `tests/runtime/test_cuda.py` requires them of
+a real device, `benchmarks/cuda_check.py` prints what one says. None has met a GPU so far: the
+counts come from torch's sources and documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Row(NamedTuple):
+    """One call: the entry that counts it, and what torch's GPU trace should tell.
+
+    counted: the catalogue's id; "" where nothing should be counted.
+    fires:   how often the trace's callbacks are called at least, exactly so where that is 0; None:
+             not known, and no test.
+    times:   how often the entry is counted.
+    hidden:  the call holds the host where the trace cannot see it.
+    """
+
+    call: str
+    counted: str = ""
+    fires: int | None = 0
+    times: int = 1
+    hidden: bool = False
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the host is held; None: not known."""
+        return None if self.fires is None else self.hidden or self.fires > 0
+
+
+def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -> dict[str, Any]:
+    """What the rows' expressions are made of.
+
+    `place` brings a tensor to the device, `pin` one into page-locked memory.
+    """
+    host = torch.arange(64.0)
+    x = place(host)
+    mask = x > 3
+    return {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "L": torch.linalg,
+        "x": x,
+        "big": torch.ones(1 << 20),  # in pageable memory
+        "A": place(torch.eye(8) + 0.1),
+        "mask": mask,
+        "host_mask": host > 3,
+        "index": x.long(),
+        "host_index": host.long(),
+        "k": x[2].long(),  # a scalar on the device
+        "f": x[1].clone(),
+        "one": torch.ones(1),  # of the host's
+        "pinned": pin(torch.empty(64)),
+        "buffer": torch.empty(64),
+    }
+
+
+_ITEM, _MASK = "torch.Tensor.item", "torch.Tensor.__getitem__.mask"
+_WRITE, _PICK = "torch.Tensor.__setitem__.mask", "torch.Tensor.__getitem__.scalar"
+
+ROWS = (
+    # reads
+    Row("x.sum().item()", _ITEM, 1),
+    Row("x.tolist()", "torch.Tensor.tolist", 1),
+    Row("x.cpu()", "torch.Tensor.cpu", 1),
+    Row("x.to('cpu')", "torch.Tensor.to.cpu", 1),
+    Row("x.to('cpu', torch.float32, True)"),
+    Row("bool(x.sum() > 0)", "torch.Tensor.__bool__", 1),
+    Row("float(x.sum())", "torch.Tensor.__float__", 1),
+    Row("int(x.sum())", "torch.Tensor.__int__", 1),
+    Row("repr(x)", "torch.Tensor.__repr__", 1),
+    Row("f'{x.sum():.3f}'", "torch.Tensor.__format__", 1),
+    Row("torch.is_nonzero(x.sum())", "torch.is_nonzero", 1),
+    Row("range(x.argmin())", "torch.Tensor.__index__", 1),
+    Row("3.0 in x", "torch.Tensor.__contains__", 1),
+    Row("torch.equal(x, x.clone())", "torch.equal", 1),
+    Row("torch.allclose(x, x.clone())", "torch.allclose", 1),
+    Row("torch.tensor([x[0], x[1]])", "torch.tensor.elements", 2),
+    Row("x.untyped_storage().cpu()", "torch.UntypedStorage.tolist", 1),
+    Row("buffer.copy_(x)", "torch.Tensor.copy_.to_host", 1),
+    Row("buffer.copy_(x, non_blocking=True)", "torch.Tensor.copy_.to_host", 0, hidden=True),
+    Row("pinned.copy_(x, True)"),
+    # uploads
+    Row("torch.tensor([1.0], device='cuda')", "torch.tensor", 1),
+    Row("big.to('cuda')", "torch.Tensor.to.device", 1),
+    Row("pinned.to('cuda', non_blocking=True)"),
+    Row("pinned.cuda(0, True)"),
+    Row("big.to('cuda', non_blocking=True)", "", None),
+    Row("x.__setitem__(slice(0, 2), torch.ones(2))", "torch.Tensor.__setitem__.upload", 1),
+    # subscripts
+    Row("x[mask]", _MASK, 1),
+    Row("x[host_mask]"),
+    Row("x[0]"),
+    Row("x[index]"),
+    Row("x[host_index]", "torch.Tensor.__getitem__.upload", 1),
+    Row("x[[0, 2]]", "torch.Tensor.__getitem__.upload", 1),
+    Row("x[k]", _PICK, 1),
+    Row("x[torch.tensor(2)]"),
+    Row("x[:k]", "torch.Tensor.__index__", 1),
+    Row("x[k:index[5]]", "torch.Tensor.__index__", 2, 2),
+    Row("x.__setitem__(mask, 1.0)"),
+    Row("x.__setitem__(host_mask, 1.0)", "torch.Tensor.__setitem__.scalar", 1),
+    Row("x.__setitem__(index, 0)", "torch.Tensor.__setitem__.scalar", 1),
+    Row("x.__setitem__(k, f)", "torch.Tensor.__setitem__.index", 1),
+    Row("x.index_put_((mask,), x[:1])", _WRITE, 1),
+    Row("x.index_put_((mask,), f)", _WRITE, 1),
+    Row("x.index_put((mask,), one)"),
+    # shapes that depend on data
+    Row("x.nonzero()", "torch.nonzero", 1),
+    Row("x.masked_select(mask)", "torch.masked_select", 1),
+    Row("torch.unique(x)", "torch.unique", 1),
+    Row("torch.unique(A, dim=0)", "torch.unique", None),
+    Row("torch.where(mask)", "torch.where", 1),
+    Row("torch.where(mask, x, -x)"),
+    Row("torch.unique_consecutive(x)", "torch.unique_consecutive", 1),
+    Row("torch.bincount(index)", "torch.bincount", 1),
+    Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 1),
+    Row("F.one_hot(index)", "torch.nn.functional.one_hot", 1),
+    Row("F.one_hot(index, num_classes=64)"),
+    Row("torch.histc(x, 8)", "torch.histc", 1),
+    Row("torch.histc(x, 8, 0, 64)"),
+    Row("torch.histc(x, 8, 1, 1)", "torch.histc", 1),
+    Row("A.to_sparse()", "torch.Tensor.to_sparse", 1),
+    Row("A.to_sparse_csc()", "torch.Tensor.to_sparse", 1),
+    Row("torch.sparse_coo_tensor(index[None], x)", "torch.sparse_coo_tensor", 1),
+    Row("torch.isin(x, x)", "", None),
+    Row("torch.mode(x.repeat(99))", "", None),
+    # a number that is a device value
+    Row("torch.zeros(k)", "torch.zeros", 1),
+    Row("torch.full((2,), f)", "torch.arange", 1),
+    Row("torch.eye(k)", "torch.arange", 1),
+    Row("torch.arange(k)", "torch.arange", 1),
+    Row("x.view(k, -1)", "torch.Tensor.view", 1),
+    Row("x[:1].expand(k)", "torch.Tensor.view", 1),
+    Row("x.repeat(k)", "torch.Tensor.topk", 1),
+    Row("x.topk(k)", "torch.Tensor.topk", 1),
+    Row("x.new_full((2,), f)", "torch.Tensor.topk", 1),
+    Row("torch.topk(x, k)", "torch.topk", 1),
+    Row("torch.narrow(x, 0, k, 1)", "torch.topk", 1),
+    Row("x.narrow(0, k, 1)", "torch.Tensor.narrow", 1),
+    Row("F.pad(x, (0, k))", "torch.reshape", 1),
+    Row("torch.add(x, x, alpha=f)", "torch.add", 1),
+    Row("x.addcmul(x, x, value=f)", "torch.Tensor.add", 1),
+    Row("torch.masked_fill(x, mask, f)", "torch.masked_fill", 1),
+    Row("x.masked_fill(mask, f)", "torch.Tensor.masked_fill", 1),
+    Row("x.index_fill(0, index[:1], f)", "torch.Tensor.index_fill", 1),
+    Row("x.clamp(min=f).pow(f)"),
+    # checks
+    Row("torch.nanmedian(x)", "torch.nanmedian", 1),
+    Row("x.nanmedian(0)"),
+    Row("torch.normal(0.0, x + 1)", "torch.normal", 1),
+    Row("torch.normal(x, 1.0)"),
+    Row("torch.cov(A)", "torch.cov", 1),
+    Row("A.inverse()", "torch.linalg.inv", 1),
+    Row("L.inv_ex(A)"),
+    Row("L.inv_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
+    Row("L.lstsq(A, A)", "torch.linalg.inv", 1),
+    Row("L.cond(A)", "torch.linalg.svd", 1),
+    Row("L.matrix_norm(A, 2)", "torch.linalg.norm", 1),
+    Row("L.matrix_norm(A)"),
+    Row("L.matrix_power(A, -1)", "torch.linalg.matrix_power", 1),
+    Row("torch.matrix_exp(A)", "torch.matrix_exp", 1),
+    Row("L.det(A)"),
+    Row(
+        "F.ctc_loss(A[:, None], index[None, :1] * 0 + 1, (4,), (1,))",
+        "torch.nn.functional.ctc_loss",
+        3,
+    ),
+    Row("F.embedding(index, x[:, None].clone(), max_norm=1.0)"),
+    # none, and explicit ones
+    Row("(x * 2 + 1).sum()"),
+    Row("torch.isnan(x).any()"),
+    Row("torch.stack([x[0], x[1]])"),
+    Row("torch.zeros(8, device='cuda')"),
+    Row("torch.cuda.synchronize()", "torch.cuda.synchronize", 1),
+    Row("torch.cuda.current_stream().synchronize()", "torch.cuda.Stream.synchronize", 1),
+    Row(
+        "torch.cuda.current_stream().record_event().synchronize()",
+        "torch.cuda.Event.synchronize",
+        1,
+    ),
+    Row("torch.accelerator.current_stream().synchronize()", "", None),  # cannot be hooked
+)
