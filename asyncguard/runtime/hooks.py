@@ -60,7 +60,7 @@ def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(_calls(original, adapter), hook)
     if len(probes) == 1 and (first := probes[0].numbers_from) is not None:
-        hook = _number_hook(_calls(original, adapter), hook, first, NUMBERS | adapter.plain)
+        hook = _number_hook(original, hook, first, NUMBERS | adapter.plain, adapter)
     return disguise(hook, original)
 
 
@@ -174,20 +174,20 @@ def _read_hook(
             try:
                 doing = state.doing
                 sink = hub.alone
-                if (
-                    sink is not None
-                    and doing.log_of is sink.key
-                    and not doing.waiting
-                    and not known
-                    and not rest
-                    and not named
-                    and not running_tasks
+                if not (
+                    sink is None
+                    or doing.log_of is not sink.key
+                    or doing.waiting
+                    or known
+                    or rest
+                    or named
+                    or running_tasks
                 ):
-                    code, instruction, blocker, site = last
                     frame = _getframe(1)
+                    code, instruction, blocker, site = last
                     if (
-                        frame.f_code is not code
-                        or frame.f_lasti != instruction
+                        frame.f_lasti != instruction
+                        or frame.f_code is not code
                         or quick(self) is not blocker
                     ):
                         last = _, _, blocker, site = _seen(quick(self), frame)
@@ -264,10 +264,11 @@ def _late_hook(
                     for probe in candidates:
                         if blocker is None:
                             blocker = probe.after(args, kwargs, result)
-                    frame = _caller()
-                    if blocker is not None and blocker.stand_in:
-                        blocker = None if _is_on_host(doing, copies, args, frame) else blocker
-                    site = blocker.site(frame) if blocker is not None else None
+                    site = None
+                    if blocker is not None:
+                        frame = _caller()
+                        if not (blocker.stand_in and _is_on_host(doing, copies, args, frame)):
+                            site = blocker.site_of_caller(frame)
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)
@@ -303,15 +304,26 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
 
 
 def _number_hook(
-    original: Function, hook: Function, first: int, plain: frozenset[type]
+    original: Function, hook: Function, first: int, plain: frozenset[type], adapter: Adapter
 ) -> Function:
     """In front of another hook: programs give sizes often, and plain ones never wait."""
+    overridden, dispatch, known = adapter.overridden, adapter.dispatch, plain.issuperset
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if are_plain(args[first:], plain) and (not kwargs or are_plain(kwargs.values(), plain)):
-                return original(*args, **kwargs)
-            return hook(*args, **kwargs)
+            given = args[first:]
+            if not (
+                (known(map(type, given)) or are_plain(given, plain))
+                and (
+                    not kwargs
+                    or known(map(type, kwargs.values()))
+                    or are_plain(kwargs.values(), plain)
+                )
+            ):
+                return hook(*args, **kwargs)
+            if overridden is not None and overridden(args):
+                return dispatch(original, args, kwargs)
+            return original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
             raise

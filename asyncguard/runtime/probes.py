@@ -60,6 +60,8 @@ class Probe:
         target = self._device_within(args[0] if result is None and args else result)
         if not self._moves:
             return None if target is None else self._blocker(target)
+        if target == STAND_IN and self._moves == "upload" and not self._indexes:
+            return None  # nobody can tell here what would be an upload
         source = self._device_within(self._pick(args, kwargs))
         if self._indexes and source is None and target == STAND_IN:
             return self._blocker(target)  # a list: on a device it would have to be sent there
@@ -165,6 +167,13 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
             *args[skip:],
             *(value for name, value in kwargs.items() if name != "out"),  # that is written
         ]
+    if len(positions) == 1:
+        (only,) = positions
+        return lambda args, kwargs: (
+            args[only]
+            if len(args) > only
+            else [kwargs[name] for name in keywords if name in kwargs]
+        )
     return lambda args, kwargs: [
         *(args[at] for at in positions if at < len(args)),
         *(kwargs[name] for name in keywords if name in kwargs),
