@@ -52,6 +52,11 @@ class Site:
         """The line itself as the innermost of a stack, "path:line function"; empty if unknown."""
         return (f"{self.path}:{self.line} {self.function}",) if self.line else ()
 
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The line itself and its callers, innermost first."""
+        return (*self.own, *self.callers)
+
     def allowed(self, reason: str) -> Site:
         """The same line where `allow_syncs(reason)` covers it; counted apart."""
         if self._allowances is None:
