@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, screens
+from asyncguard import cli_check, files, screens
 from asyncguard.model import AsyncguardError, Finding, TraceRecord
 from asyncguard.version import __version__
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TRACE = "asyncguard-trace.json"
 TIMELINE_EVENTS = 100_000
+SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown"}
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
 'run' exits as the script does."""
 
@@ -123,11 +124,14 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "--format",
         metavar="F",
-        default="text",
-        help="text (default), json, markdown, html or perfetto",
+        help="text, json, markdown, html or perfetto (default: as FILE's suffix says, else text)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE instead of standard output: a new file, or a regular one to replace",
     )
 
 
@@ -173,11 +177,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import launch
     from asyncguard.runtime.session import Session
 
-    module = arguments.module
-    if not module and not arguments.script:
+    module, script = arguments.module, arguments.script
+    if script[:1] == ["--"]:
+        script = script[1:]
+    if not module and not script:
         raise AsyncguardError("run: name a script, or a module with -m")
-    _check_writable(arguments.output)
-    target = launch.Target.module(module) if module else launch.Target.script(arguments.script)
+    target = launch.Target.module(module) if module else launch.Target.script(script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
     session = Session(
         command=target.command,
@@ -190,13 +195,6 @@ def _run(arguments: argparse.Namespace) -> int:
     return launch.run(target, arguments.output, after, session)
 
 
-def _check_writable(path: Path) -> None:
-    """Fail before a long run rather than after it."""
-    folder = path.absolute().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise AsyncguardError(f"{path}: the trace cannot be written there; name another with -o")
-
-
 def _show_saved(path: Path) -> None:
     """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
     text = _report_text([path], "text", screens.screen(sys.stderr))
@@ -204,16 +202,19 @@ def _show_saved(path: Path) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    screen = screens.plain() if arguments.output else screens.screen(sys.stdout)
-    text = _report_text(arguments.traces, arguments.format, screen)
-    if not arguments.output:
+    output: Path | None = arguments.output
+    name = arguments.format or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    if output is None:
+        text = _report_text(arguments.traces, name, screens.screen(sys.stdout))
         screens.write(sys.stdout, text)
         return 0
     try:
-        arguments.output.write_text(text, encoding="utf-8")
+        files.require_replaceable(output, arguments.traces)
+        text = _report_text(arguments.traces, name, screens.plain())
+        files.replace(output, [text.encode()])
     except OSError as error:
         raise AsyncguardError(
-            f"{arguments.output}: cannot write the report: {error.strerror}; name another with -o"
+            f"{output}: cannot write the report: {error.strerror or error}; name another with -o"
         ) from error
     return 0
 
@@ -303,10 +304,10 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
-    from asyncguard.advise import suggest
+    from asyncguard.advise import hints, suggest
     from asyncguard.render import TraceReport
 
-    return TraceReport(record, suggest(record), _advice(), _urls(), title)
+    return TraceReport(record, suggest(record), _advice(), _urls(), title, hints(record))
 
 
 def _advice() -> dict[str, str]:

@@ -89,6 +89,19 @@ def replace(path: Path, parts: Iterable[bytes], *, prefix: str = "", suffix: str
         raise
 
 
+def require_replaceable(path: Path, sources: Iterable[str | Path] = ()) -> None:
+    """Raise OSError with the reason where `replace` would, or where one of the sources stands."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not os.access(folder, os.W_OK):
+        raise OSError(errno.EACCES, "its folder cannot be written to")
+    before = _standing(path)
+    for source in sources:
+        if before is not None and _is(source, before):
+            raise OSError(errno.EINVAL, f"is {source}, which is read")
+
+
 _NO_NAME = "no file can have this name"
 
 
@@ -128,6 +141,13 @@ def _standing(path: Path) -> os.stat_result | None:
         raise OSError(errno.EINVAL, _NO_NAME) from None
     _require(status, status.st_size)
     return status
+
+
+def _is(path: str | Path, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), status)
+    except (OSError, ValueError):
+        return False
 
 
 def _umask() -> int:

@@ -153,13 +153,15 @@ class SiteStats:
     stack: tuple[str, ...] = ()  # "path:line function", innermost first, user's frames only
     thread: str = ""
     allowed: str | None = None  # the reason given to allow_syncs
+    steps: int = 0  # in how many steps it waited; 0 where that is not known
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """What to do about one or more sites, and at most how much it can save a step.
 
-    `help` is the catalogue's advice on the API that waited longest there.
+    `help` is the catalogue's advice on the API that waited longest there. It is not `worth` doing
+    where the waits took next to no time.
     """
 
     title: str
@@ -168,6 +170,7 @@ class Suggestion:
     syncs_saved_per_step: float
     saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
     help: str = ""
+    worth: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +215,8 @@ class TraceRecord:
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     timeline: tuple[TimelineEvent, ...] = ()  # the newest events only, where one was asked for
+    # path -> line number -> text, around the sites that cost most, as they read during the run
+    sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def total_syncs(self) -> int:

@@ -44,19 +44,25 @@ def _required(record: type[object]) -> tuple[str, ...]:
 
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; integers also if they are of at most 64 bits."""
-    parts = get_args(hint)
-    if isinstance(hint, UnionType):
+    kinds, parts = _taken_apart(hint)
+    if kinds is None:
         return any(fits(value, part) for part in parts)
-    kind = get_origin(hint) or hint
-    if kind is Any:
+    if kinds is Any:
         return True
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         return False
-    if kind is int:
+    if kinds is int:
         return bool(value.bit_length() <= BITS)
-    if kind in (tuple, frozenset):
+    if kinds in (tuple, frozenset):
         return all(fits(item, parts[0]) for item in value)
     if parts:  # a mapping
         items = value.items()
         return all(fits(key, parts[0]) and fits(item, parts[1]) for key, item in items)
     return True
+
+
+@lru_cache
+def _taken_apart(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type without its parameters (None for a union), and these."""
+    parts = get_args(hint)
+    return None if isinstance(hint, UnionType) else get_origin(hint) or hint, parts

@@ -46,9 +46,9 @@ def write(stream: TextIO, text: str) -> None:
 
 def one_line(text: str) -> str:
     """Return a message as one line that no terminal takes for more than text."""
-    from asyncguard.render.text import printable
+    from asyncguard.render.visible import visible
 
-    return printable(" ".join(text.splitlines()))
+    return visible(" ".join(text.splitlines()))
 
 
 def renderer(name: str, what: str) -> Callable[[Any, Screen], str]:

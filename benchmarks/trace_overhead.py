@@ -4,7 +4,9 @@
    bare, traced, and under torch.profiler.
 2. One intercepted sync point over the bare call, and an index that needs no wait.
 3. The MLP step at full depth, beside a dispatch mode that does nothing.
-4. A loop of mxnet or jax with a wait a step, where they are installed.
+4. Calls in context: each with caches that other work has just filled, seven shapes taking turns;
+   what the trace adds to each, and the same where caches are warm.
+5. A loop of mxnet or jax with a wait a step, where they are installed.
 
 Blocks of steps take turns, so that what else the machine does meets all of them; each is compared
 with the bare one of the same round. Printed are the median of these ratios and the interval that
@@ -145,6 +147,7 @@ def on_torch(quick: bool) -> None:
     beside_the_profiler(loop, 2 if quick else 10)
     of_one_call(torch, 10 if quick else 100)
     at_full_depth(torch, loop, 4 if quick else 100)
+    in_context(torch, 6 if quick else 60)
 
 
 def beside_the_profiler(loop: Loop, rounds: int) -> None:
@@ -207,6 +210,67 @@ def at_full_depth(torch: Any, loop: Loop, rounds: int) -> None:
     show("torch, MLP step at full depth", times)
     over = ratio(times, "traced, full depth", "bare dispatch mode")
     judge("torch at full depth, times a bare dispatch mode", over, 1.1)
+
+
+def in_context(torch: Any, rounds: int) -> None:
+    """What the trace adds to each of several calls that take turns, with caches cold and warm."""
+    for name, size in (("cold", 1 << 19), ("warm", 16)):
+        calls = alternating(torch, size)
+        times: dict[str, list[list[float]]] = {"bare": [], "traced": []}
+        for at in range(rounds):
+            order = ("bare", "traced") if at % 2 else ("traced", "bare")
+            for context in order:
+                with nullcontext() if context == "bare" else Session():
+                    calls(10)
+                    times[context].append(calls(100))
+        print(f"torch, calls in context, caches {name} ({rounds} rounds)")
+        added: dict[str, list[float]] = {}
+        for at, call in enumerate(CALLS):
+            pairs = zip(times["traced"], times["bare"], strict=True)
+            added[call] = [traced[at] - bare[at] for traced, bare in pairs]
+            alone = Interval.of([bare[at] for bare in times["bare"]]).middle
+            print(f"  {call:22} {alone:10.0f} ns   + {Interval.of(added[call]).middle:.0f} ns")
+        both = zip(added["item"], added["optimizer step"], strict=True)
+        step = Interval.of([read + mark for read, mark in both])
+        judge(f"torch, a step with one read, caches {name}, ns added", step, 3000)
+
+
+CALLS = ("item", "tolist", "float", "bool", "tensor of a list", "copy_", "optimizer step")
+
+
+def alternating(torch: Any, size: int) -> Callable[[int], list[float]]:
+    """Calls that take turns, so many numbers copied before each; each one's median time, ns."""
+    source, target = torch.ones(size, dtype=torch.float64), torch.ones(size, dtype=torch.float64)
+    a, b, c, clock = torch.ones(()), torch.ones(4), torch.zeros(4), time.perf_counter_ns
+    weight = torch.nn.Parameter(torch.ones(1))
+    weight.grad = torch.ones(1)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    plain = source.numpy(), target.numpy()
+
+    def thrash() -> int:
+        plain[1][:] = plain[0]
+        return clock()
+
+    actions: tuple[Callable[[], object], ...] = (
+        lambda: a.item(),
+        lambda: b.tolist(),
+        lambda: float(a),
+        lambda: bool(a),
+        lambda: torch.tensor([1.0, 2.0]),
+        lambda: c.copy_(b),
+        optimizer.step,
+    )
+
+    def run(times: int) -> list[float]:
+        taken: list[list[float]] = [[] for _ in actions]
+        for _ in range(times):
+            for action, durations in zip(actions, taken, strict=True):
+                began = thrash()
+                action()
+                durations.append(clock() - began)
+        return [Interval.of(durations).middle for durations in taken]
+
+    return run
 
 
 def on_mxnet(quick: bool) -> None:

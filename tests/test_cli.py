@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -122,7 +123,7 @@ def test_a_written_baseline_silences_what_it_holds(hot: Path) -> None:
         (["explain", "ASG777"], "ASG777"),
         (["run"], "name a script"),
         (["run", "missing.py"], "missing.py"),
-        (["run", "-o", "none/t.json", "a.py"], "none/t.json: the trace cannot be written there"),
+        (["run", "-o", "none/t.json", "a.py"], "none/t.json: cannot write the trace: No such file"),
     ],
 )
 def test_a_wrong_call_exits_2_and_says_why_on_stderr(
@@ -187,6 +188,65 @@ def test_report_writes_to_a_file(directory: Path, capsys: pytest.CaptureFixture[
     assert main(["report", "t.json", "-o", "report.txt"]) == 0
     assert "train.py:10" in (directory / "report.txt").read_text()
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("r.html", "<!doctype html>"), ("r.md", "### "), ("r.json", "{"), ("r.HTM", "<!doctype")],
+)
+def test_the_suffix_chooses_the_format(directory: Path, name: str, start: str) -> None:
+    store.save(record(site()), directory / "t.json")
+    assert main(["report", "t.json", "-o", name]) == 0
+    assert (directory / name).read_text().startswith(start)
+    assert main(["report", "t.json", "-o", name, "--format", "text"]) == 0
+    assert not (directory / name).read_text().startswith(start)
+
+
+def standing(directory: Path, kind: str) -> Path:
+    """Something that must not be replaced."""
+    path = directory / "out"
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "link":
+        (directory / "target").write_text("mine")
+        path.symlink_to("target")
+    elif kind == "device":
+        path = Path("/dev/null")
+    else:
+        os.link(directory / "t.json", path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "directory", "link", "device", "t.json"])
+def test_a_report_replaces_neither_its_input_nor_what_is_no_file(
+    directory: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    store.save(record(site()), directory / "t.json")
+    path = standing(directory, kind)
+    before = path.lstat()
+    assert main(["report", "t.json", "-o", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert kind in error
+    assert error.count("\n") == 1
+    assert path.lstat() == before
+    assert store.load(directory / "t.json").sites
+
+
+def test_a_full_disk_leaves_the_old_report_and_nothing_else(directory: Path) -> None:
+    store.save(record(*[site(line=n) for n in range(20)]), directory / "t.json")
+    (directory / "r.txt").write_text("old")
+    limited = (
+        "import resource, sys; from asyncguard.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "sys.exit(main(['report', 't.json', '-o', 'r.txt']))"
+    )
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "r.txt: cannot write the report: File too large" in done.stderr
+    assert (directory / "r.txt").read_text() == "old"
+    assert sorted(path.name for path in directory.iterdir()) == ["r.txt", "t.json"]
 
 
 def test_gate_passes_what_was_accepted_and_names_what_is_new(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncguard.advise.hints import hints
 from asyncguard.advise.suggest import suggest
 
-__all__ = ["suggest"]
+__all__ = ["hints", "suggest"]

@@ -22,6 +22,7 @@ READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 NOTHING = 0.005
 # A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
+LINES = 12  # named in one advice
 
 
 def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
@@ -34,7 +35,7 @@ def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
         *_wait_less_often(record, sites),
         *_synchronise_at_all(record),
     ]
-    return tuple(sorted(found, key=lambda item: -(item.saving_ns_per_step or 0)))
+    return tuple(sorted(found, key=lambda item: (not item.worth, -(item.saving_ns_per_step or 0))))
 
 
 def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
@@ -46,7 +47,7 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
                 record,
                 f"Read {len(group)} values of {function} in one transfer",
                 f"Lines {_lines(group)} each wait. Stack the values on the device and read the "
-                "stack once.",
+                "stack once; better still, only every N steps or after the loop.",
                 group,
                 saved=rate - 1,
                 share=(len(group) - 1) / len(group),
@@ -54,12 +55,14 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
 
 
 def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
-    """A read in every step: after the loop, every N steps, or one step late."""
+    """One read in every step: after the loop, every N steps, or one step late."""
     for function, group in _hot_groups(record, sites).items():
+        if len(group) > 1:  # one transfer serves them
+            continue
         yield _suggestion(
             record,
             f"Read less often in {function}",
-            f"Line{'s' if len(group) > 1 else ''} {_lines(group)} read in every step. Keep a "
+            f"Line {_lines(group)} reads a device value in every step. Keep a "
             "running value on the device and read it after the loop, read every N steps, or read "
             "the previous step's value while this one runs.",
             group,
@@ -174,10 +177,10 @@ def _suggestion(
         return Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
     step, stall, waited = _step_times(record, sites)
     bound = int(min(step - stall, share * waited))
-    if bound < NOTHING * step:
-        title = f"Nothing to gain: {title[0].lower()}{title[1:]}"
+    worth = bound >= NOTHING * step
+    if not worth:
         advice += " In this run the waits took next to no time."
-    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites))
+    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites), worth)
 
 
 def _help(sites: Sequence[SiteStats]) -> str:
@@ -201,4 +204,6 @@ def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float,
 
 
 def _lines(sites: Iterable[SiteStats]) -> str:
-    return ", ".join(str(line) for line in sorted({site.line for site in sites}))
+    lines = sorted({site.line for site in sites})
+    more = f" and {len(lines) - LINES:,} more" if len(lines) > LINES else ""
+    return ", ".join(str(line) for line in lines[:LINES]) + more

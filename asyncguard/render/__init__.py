@@ -12,9 +12,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from asyncguard.model import AsyncguardError, Finding, Suggestion, TraceRecord
+from asyncguard.render.visible import shown
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class TraceReport:
     advice: Mapping[str, str] = field(default_factory=dict)  # api -> advice of the catalogue
     urls: Mapping[str, str] = field(default_factory=dict)  # api -> reference
     title: str = ""
+    hints: tuple[str, ...] = ()  # what the user can do to learn more
 
 
 def find(name: str, what: str) -> Any:
@@ -62,7 +65,7 @@ def find(name: str, what: str) -> Any:
     """
     module = _MODULES.get(name, name)
     if module in _names() and hasattr(found := import_module(f"{__name__}.{module}"), what):
-        return getattr(found, what)
+        return _escaping(found, what)
     raise AsyncguardError(f"unknown format {name!r}; one of {', '.join(formats(what))}")
 
 
@@ -70,10 +73,18 @@ def formats(what: str) -> dict[str, Any]:
     """All formats that can show `what`, by name."""
     modules = {name: import_module(f"{__name__}.{name}") for name in _names()}
     return {
-        name.removesuffix("_"): getattr(module, what)
+        name.removesuffix("_"): _escaping(module, what)
         for name, module in sorted(modules.items())
         if hasattr(module, what)
     }
+
+
+def _escaping(module: ModuleType, what: str) -> Any:
+    """A format's function; unless it escapes control characters itself, it is given none."""
+    function = getattr(module, what)
+    if getattr(module, "ESCAPES", False):
+        return function
+    return lambda report, screen: function(shown(report), screen)
 
 
 _MODULES = {"json": "json_"}  # a module of that name would hide the standard library's

@@ -12,7 +12,8 @@ from asyncguard.gate.compare import GrownSite
 from asyncguard.model import Finding, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
-from asyncguard.render.text import count, printable
+from asyncguard.render.text import count
+from asyncguard.render.visible import shown, visible
 
 
 def updated(path: Path, findings: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:
@@ -32,6 +33,7 @@ def verdict(
 ) -> str:
     """Return the regressions, or one line that says there are none."""
     page = Page(screen)
+    findings, grown = shown(tuple(findings)), shown(tuple(grown))
     if not findings and not grown:
         page.line("[green]asyncguard gate: passed[/], no sync point is new or waits more often")
         return page.text()
@@ -45,7 +47,7 @@ def verdict(
             f"[cyan]{_shown(site.api)}[/]"
             + (f" in {_shown(site.function)}" if site.function else "")
         )
-        page.verbatim(printable(site.source), indent=4)
+        page.verbatim(visible(site.source), indent=4)
         page.help(advice.get(site.api, ""), indent=4)
     total = len(findings) + len(grown)
     page.line(
@@ -58,7 +60,7 @@ def verdict(
 
 
 def _shown(text: str) -> str:
-    return escape(printable(text))
+    return escape(visible(text))
 
 
 def _rate(rate: Rate) -> str:

@@ -8,13 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import AsyncguardError, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.text import count, duration
+from asyncguard.render.summary import (
+    RANK_COLUMNS,
+    gain,
+    has_times,
+    how_often,
+    is_timed,
+    rank_rows,
+    rank_totals,
+    totals,
+    worth,
+)
+from asyncguard.render.text import duration
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
 
 CONTEXT_LINES = 3
+SITES_SHOWN = 200  # those that cost most; JSON has all of them
 TIMELINE_STEPS = 12  # the newest, so that single waits stay visible
 TEMPLATES = Path(__file__).parent
 
@@ -24,8 +39,9 @@ class _Row:
     """One site with what the template shows beside it."""
 
     site: SiteStats
-    share: float  # of all stall, 0 to 1
-    rate: float | None
+    share: float  # of all stall, 0 to 1; of all waits where times mean nothing
+    timed: bool
+    often: str
     advice: str
     url: str
     excerpt: tuple[tuple[int, str], ...]
@@ -43,6 +59,26 @@ class _Span:
 
 def traces(report: TraceReport, screen: Screen) -> str:
     """Return the page; raises AsyncguardError where jinja2 is not installed."""
+    return _page("trace.html.jinja", _context(report))
+
+
+def ranks(report: RankReport, screen: Screen) -> str:
+    """Return a page with the ranks beside each other and the sites where they differ most."""
+    return _page(
+        "ranks.html.jinja",
+        {
+            "columns": RANK_COLUMNS,
+            "rows": rank_rows(report),
+            "totals": list(rank_totals(report)),
+            "sites": [
+                (item, min(item.counts), max(item.counts), min(item.stalls_ns), max(item.stalls_ns))
+                for item in report.sites[:SITES_SHOWN]
+            ],
+        },
+    )
+
+
+def _page(template: str, context: dict[str, Any]) -> str:
     try:
         import jinja2
     except ImportError as error:
@@ -57,45 +93,53 @@ def traces(report: TraceReport, screen: Screen) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters |= {"duration": duration}
-    return environment.get_template("trace.html.jinja").render(_context(report))
+    return environment.get_template(template).render(context)
 
 
 def _context(report: TraceReport) -> dict[str, Any]:
     record = report.record
+    timed = has_times(record)
+    total = record.cpu_stall_ns if timed else record.total_syncs
     return {
         "title": report.title or record.command or "asyncguard trace",
         "record": record,
-        "count": count,
-        "rows": [_row(report, site) for site in record.sites],
-        "suggestions": report.suggestions,
+        "totals": list(totals(record)),
+        "timed": timed,
+        "rows": [_row(report, total, timed, site) for site in record.sites[:SITES_SHOWN]],
+        "hidden": max(len(record.sites) - SITES_SHOWN, 0),
+        "suggestions": [
+            (heading, [(item, gain(item, record)) for item in items])
+            for heading, items in worth(report.suggestions)
+        ],
+        "hints": report.hints,
         "lanes": _lanes(record),
         "step_bars": _step_bars(record),
     }
 
 
-def _row(report: TraceReport, site: SiteStats) -> _Row:
-    total = report.record.cpu_stall_ns
+def _row(report: TraceReport, total: int, timed: bool, site: SiteStats) -> _Row:
+    record = report.record
+    part = site.cpu_stall_ns if timed else site.count
     return _Row(
         site,
-        site.cpu_stall_ns / total if total else 0.0,
-        report.record.per_step(site.count, site.steady_count),
+        part / total if total else 0.0,
+        is_timed(site),
+        how_often(record, site),
         report.advice.get(site.api, ""),
         report.urls.get(site.api, ""),
-        _excerpt(report.record, site),
+        _excerpt(record, site),
     )
 
 
 def _excerpt(record: TraceRecord, site: SiteStats) -> tuple[tuple[int, str], ...]:
-    """The lines around the site if the file still says there what it said when it was traced."""
-    try:
-        lines = (Path(record.root) / site.path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        lines = []
-    if not 0 < site.line <= len(lines) or lines[site.line - 1].strip() != site.source:
-        return ((site.line, site.source),) if site.source else ()
-    first = max(site.line - CONTEXT_LINES, 1)
-    last = min(site.line + CONTEXT_LINES, len(lines))
-    return tuple((number, lines[number - 1]) for number in range(first, last + 1))
+    """The lines around the site as the trace holds them; the site's own line where it holds none.
+
+    No file is read: a trace may come from anywhere, and name any file of this machine.
+    """
+    lines = record.sources.get(site.path, {})
+    around = range(site.line - CONTEXT_LINES, site.line + CONTEXT_LINES + 1)
+    found = tuple((number, lines[number]) for number in around if number in lines)
+    return found or (((site.line, site.source),) if site.source else ())
 
 
 def _lanes(record: TraceRecord) -> dict[str, list[_Span]]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+
+
+ESCAPES = True  # control characters, as JSON writes them
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -25,19 +30,28 @@ def findings(report: FindingsReport, screen: Screen) -> str:
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
-    """Return the record's fields, its totals and its suggestions as one JSON object."""
+    """Return the record's fields, its totals and its suggestions as one JSON object.
+
+    `sites` of a suggestion are numbers of the record's sites, and `apis` says what to do about
+    each API: of many sites nothing is written twice.
+    """
     record = report.record
-    totals = {
+    data: dict[str, Any] = {
         "total_syncs": record.total_syncs,
         "syncs_per_step": record.syncs_per_step,
         "cpu_stall_ns": record.cpu_stall_ns,
         "gpu_stall_ns": record.gpu_stall_ns,
+        **to_plain(record),
     }
-    data: dict[str, Any] = totals | to_plain(record)
-    for site in data["sites"]:
-        site["advice"] = report.advice.get(site["api"], "")
-        site["url"] = report.urls.get(site["api"], "")
-    data["suggestions"] = to_plain(report.suggestions)
+    places = {id(site): at for at, site in enumerate(record.sites)}
+    data["suggestions"] = [
+        {**to_plain(replace(item, sites=())), "sites": [places[id(s)] for s in item.sites]}
+        for item in report.suggestions
+    ]
+    data["apis"] = {
+        api: {"advice": report.advice.get(api, ""), "url": report.urls.get(api, "")}
+        for api in sorted({site.api for site in record.sites})
+    }
     return _dump(data)
 
 
@@ -55,4 +69,4 @@ def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:
 
 
 def _dump(data: Any) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return in_json(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"

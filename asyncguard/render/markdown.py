@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.json_ import count_by_code
-from asyncguard.render.text import count, duration, printable
+from asyncguard.render.summary import (
+    RANK_COLUMNS,
+    gain,
+    how_often,
+    is_timed,
+    rank_rows,
+    rank_totals,
+    totals,
+    worth,
+)
+from asyncguard.render.text import count, duration
+from asyncguard.render.visible import visible
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+
+SITES_SHOWN = 100  # those that cost most; JSON has all of them
+SITE_COLUMNS = ("stall", "waits", "how often", "site", "API", "source")
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -30,65 +45,48 @@ def findings(report: FindingsReport, screen: Screen) -> str:
 def traces(report: TraceReport, screen: Screen) -> str:
     """The totals, a table with one row a site, the suggestions."""
     record = report.record
-    lines = [f"### {report.title or 'asyncguard trace'}", "", _totals(record), ""]
-    header = ("stall", "waits", "a step", "site", "API", "source")
-    lines += _table(header, (_row(record, site) for site in record.sites))
-    if report.suggestions:
-        lines += ["", "**What to do**", ""]
-    for number, item in enumerate(report.suggestions, 1):
-        saving = item.saving_ns_per_step
-        bound = "" if saving is None else f" (at most {duration(saving)} a step)"
-        text = f"{item.advice} {item.help}".rstrip()
-        lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(text)}")
+    lines = [f"### {report.title or 'asyncguard trace'}", ""]
+    lines += [f"- {_text(line)}" for line in totals(record)] + [""]
+    lines += _table(SITE_COLUMNS, (_row(record, site) for site in record.sites[:SITES_SHOWN]))
+    if len(record.sites) > SITES_SHOWN:
+        lines += ["", f"... and {len(record.sites) - SITES_SHOWN:,} more sites (`--format json`)"]
+    for heading, items in worth(report.suggestions):
+        lines += ["", f"**{heading}**", ""]
+        for number, item in enumerate(items, 1):
+            text = f"{item.advice} {item.help}".rstrip()
+            title = f"**{_text(item.title)}** ({gain(item, record)})"
+            lines.append(f"{number}. {title}: {_text(text)}")
+    for kind, texts in (("Hint", report.hints), ("Note", record.notes)):
+        lines += [line for text in texts for line in ("", f"{kind}: {_text(text)}")]
     return "\n".join(lines) + "\n"
 
 
 def ranks(report: RankReport, screen: Screen) -> str:
     """A table of the ranks and one of the sites where they differ."""
-    header = ("rank", "sync points", "waited", "of", "for the straggler")
-    rows = zip(
-        map(str, report.ranks),
-        map(str, report.totals),
-        map(duration, report.stalls_ns),
-        map(duration, report.durations_ns),
-        map(duration, report.waited_for_straggler_ns),
-        strict=True,
-    )
-    lines = ["### asyncguard trace, by rank", "", *_table(header, rows), ""]
-    if report.straggler is not None:
-        lines += [f"Rank {report.straggler} came last at collectives.", ""]
+    lines = ["### asyncguard trace, by rank", "", *_table(RANK_COLUMNS, rank_rows(report)), ""]
+    for line in rank_totals(report):
+        lines += [line, ""]
     site_rows = (
         (
-            f"`{item.site.path}:{item.site.line}`",
-            f"`{item.site.api}`",
+            _code(f"{item.site.path}:{item.site.line}"),
+            _code(item.site.api),
             f"{min(item.counts):,} to {max(item.counts):,}",
             f"{duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))}",
         )
-        for item in report.sites
+        for item in report.sites[:SITES_SHOWN]
     )
     lines += _table(("site", "API", "waits a rank", "stall a rank"), site_rows)
     return "\n".join(lines) + "\n"
 
 
-def _totals(record: TraceRecord) -> str:
-    text = (
-        f"{count(record.total_syncs, 'sync point')} at {count(len(record.sites), 'site')}, "
-        f"Python waited {duration(record.cpu_stall_ns)} of {duration(record.duration_ns)}"
-    )
-    if record.syncs_per_step is not None:
-        text += f"; {record.syncs_per_step:,.2f} a step over {count(record.step_count, 'step')}"
-    return text + "."
-
-
 def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
-    rate = record.per_step(site.count, site.steady_count)
     return (
-        duration(site.cpu_stall_ns),
+        duration(site.cpu_stall_ns) if is_timed(site) else "",
         f"{site.count:,}",
-        "" if rate is None else f"{rate:,.2f}",
-        f"`{site.path}:{site.line}`",
-        f"`{site.api}`",
-        f"`{site.source}`" if site.source else "",
+        how_often(record, site),
+        _code(f"{site.path}:{site.line}"),
+        _code(site.api),
+        _code(site.source) if site.source else "",
     )
 
 
@@ -103,5 +101,17 @@ def _place(finding: Finding) -> str:
     return f"`{finding.path}:{cell}{finding.line}`"
 
 
+def _code(text: str) -> str:
+    """Text as it is, between as many backticks as it does not hold itself."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    return f"{fence} {text} {fence}" if longest else f"`{text}`"
+
+
+def _text(text: str) -> str:
+    """Prose that may name anything: no HTML in it, and one line."""
+    return text.replace("<", "&lt;").replace("\n", " ")
+
+
 def _cell(text: str) -> str:
-    return printable(text.replace("\n", " ")).replace("|", "\\|")
+    return visible(text.replace("\n", " ")).replace("|", "\\|")

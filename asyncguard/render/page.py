@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -12,9 +11,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
+from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.text import count, duration, finding_lines, painter
+from asyncguard.render.summary import (
+    RANK_COLUMNS,
+    gain,
+    how_often,
+    is_timed,
+    rank_rows,
+    rank_totals,
+    totals,
+    worth,
+)
+from asyncguard.render.text import duration, finding_lines, painter
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -73,16 +82,22 @@ def traces(report: TraceReport, screen: Screen) -> str:
     record = report.record
     if report.title:
         page.line(f"[bold]{escape(report.title)}[/]")
-    for line in _totals(record):
-        page.line(line)
+    first, *rest = totals(record)
+    page.line(f"[bold]{escape(first)}[/]")
+    for line in rest:
+        page.line(escape(line))
     for site in record.sites[:SITES_SHOWN]:
         _site(page, record, site, report.advice.get(site.api, ""))
     if len(record.sites) > SITES_SHOWN:
-        page.line(f"... and {len(record.sites) - SITES_SHOWN} more sites (--format json)")
-    if report.suggestions:
-        page.line("\n[bold]What to do[/]")
-        for number, suggestion in enumerate(report.suggestions, 1):
-            _suggestion(page, number, suggestion, "step" if record.step_count else "run")
+        page.line(f"... and {len(record.sites) - SITES_SHOWN:,} more sites (--format json)")
+    for heading, items in worth(report.suggestions):
+        page.line(f"\n[bold]{heading}[/]")
+        for number, suggestion in enumerate(items, 1):
+            title = f"{number}. [bold]{escape(suggestion.title)}[/]"
+            page.line(f"{title} ({escape(gain(suggestion, record))})", indent=1)
+            page.line(escape(suggestion.advice), indent=4)
+    for hint in report.hints:
+        page.line(f"[dim]hint: {escape(hint)}[/]")
     for note in record.notes:
         page.line(f"[dim]note: {escape(note)}[/]")
     return page.text()
@@ -92,19 +107,13 @@ def ranks(report: RankReport, screen: Screen) -> str:
     """A table of the ranks, who was late, and the sites where the ranks differ most."""
     page = Page(screen)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for header in ("rank", "sync points", "waited", "of", "for the straggler"):
+    for header in RANK_COLUMNS:
         table.add_column(header, justify="right")
-    for index, rank in enumerate(report.ranks):
-        table.add_row(
-            str(rank),
-            f"{report.totals[index]:,}",
-            duration(report.stalls_ns[index]),
-            duration(report.durations_ns[index]),
-            duration(report.waited_for_straggler_ns[index]),
-        )
+    for row in rank_rows(report):
+        table.add_row(*row)
     page.add(table)
-    if report.straggler is not None:
-        page.line(f"\n[bold]Rank {report.straggler} came last at collectives[/] most of the time.")
+    for line in rank_totals(report):
+        page.line(f"\n[bold]{escape(line)}[/]")
     for item in report.sites[:SITES_SHOWN]:
         low, high = min(item.counts), max(item.counts)
         times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
@@ -118,26 +127,12 @@ def ranks(report: RankReport, screen: Screen) -> str:
     return page.text()
 
 
-def _totals(record: TraceRecord) -> Iterable[str]:
-    share = record.cpu_stall_ns / record.duration_ns if record.duration_ns else 0.0
-    yield (
-        f"[bold]{count(record.total_syncs, 'sync point')}[/] at "
-        f"{count(len(record.sites), 'site')}; Python waited {duration(record.cpu_stall_ns)} of "
-        f"{duration(record.duration_ns)} ({share:.0%})"
-    )
-    per_step = record.syncs_per_step
-    if per_step is not None:
-        yield f"{count(record.step_count, 'step')}, {per_step:,.2f} sync points a step"
-    if record.gpu_stall_ns is not None:
-        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
-
-
 def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None:
-    rate = record.per_step(site.count, site.steady_count)
-    per_step = "" if rate is None else f"  {rate:,.2f} a step"
+    often = how_often(record, site)
+    stall = f"[bold]{duration(site.cpu_stall_ns):>8}[/]  " if is_timed(site) else ""
     device = f", {site.device}" if site.device else ""
     page.line(
-        f"\n[bold]{duration(site.cpu_stall_ns):>8}[/]  {site.count:,} x{per_step}  "
+        f"\n{stall}{site.count:,} x{'  ' * bool(often)}{often}  "
         f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
     )
     where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
@@ -149,14 +144,3 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
         page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
     else:
         page.help(advice, indent=10)
-
-
-def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> None:
-    saving = suggestion.saving_ns_per_step
-    bound = "" if saving is None else f", at most {duration(saving)}"
-    saved = suggestion.syncs_saved_per_step
-    number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
-    noun = "sync point" if abs(saved) == 1 else "sync points"
-    fewer = f"{number_of} {'fewer' if saved >= 0 else 'more'} {noun}{bound} a {unit}"
-    page.line(f"{number}. [bold]{escape(suggestion.title)}[/] ({fewer})", indent=1)
-    page.line(escape(suggestion.advice), indent=4)

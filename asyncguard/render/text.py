@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, Fix
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.visible import visible
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -50,29 +51,21 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
     A word longer than the line, such as a path, stays whole: other programs read it.
     """
     cell = f"cell {finding.cell}:" if finding.cell else ""
-    place = f"{printable(finding.path)}:{cell}{finding.line}:{finding.column}:"
+    place = f"{visible(finding.path)}:{cell}{finding.line}:{finding.column}:"
     start = f"{place} {finding.code}"
     width = screen.line_width
-    first, *rest = _wrapped(f"{start} {printable(finding.message)}", width, "")
+    first, *rest = _wrapped(f"{start} {visible(finding.message)}", width, "")
     yield first.replace(start, f"{paint(place, 'bold')} {paint(finding.code, 'red')}", 1)
     yield from rest
     if source := finding.source.strip():
-        yield f"    {printable(source)}"
+        yield f"    {visible(source)}"
     if finding.advice:
-        first, *rest = _wrapped(f"help: {printable(finding.advice)}", width, "    ")
+        first, *rest = _wrapped(f"help: {visible(finding.advice)}", width, "    ")
         yield first.replace("help:", paint("help:", "cyan"), 1)
         yield from rest
 
 
 # Control characters, but for tabs, and those that turn the direction of text: a terminal or an
-# editor would show, or do, something else than what the file says.
-_HIDDEN = [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _HIDDEN if code != 9}
-
-
-def printable(text: str) -> str:
-    """Return a text that only shows: control characters as escapes such as `\\x1b`."""
-    return text.translate(_ESCAPES)
 
 
 @lru_cache(1024)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any
 
 from asyncguard.catalogue import Framework, SyncPoint
+from asyncguard.runtime.copies import Copies, Memory
 from asyncguard.runtime.sites import Blocker
 
 STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
@@ -34,6 +36,7 @@ class Adapter:
 
     def __init__(self, framework: Framework) -> None:
         self.framework = framework
+        self.copies = Copies(self.memory_of)
 
     @classmethod
     def description(cls) -> Framework | None:
@@ -89,6 +92,7 @@ class Adapter:
             users_only=users_only or not inside_counts,
             on_accelerator=synchronous_cpu and not stand_in and device != HOST,
             internals=internals or (),
+            loads_data=self.loads_data if stand_in else None,
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
@@ -104,9 +108,16 @@ class Adapter:
 
         return judge
 
-    def data_of(self, value: Any) -> int | None:
-        """What tells the memory of `value` from that of others, where CPU values stand in."""
+    def memory_of(self, value: Any) -> Memory | None:
+        """The memory of a device value, where CPU values stand in for such; else None."""
         return None
+
+    def loads_data(self, frame: FrameType) -> bool:
+        """Whether `frame` is a data set's, a collate function's or a transform's own.
+
+        What runs in them works on the host, also where the CPU stands in for a device.
+        """
+        return False
 
     def peak_pending_bytes(self) -> int | None:
         """The most memory that enqueued work held since the hooks are in place, where known."""

@@ -3,17 +3,21 @@
 A wait is charged to the nearest frame that is neither in asyncguard, nor in a framework, nor in
 the standard library, nor in an installed third-party package, if there is one; else to the
 nearest frame of code without a file (`<string>`), else to the nearest third-party one, else to the
-nearest at all.
+nearest of a framework, else to the nearest at all: a thread that a framework starts begins in
+`threading`, which says nothing.
 """
 
 from __future__ import annotations
 
+import bisect
 import enum
 import linecache
 import os
 import sys
 import sysconfig
+from array import array
 from collections.abc import Iterator
+from itertools import islice
 from types import CodeType, FrameType
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -24,6 +28,7 @@ _STDLIB = tuple(
 )
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 MAX_STACK = 8  # frames kept for each site
+LONG_CODE = 1024  # bytes of a function's line numbers; longer ones are turned into a table
 MAX_CODES = 65_536  # code objects that caches may keep alive
 
 
@@ -33,8 +38,8 @@ class Rank(enum.IntEnum):
     USER = 0
     PSEUDO = 1  # code without a file: exec, generated methods of dataclasses
     LIBRARY = 2
-    PLUMBING = 3  # the standard library
-    FRAMEWORK = 4
+    FRAMEWORK = 3
+    PLUMBING = 4  # the standard library
     SELF = 5  # asyncguard: never
 
 
@@ -107,17 +112,45 @@ def nearest(frame: FrameType | None, ranks: Ranks) -> FrameType | None:
     return frame
 
 
-def stack(frame: FrameType | None, ranks: Ranks) -> tuple[str, ...]:
-    """The user's and third-party frames from `frame` outwards, "path:line function"."""
+def callers(frame: FrameType, ranks: Ranks) -> tuple[str, ...]:
+    """The user's and third-party callers of `frame`: "path:line function", nearest first."""
     entries = (
-        f"{f.f_code.co_filename}:{f.f_lineno} {qualname(f.f_code)}"
-        for f in _outwards(frame)
+        f"{f.f_code.co_filename}:{line_of(f, ranks)} {qualname(f.f_code)}"
+        for f in outwards(frame.f_back)
         if ranks(f.f_code) <= Rank.LIBRARY
     )
-    return tuple(entry for entry, _ in zip(entries, range(MAX_STACK), strict=False))
+    found = tuple(islice(entries, MAX_STACK - 1))
+    return _known_callers.setdefault(found, found) if len(_known_callers) < MAX_CODES else found
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+_known_callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # each once: many sites share them
+
+
+def line_of(frame: FrameType, ranks: Ranks) -> int:
+    """The line that a frame is at, 0 where none is known.
+
+    Python goes through the lines of a function from its first to tell; of a long one we keep a
+    table.
+    """
+    code = frame.f_code
+    if len(code.co_linetable) < LONG_CODE or not ranks.keep(code):
+        return frame.f_lineno or 0
+    table = _line_tables.get(id(code))
+    if table is None:
+        starts, lines = array("L"), array("L")
+        for start, _, line in code.co_lines():
+            if not lines or lines[-1] != (line or 0):
+                starts.append(start)
+                lines.append(line or 0)
+        table = _line_tables[id(code)] = starts, lines
+    return table[1][bisect.bisect_right(table[0], max(frame.f_lasti, 0)) - 1]
+
+
+_line_tables: dict[int, tuple[array[int], array[int]]] = {}  # of codes that `Ranks` keeps alive
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frame, who called it, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back

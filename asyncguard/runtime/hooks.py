@@ -20,7 +20,13 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.hub import BATCH, hub, running_tasks, state
+from asyncguard.runtime.copies import (
+    FRESH_IN_HOOK,
+    FRESH_IN_READ,
+    FRESH_THROUGH_READ,
+    Copies,
+)
+from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
 from asyncguard.runtime.sites import Blocker
@@ -28,7 +34,7 @@ from asyncguard.runtime.sizes import NUMBERS, are_plain
 from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
-_getframe = sys._getframe
+_getframe, getrefcount = sys._getframe, sys.getrefcount
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
 _NOWHERE: tuple[Any, ...] = (None, None, None, None)  # code, f_lasti, blocker, site
@@ -46,15 +52,15 @@ def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
     if late:
-        hook = _late_hook(_calls(original, adapter), name, judge, late)
+        hook = _late_hook(_calls(original, adapter), name, judge, late, adapter.copies)
     else:
         hook = _hook(original, name, judge, adapter)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = _read_hook(original, name, probes[0].quick, hook, adapter.data_of)
+            hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(_calls(original, adapter), hook)
     if len(probes) == 1 and (first := probes[0].numbers_from) is not None:
-        hook = _number_hook(_calls(original, adapter), hook, first, NUMBERS | adapter.plain)
+        hook = _number_hook(original, hook, first, NUMBERS | adapter.plain, adapter)
     return disguise(hook, original)
 
 
@@ -91,7 +97,7 @@ def _calls(original: Function, adapter: Adapter) -> Function:
 
 def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Function:
     """The hot path: what the call waits for is known before it starts."""
-    overridden, dispatch, data_of = adapter.overridden, adapter.dispatch, adapter.data_of
+    overridden, dispatch, copies = adapter.overridden, adapter.dispatch, adapter.copies
     broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
@@ -106,10 +112,8 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                     blocker = judge(args, kwargs)
                     if blocker is not None:
                         frame = _caller()
-                        if doing.fetched is not None:
-                            fetched, doing.fetched = doing.fetched, None
-                            if blocker.stand_in and fetched == _fetched(frame, data_of(args[0])):
-                                return original(*args, **kwargs)
+                        if blocker.stand_in and _is_on_host(doing, copies, args, frame):
+                            return original(*args, **kwargs)
                         try:
                             site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
                         except (KeyError, AttributeError):
@@ -133,7 +137,9 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 try:
                     sink.end(site, began)
                     if args and result is args[0] and site.blocker.stand_in:
-                        doing.fetched = _fetched(frame, data_of(result))
+                        fresh = FRESH_IN_HOOK if _getframe(1) is frame else FRESH_THROUGH_READ
+                        held = getrefcount(result) - fresh
+                        copies.add(result, frame, held)
                 except Exception as error:  # noqa: BLE001
                     broken_in = generation
                     hub.fail(name, error)
@@ -150,7 +156,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
 
 
 def _read_hook(
-    original: Function, name: str, quick: QuickJudge, hook: Function, data_of: Function
+    original: Function, name: str, quick: QuickJudge, hook: Function, copies: Copies
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
@@ -159,6 +165,7 @@ def _read_hook(
     that is looked at counts: so the wait is only noted down, for the listener to look at later.
     """
     last = _NOWHERE
+    known = copies.known
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
         nonlocal last
@@ -167,20 +174,20 @@ def _read_hook(
             try:
                 doing = state.doing
                 sink = hub.alone
-                if (
-                    sink is not None
-                    and doing.log_of is sink.key
-                    and not doing.waiting
-                    and doing.fetched is None
-                    and not rest
-                    and not named
-                    and not running_tasks
+                if not (
+                    sink is None
+                    or doing.log_of is not sink.key
+                    or doing.waiting
+                    or known
+                    or rest
+                    or named
+                    or running_tasks
                 ):
-                    code, instruction, blocker, site = last
                     frame = _getframe(1)
+                    code, instruction, blocker, site = last
                     if (
-                        frame.f_code is not code
-                        or frame.f_lasti != instruction
+                        frame.f_lasti != instruction
+                        or frame.f_code is not code
                         or quick(self) is not blocker
                     ):
                         last = _, _, blocker, site = _seen(quick(self), frame)
@@ -202,7 +209,8 @@ def _read_hook(
                 if len(log) >= BATCH:
                     sink.settle()  # type: ignore[union-attr]
                 if result is self and blocker.stand_in:
-                    doing.fetched = _fetched(frame, data_of(result))
+                    held = getrefcount(self) - FRESH_IN_READ
+                    copies.add(self, frame, held)
             except Exception as error:  # noqa: BLE001
                 hub.fail(name, error)
             return result
@@ -219,17 +227,14 @@ def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
     return (frame.f_code, frame.f_lasti, blocker, site) if site else _NOWHERE
 
 
-def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | None:
-    """`x.cpu()` on the stand-in gives `x` itself: reading that on the same line is no second wait.
-
-    On a device it would read the copy, which is on the host.
-    """
-    if frame is None or data is None:
-        return None
-    return id(frame.f_code), frame.f_lineno, data
+def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | None) -> bool:
+    """Whether a CPU value that stands in for a device value would be on the host all the same."""
+    return doing.loading or bool(copies.known and args and copies.holds(args[0], frame))
 
 
-def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe]) -> Function:
+def _late_hook(
+    original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies
+) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
     broken_in = 0  # the generation of listeners in which it failed
 
@@ -259,7 +264,11 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     for probe in candidates:
                         if blocker is None:
                             blocker = probe.after(args, kwargs, result)
-                    site = blocker.site(_caller()) if blocker is not None else None
+                    site = None
+                    if blocker is not None:
+                        frame = _caller()
+                        if not (blocker.stand_in and _is_on_host(doing, copies, args, frame)):
+                            site = blocker.site_of_caller(frame)
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)
@@ -295,15 +304,26 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
 
 
 def _number_hook(
-    original: Function, hook: Function, first: int, plain: frozenset[type]
+    original: Function, hook: Function, first: int, plain: frozenset[type], adapter: Adapter
 ) -> Function:
     """In front of another hook: programs give sizes often, and plain ones never wait."""
+    overridden, dispatch, known = adapter.overridden, adapter.dispatch, plain.issuperset
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if are_plain(args[first:], plain) and (not kwargs or are_plain(kwargs.values(), plain)):
-                return original(*args, **kwargs)
-            return hook(*args, **kwargs)
+            given = args[first:]
+            if not (
+                (known(map(type, given)) or are_plain(given, plain))
+                and (
+                    not kwargs
+                    or known(map(type, kwargs.values()))
+                    or are_plain(kwargs.values(), plain)
+                )
+            ):
+                return hook(*args, **kwargs)
+            if overridden is not None and overridden(args):
+                return dispatch(original, args, kwargs)
+            return original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
             raise
@@ -362,6 +382,26 @@ def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
         return result
 
     return disguise(hook, original)
+
+
+def loading_hook(original: Function) -> Function:
+    """A replacement for what a data loader calls to load data: that is done on the host."""
+
+    def load(*args: Any, **kwargs: Any) -> Any:
+        doing = state.doing
+        before, log_of = doing.loading, doing.log_of
+        doing.loading, doing.log_of = True, None  # the short cut does not ask who is loading
+        try:
+            return original(*args, **kwargs)
+        except BaseException as error:
+            _forget_this_frame(error)
+            raise
+        finally:
+            doing.loading = before
+            if doing.log_of is None:
+                doing.log_of = log_of
+
+    return disguise(load, original)
 
 
 def disguise(hook: Function, original: Function) -> Function:

@@ -95,11 +95,11 @@ class _Several:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("compiled", "fetched", "log", "log_of", "stepping", "waiting")
+    __slots__ = ("compiled", "loading", "log", "log_of", "stepping", "waiting")
 
     def __init__(self) -> None:
         self.compiled: object = None  # the outermost compiled function that is being called
-        self.fetched: tuple[Any, ...] | None = None  # what the last wait brought to the host
+        self.loading = False  # inside a data loader, which works on the host
         self.log: deque[Any] = deque()  # the thread's waits, for the `Logged` with this key
         self.log_of: object = None
         self.waiting = False  # inside a sync point, where nested ones do not count

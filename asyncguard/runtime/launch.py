@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
+from asyncguard import files
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime import ranks, store
 from asyncguard.runtime.session import Session
@@ -66,17 +67,21 @@ def run(
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
     did not catch it, so that the process ends as python's does. SystemExit passes too.
     """
-    start = _prepare(target)
     seat = ranks.seat()
+    output = Path(os.path.abspath(ranks.own_path(output, seat)))
+    _require_writable(output, target)
+    start = _prepare(target)
     ending = _Ending(
         session or Session(command=target.command),
-        Path(os.path.abspath(ranks.own_path(output, seat))),
+        output,
         after if seat is None or seat.rank == 0 else None,
     )
     ending.begin()
     try:
         start()
     except SystemExit as error:
+        if not _has_begun():  # there is no such module: there is nothing to save
+            ending.give_up()
         raise error.with_traceback(None) from None
     except KeyboardInterrupt as error:
         _show_own_traceback(error)
@@ -87,6 +92,24 @@ def run(
     finally:
         ending.script_ended()
     return 0
+
+
+def _require_writable(path: Path, target: Target | None = None) -> None:
+    """Refuse before a long run rather than after it."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None) if target is None else None
+    script = main if target is None or target.is_module else target.argv[0]
+    try:
+        files.require_replaceable(path, [script] if script else [])
+    except OSError as error:
+        raise AsyncguardError(
+            f"{path}: cannot write the trace: {error.strerror}; name another file with -o"
+        ) from error
+
+
+def _has_begun() -> bool:
+    """Whether the program's main module has been found, and started."""
+    main = vars(sys.modules["__main__"])
+    return main.get("__file__") is not None or main.get("__spec__") is not None
 
 
 def _prepare(target: Target) -> Callable[[], None]:
@@ -184,6 +207,11 @@ class _Ending:
         else:
             self.save()
 
+    def give_up(self) -> None:
+        """End without a trace."""
+        self._done = True
+        self._session.stop()
+
     def save(self) -> None:
         """Save the trace. What goes wrong is told, and the script's own end goes on."""
         with self._lock:
@@ -192,6 +220,7 @@ class _Ending:
             self._done = True
         self._session.stop()
         try:
+            _require_writable(self._output)
             store.save(self._session.record(), self._output)
             if self._after is not None:
                 self._after(self._output)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
+_CONTAINERS = frozenset({list, tuple, dict})
 
 
 class Probe:
@@ -37,7 +38,8 @@ class Probe:
         self._value = runtime.value
         self._moves = runtime.moves
         self._pick = _picker(point, method)
-        self._parts = _conditions(point, adapter, method)
+        parts = _conditions(point, adapter, method)
+        self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
         self._blockers: dict[str, Blocker] = {}
         # What a framework writes from the host itself goes into fresh arrays: nobody to wait for.
         operators = _operators(point)
@@ -49,12 +51,8 @@ class Probe:
         if runtime.value == "number":
             self.numbers_from = _first_listed(point, method)
         self.quick: QuickJudge | None = None  # by the value alone; None: take the long way
-        if method and runtime.value == "self" and not self._parts:
+        if method and runtime.value == "self" and not parts:
             self.quick = adapter.quick_judge(self._blockers)
-
-    def applies(self, args: Args, kwargs: Kwargs) -> bool:
-        """Whether the arguments meet the entry's conditions."""
-        return all(part(args, kwargs) for part in self._parts)
 
     def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
         """What a call that `applies` has waited for, judged by where its result is."""
@@ -62,6 +60,8 @@ class Probe:
         target = self._device_within(args[0] if result is None and args else result)
         if not self._moves:
             return None if target is None else self._blocker(target)
+        if target == STAND_IN and self._moves == "upload" and not self._indexes:
+            return None  # nobody can tell here what would be an upload
         source = self._device_within(self._pick(args, kwargs))
         if self._indexes and source is None and target == STAND_IN:
             return self._blocker(target)  # a list: on a device it would have to be sent there
@@ -90,14 +90,18 @@ class Probe:
 
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""
-        if type(value) in NUMBERS:
+        kind = type(value)
+        if kind in NUMBERS:
             return None
-        device = self._adapter.device_of(value)
-        if device is None and isinstance(value, list | tuple | dict):
-            parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
-            devices = (self._device_within(part) for part in islice(parts, _LOOK_AT))
-            return next((found for found in devices if found), None)
-        return device
+        if kind not in _CONTAINERS:
+            device = self._adapter.device_of(value)
+            if device is not None or not isinstance(value, list | tuple | dict):
+                return device
+        parts: Iterable[Any] = value.values() if isinstance(value, dict) else value
+        for part in islice(parts, _LOOK_AT):
+            if type(part) not in NUMBERS and (device := self._device_within(part)):
+                return device
+        return None
 
     def _device_of_all(self, value: Any) -> str | None:
         """The device of anything in there, however deep; an accelerator's before the stand-in."""
@@ -163,6 +167,13 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
             *args[skip:],
             *(value for name, value in kwargs.items() if name != "out"),  # that is written
         ]
+    if len(positions) == 1:
+        (only,) = positions
+        return lambda args, kwargs: (
+            args[only]
+            if len(args) > only
+            else [kwargs[name] for name in keywords if name in kwargs]
+        )
     return lambda args, kwargs: [
         *(args[at] for at in positions if at < len(args)),
         *(kwargs[name] for name in keywords if name in kwargs),
@@ -227,41 +238,70 @@ def condition(
     `devices` is False where what the arguments are called (`argument_in`) is not to be believed.
     `placed` tells whether a device is given that the call does not name, as `device=` would.
     """
-    may_be_placed = "device" in wanted.keyword_present
-
-    def holds(args: Args, kwargs: Kwargs) -> bool:
-        count = len(args) - skip
-        names = _names(args[skip:], kwargs) if devices and _about_names(wanted) else ()
-        return (
-            _any(wanted.keyword_true, lambda k: bool(kwargs.get(k)))
-            and _any(wanted.keyword_false, lambda k: kwargs.get(k, True) in (False, 0))
-            and (
-                _any(wanted.keyword_present, lambda k: kwargs.get(k) is not None)
-                or (may_be_placed and placed())
-            )
-            and (not wanted.flag or _is_set(wanted.flag, args, kwargs))
-            and not any(k in kwargs for k in wanted.keyword_absent)
-            and (not wanted.positional or count in wanted.positional)
-            and (wanted.positional_at_least is None or count >= wanted.positional_at_least)
-            and (not (devices and wanted.argument_in) or _matches(names, wanted.argument_in))
-            and not (devices and _matches(names, wanted.argument_not_in))
-        )
-
-    return holds
+    return _all(tuple(_tests(wanted, skip, devices, placed)))
 
 
-def _any(keywords: tuple[str, ...], test: Callable[[str], bool]) -> bool:
-    return not keywords or any(test(keyword) for keyword in keywords)
+def _all(tests: tuple[Applies, ...]) -> Applies:
+    """Whether all tests pass. Runs at calls that wait for nothing, too: no more than need be."""
+    if not tests:
+        return lambda args, kwargs: True
+    if len(tests) == 1:
+        return tests[0]
+
+    def passed(args: Args, kwargs: Kwargs) -> bool:
+        for test in tests:  # noqa: SIM110  `all` would make a generator
+            if not test(args, kwargs):
+                return False
+        return True
+
+    return passed
+
+
+def _tests(
+    wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
+) -> Iterator[Applies]:
+    """The parts of a condition that it has, the cheap ones first."""
+    if wanted.keyword_true:
+        true = wanted.keyword_true
+        yield lambda args, kwargs: bool(kwargs) and any(kwargs.get(k) for k in true)
+    if wanted.keyword_false:
+        false = wanted.keyword_false
+        yield lambda args, kwargs: any(kwargs.get(k, True) in (False, 0) for k in false)
+    if wanted.keyword_present:
+        yield _present(wanted.keyword_present, placed)
+    if wanted.flag:
+        flag = wanted.flag
+        yield lambda args, kwargs: _is_set(flag, args, kwargs)
+    if wanted.keyword_absent:
+        absent = wanted.keyword_absent
+        yield lambda args, kwargs: not kwargs or not any(k in kwargs for k in absent)
+    if wanted.positional:
+        counts = wanted.positional
+        yield lambda args, kwargs: len(args) - skip in counts
+    if wanted.positional_at_least is not None:
+        least = wanted.positional_at_least + skip
+        yield lambda args, kwargs: len(args) >= least
+    if devices and wanted.argument_in:
+        named = wanted.argument_in
+        yield lambda args, kwargs: _matches(_names(args[skip:], kwargs), named)
+    if devices and wanted.argument_not_in:
+        other = wanted.argument_not_in
+        yield lambda args, kwargs: not _matches(_names(args[skip:], kwargs), other)
+
+
+def _present(keywords: tuple[str, ...], placed: Callable[[], bool]) -> Applies:
+    """Whether one of the keywords is given, or a device that the call does not name."""
+    may_be_placed = "device" in keywords
+    return lambda args, kwargs: (
+        (bool(kwargs) and any(kwargs.get(k) is not None for k in keywords))
+        or (may_be_placed and placed())
+    )
 
 
 def _is_set(flag: tuple[str, ...], args: Args, kwargs: Kwargs) -> bool:
     """Whether a flag is given and true: by keyword, or as the first of all flags by position."""
     by_position = next((arg for arg in args if isinstance(arg, bool)), False)
     return by_position or any(bool(kwargs.get(keyword)) for keyword in flag)
-
-
-def _about_names(wanted: Condition) -> bool:
-    return bool(wanted.argument_in or wanted.argument_not_in)
 
 
 def _names(args: Args, kwargs: Kwargs) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import bisect
 import linecache
 import os
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from asyncguard.model import SiteStats, TimelineEvent, TraceRecord
@@ -13,9 +14,17 @@ from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
 
+EXCERPTS = 200  # sites whose surroundings are kept
+CONTEXT_LINES = 3  # on either side
+LINE_WIDTH = 200  # characters kept of a line
+
 STAND_IN_NOTE = (
-    "CPU tensors stood in for device tensors, as no accelerator was in use: counts are those of a"
-    " run on a device, stalls are not."
+    "No accelerator was in use: reads of CPU tensors were counted as if they were on a device."
+    " Times mean nothing here. Left out are reads in data sets, samplers, collate functions and"
+    " transforms, and of copies that `.cpu()` made. It cannot be known here which other tensors"
+    " your program would keep on the host (batches before they are moved, values computed from"
+    " copies: their reads are counted), nor which moves would be uploads (`.to(device)`: not"
+    " counted)."
 )
 
 
@@ -23,12 +32,13 @@ def to_record(
     reading: Reading, root: str, command: str, frameworks: Mapping[str, str]
 ) -> TraceRecord:
     """The record, its sites sorted by stall, what cost most first."""
-    rows = sorted(reading.cells, key=lambda row: -row[2].stall)
+    rows = sorted(reading.cells, key=_weight, reverse=True)
     index = {(site, thread): at for at, (site, thread, _) in enumerate(rows)}
     idle = dict(reading.idle)  # a site's is told once, with the thread that waited longest
+    once = _Once()
     return TraceRecord(
         sites=tuple(
-            _site(site, thread, cell, reading.steps, root, idle.pop(site, None))
+            _site(site, thread, cell, reading.steps, root, idle.pop(site, None), once)
             for site, thread, cell in rows
         ),
         step_count=reading.steps,
@@ -43,11 +53,36 @@ def to_record(
         frameworks=frameworks,
         notes=_notes(reading),
         timeline=_timeline(reading, index),
+        sources=_sources([site for site, _, _ in rows[:EXCERPTS]], root),
     )
 
 
+def _weight(row: tuple[Site, str, Cell]) -> tuple[int, int]:
+    """Stalls come first; where the CPU stood in for a device they mean nothing, and counts do."""
+    site, _, cell = row
+    return (0, cell.count) if site.blocker.stand_in else (cell.stall, cell.count)
+
+
+class _Once:
+    """What many sites have in common, kept once."""
+
+    def __init__(self) -> None:
+        self._histograms: dict[tuple[tuple[int, int], ...], dict[int, int]] = {}
+        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def histogram(self, buckets: Mapping[int, int]) -> dict[int, int]:
+        made = _histogram(buckets)
+        return self._histograms.setdefault(tuple(made.items()), made)
+
+    def callers(self, entries: tuple[str, ...], root: str) -> tuple[str, ...]:
+        found = self._callers.get(entries)
+        if found is None:
+            found = self._callers[entries] = tuple(relative(entry, root) for entry in entries)
+        return found
+
+
 def _site(
-    site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None
+    site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None, once: _Once
 ) -> SiteStats:
     blocker = site.blocker
     return SiteStats(
@@ -60,27 +95,40 @@ def _site(
         count=cell.count,
         cpu_stall_ns=cell.stall,
         gpu_stall_ns=idle,
-        source=linecache.getline(site.path, site.line).strip(),
+        source=sys.intern(linecache.getline(site.path, site.line).strip()[:LINE_WIDTH]),
         device=blocker.device,
         first_step=cell.first if steps else None,
         last_step=cell.step if steps else None,
         steady_count=cell.steady,
         steady_stall_ns=cell.steady_stall,
         max_stall_ns=cell.longest,
-        stall_histogram=_histogram(cell.buckets),
-        stack=tuple(relative(entry, root) for entry in site.stack),
+        stall_histogram=once.histogram(cell.buckets),
+        stack=(*(relative(own, root) for own in site.own), *once.callers(site.callers, root)),
         thread=thread,
         allowed=site.reason,
+        steps=min(cell.steps, steps),
     )
 
 
-def _histogram(buckets: list[int]) -> dict[int, int]:
+def _sources(sites: Iterable[Site], root: str) -> dict[str, dict[int, str]]:
+    """The lines around the sites: reports show them, and read no file themselves."""
+    found: dict[str, dict[int, str]] = {}
+    for site in sites:
+        lines = linecache.getlines(site.path)
+        if 0 < site.line <= len(lines):
+            kept = found.setdefault(relative(site.path, root), {})
+            first = max(site.line - CONTEXT_LINES, 1)
+            for at, text in enumerate(lines[first - 1 : site.line + CONTEXT_LINES], first):
+                kept[at] = text.rstrip()[:LINE_WIDTH]
+    return {path: dict(sorted(kept.items())) for path, kept in found.items()}
+
+
+def _histogram(buckets: Mapping[int, int]) -> dict[int, int]:
     """log2(ns) -> waits; a wait of no measurable time falls into 0."""
     result: dict[int, int] = {}
-    for bits, count in enumerate(buckets):
-        if count:
-            exponent = max(bits - 1, 0)
-            result[exponent] = result.get(exponent, 0) + count
+    for bits, count in sorted(buckets.items()):
+        exponent = max(bits - 1, 0)
+        result[exponent] = result.get(exponent, 0) + count
     return result
 
 
@@ -106,16 +154,21 @@ def _timeline(reading: Reading, index: Mapping[tuple[Site, str], int]) -> tuple[
         TimelineEvent("step", f"step {first + at}", begin - start, end - start)
         for at, (begin, end) in enumerate(pairs)
     ]
-    events = [_event(span, index, start) for span in reading.spans]
+    anywhere = {site: at for (site, _), at in reversed(list(index.items()))}
+    events = [_event(span, index, anywhere, start) for span in reading.spans]
     ordered = sorted(steps + events, key=lambda event: (event.begin_ns, -event.end_ns))
     return tuple(_with_causes(ordered))
 
 
-def _event(span: Span, index: Mapping[tuple[Site, str], int], start: int) -> TimelineEvent:
+def _event(
+    span: Span,
+    index: Mapping[tuple[Site, str], int],
+    anywhere: Mapping[Site, int],
+    start: int,
+) -> TimelineEvent:
     at = None
     if span.site is not None:
-        at = next((n for (site, _), n in index.items() if site is span.site), None)
-        at = index.get((span.site, span.thread), at)
+        at = index.get((span.site, span.thread), anywhere.get(span.site))
     return TimelineEvent(
         kind=span.kind,
         name=span.site.blocker.point.id if span.site is not None else span.name,

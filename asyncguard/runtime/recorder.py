@@ -20,7 +20,6 @@ from asyncguard.runtime.hub import BATCH, state
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
-BUCKETS = 64  # a stall of n ns falls into bucket n.bit_length()
 STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
 THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
@@ -34,21 +33,23 @@ class Cell:
     """What happened at one site in one thread or task.
 
     `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
-    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended.
+    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
+    in how many steps it waited.
     """
 
     __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "warm",
-        "warm_stall",
+        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "steps",
+        "warm", "warm_stall",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
         self.count = 0
         self.stall = 0
         self.longest = 0
-        self.buckets = [0] * BUCKETS
+        self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
         self.first = step
         self.step = step
+        self.steps = 1
         self.base = self.base_stall = 0
         self.warm = self.warm_stall = 0
 
@@ -65,22 +66,28 @@ class Cell:
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
         copy = Cell(self.first)
+        copy.steps = 0
         copy.add(self)
-        if copy.step < step:
-            copy.base, copy.base_stall = copy.count, copy.stall
-        if copy.step < warmup:
-            copy.warm, copy.warm_stall = copy.base, copy.base_stall
+        copy.settle(step, warmup)
         return copy
+
+    def settle(self, step: int, warmup: int) -> None:
+        """Let the step that is under way be as of `step`."""
+        if self.step < step:
+            self.base, self.base_stall = self.count, self.stall
+        if self.step < warmup:
+            self.warm, self.warm_stall = self.base, self.base_stall
 
     def add(self, other: Cell) -> None:
         """Take in another cell of the same site; the older of the two has to be settled."""
         self.count += other.count
         self.stall += other.stall
         self.longest = max(self.longest, other.longest)
-        pairs = zip(self.buckets, other.buckets, strict=True)
-        self.buckets = [mine + theirs for mine, theirs in pairs]
+        for bits, count in list(other.buckets.items()):
+            self.buckets[bits] = self.buckets.get(bits, 0) + count
         self.first = min(self.first, other.first)
         self.step = max(self.step, other.step)
+        self.steps += other.steps
         self.base += other.base
         self.base_stall += other.base_stall
         self.warm += other.warm
@@ -89,6 +96,7 @@ class Cell:
     def restart(self) -> None:
         """Let everything so far belong to step 0."""
         self.first = self.step = self.base = self.base_stall = 0
+        self.steps = 1
         self.warm = self.warm_stall = 0
 
 
@@ -311,9 +319,11 @@ class Recorder:
                     cell.warm, cell.warm_stall = cell.count, cell.stall
                 cell.base, cell.base_stall = cell.count, cell.stall
                 cell.step = step
+                cell.steps += 1
             cell.count += 1
             cell.stall += stall
-            cell.buckets[stall.bit_length()] += 1
+            bits = stall.bit_length()
+            cell.buckets[bits] = cell.buckets.get(bits, 0) + 1
             if stall > cell.longest:
                 cell.longest = stall
             self._counts[site.blocker.stand_in][step] += 1
@@ -330,7 +340,11 @@ class Recorder:
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
-                yield site, table.name, cell.settled(self.step, self._warmup)
+                if self._running:
+                    yield site, table.name, cell.settled(self.step, self._warmup)
+                else:  # nobody appends any more, and there may be very many
+                    cell.settle(self.step, self._warmup)
+                    yield site, table.name, cell
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import reprlib
-import tempfile
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +21,14 @@ from asyncguard.model import (
 from asyncguard.plain import made
 
 FORMAT = "asyncguard-trace"
-VERSION = 1
+VERSION = 2
 SCHEMA_PATH = Path(__file__).with_name("trace.schema.json")
 
 
 def save(record: TraceRecord, path: Path) -> None:
     """Write a trace in one piece: a reader finds the old file or the new one, never half of it."""
-    text = json.dumps(to_json(record), indent=1) + "\n"
     try:
-        _replace(Path(os.path.abspath(path)), text)
+        files.replace(path, (part.encode() for part in _parts(record)))
     except OSError as error:
         raise AsyncguardError(
             f"{path}: cannot write the trace: {error.strerror or error}; name another file"
@@ -59,11 +56,50 @@ def load(path: Path) -> TraceRecord:
 
 def to_json(record: TraceRecord) -> dict[str, Any]:
     """The record as JSON-ready data."""
-    data = to_plain(record)
-    for site in data["sites"]:
-        for name in [name for name, value in site.items() if value is None]:
-            del site[name]
-    return {"format": FORMAT, "version": VERSION, **data}
+    data: dict[str, Any] = json.loads("".join(_parts(record)))
+    return data
+
+
+def _parts(record: TraceRecord) -> Iterator[str]:
+    """The text of a trace, a line for each site: there may be too many for one text in memory.
+
+    Fields that are as they are by default are left out, and a frame of a stack is written once.
+    """
+    frames: dict[str, int] = {}
+    yield f'{{"format": "{FORMAT}", "version": {VERSION}'
+    for item in fields(TraceRecord):
+        if item.name not in ("sites", "timeline"):
+            yield f',\n"{item.name}": {json.dumps(to_plain(getattr(record, item.name)))}'
+    for name in ("sites", "timeline"):
+        comma = ""
+        yield f',\n"{name}": ['
+        for each in getattr(record, name):
+            data = _told(each)
+            if "stack" in data:
+                data["stack"] = [frames.setdefault(entry, len(frames)) for entry in data["stack"]]
+            yield f"{comma}\n{json.dumps(to_plain(data))}"
+            comma = ","
+        yield "]"
+    yield f',\n"frames": {json.dumps(list(frames), indent=0)}}}\n'
+
+
+def _told(record: SiteStats | TimelineEvent) -> dict[str, Any]:
+    """The fields of a record that say something: those without a default, or other than it."""
+    values = (
+        (name, getattr(record, name), default) for name, default in _defaults(record.__class__)
+    )
+    return {name: value for name, value, default in values if value != default}
+
+
+def _defaults(record: type[Any]) -> tuple[tuple[str, object], ...]:
+    """Each field's name and default; what equals nothing where it has none."""
+    made = ((f, f.default_factory) for f in fields(record))
+    return tuple(
+        (f.name, factory() if factory is not MISSING else f.default) for f, factory in made
+    )
+
+
+_DEFAULTS = {record: _defaults(record) for record in (SiteStats, TimelineEvent)}
 
 
 def from_json(data: Any) -> TraceRecord:
@@ -76,7 +112,11 @@ def from_json(data: Any) -> TraceRecord:
             f"its version is {version!r}, and {VERSION} is the newest that this asyncguard knows"
         )
     values = _known(TraceRecord, data)
-    values["sites"] = tuple(_site(site) for site in _objects(data, "sites"))
+    frames = data.get("frames", [])
+    if not isinstance(frames, list) or not all(isinstance(entry, str) for entry in frames):
+        raise ValueError(f"frames is {reprlib.repr(frames)}")
+    values["sites"] = tuple(_site(site, frames) for site in _objects(data, "sites"))
+    values["sources"] = _sources(data.get("sources", {}))
     values["timeline"] = tuple(_event(event, data) for event in _objects(data, "timeline"))
     _require_natural(values, "step_count", "duration_ns", "steady_steps", "steady_duration_ns")
     return made(TraceRecord, values)
@@ -100,8 +140,31 @@ def _require_natural(values: Mapping[str, Any], *names: str) -> None:
             raise ValueError(f"{name} is {value}")
 
 
-def _site(data: Mapping[str, Any]) -> SiteStats:
+def _sources(data: Any) -> dict[str, dict[int, str]]:
+    """Lines by path; JSON's keys are texts."""
+    if not isinstance(data, Mapping) or not all(isinstance(v, Mapping) for v in data.values()):
+        raise ValueError(f"sources is {reprlib.repr(data)}")
+    return {path: {int(at): text for at, text in lines.items()} for path, lines in data.items()}
+
+
+def _stack(stack: Any, frames: list[str]) -> list[str]:
+    """Frames by their number; the traces of version 1 hold their texts."""
+    if not isinstance(stack, list):
+        raise ValueError(f"stack is {reprlib.repr(stack)}")
+    return [_frame(entry, frames) for entry in stack]
+
+
+def _frame(entry: Any, frames: list[str]) -> str:
+    if isinstance(entry, str):
+        return entry
+    if type(entry) is not int or not 0 <= entry < len(frames):
+        raise ValueError(f"a frame of a stack is {reprlib.repr(entry)}, of {len(frames)}")
+    return frames[entry]
+
+
+def _site(data: Mapping[str, Any], frames: list[str]) -> SiteStats:
     values = _known(SiteStats, data)
+    values["stack"] = _stack(data.get("stack", []), frames)
     values["kind"] = SyncKind(data["kind"])
     histogram = data.get("stall_histogram", {})
     if not isinstance(histogram, Mapping):
@@ -129,21 +192,3 @@ def _known(record: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _why(error: Exception) -> str:
     return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -102,14 +102,20 @@ def test_one_wait_a_step_is_right() -> None:
 def test_where_the_cpu_stood_in_for_a_device_nothing_is_said_of_what_is_saved() -> None:
     reads = [steady(1, line=line, stall_ns=100, device="cpu (stand-in)") for line in (1, 2)]
     found = suggest(run(*reads))
-    assert [item.saving_ns_per_step for item in found] == [None, None]
-    assert not any("Nothing to gain" in item.title for item in found)
+    assert [item.saving_ns_per_step for item in found] == [None]
+    assert all(item.worth for item in found)
 
 
 def test_nothing_to_gain_is_said() -> None:
     found = suggest(run(steady(1, stall_ns=100)))
-    assert all(item.title.startswith("Nothing to gain") for item in found)
-    assert found
+    assert [item.worth for item in found] == [False]
+
+
+def test_each_wait_is_in_one_suggestion() -> None:
+    barrier = steady(1, line=9, api="torch.cuda.synchronize", kind=SyncKind.BARRIER)
+    reads = [steady(1, line=line, stall_ns=line * 1000) for line in range(3)]
+    sites = [site for item in suggest(run(*reads, barrier)) for site in item.sites]
+    assert len(sites) == len(set(map(id, sites))) == 4
 
 
 @pytest.mark.parametrize(("framework", "told"), [("mxnet", True), ("torch", False), ("jax", False)])

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from asyncguard.model import AsyncguardError, Suggestion, TimelineEvent
-from asyncguard.render import FindingsReport, Screen, TraceReport, formats
+from asyncguard.advise.ranks import merge
+from asyncguard.gate.baseline import Rate, SiteKey
+from asyncguard.gate.compare import GrownSite
+from asyncguard.model import AsyncguardError, SiteStats, Suggestion, SyncKind, TimelineEvent
+from asyncguard.render import FindingsReport, Screen, TraceReport, formats, gate
 from asyncguard.render.text import duration
 from tests.records import finding, record, site, steady
 
@@ -101,7 +106,6 @@ def test_unmeasured_device_time_is_not_a_zero() -> None:
 
 def test_markdown_escapes_what_would_break_a_table() -> None:
     text = formats("traces")["markdown"](REPORT, SCREEN)
-    assert "Stack \\| them" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
 
@@ -168,13 +172,75 @@ def test_the_page_escapes_what_comes_from_the_program() -> None:
     assert "<script>" not in page
 
 
-def test_the_page_shows_the_lines_around_a_site(tmp_path: Path) -> None:
-    (tmp_path / "t.py").write_text("a = 1\nb = 2\nloss.item()\nc = 3\n")
-    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
-    assert "b = 2" in page
-    (tmp_path / "t.py").write_text("a = 1\nb = 2\nchanged()\nc = 3\n")
-    page = formats("traces")["html"](TraceReport(record(STEADY, root=str(tmp_path))), SCREEN)
-    assert "b = 2" not in page
+def test_the_page_shows_the_lines_that_the_trace_holds_and_reads_no_file(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text("a = 1\nb = 2\nloss.item()\nprivate = 3\n")
+    os.mkfifo(tmp_path / "fifo")
+    pipe = replace(STEADY, path="fifo")
+    page = formats("traces")["html"](
+        TraceReport(
+            record(
+                STEADY,
+                pipe,
+                root=str(tmp_path),
+                sources={"t.py": {2: "before = 2", 3: "loss.item()", 99: "far away"}},
+            )
+        ),
+        SCREEN,
+    )
+    assert "before = 2" in page
+    assert "private" not in page
+    assert "far away" not in page
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\x7f\r"
+CONTROLS = {character for character in HOSTILE if not character.isprintable()}
+
+
+@pytest.mark.parametrize("name", ["text", "json", "markdown", "html", "perfetto"])
+def test_no_format_of_a_trace_lets_control_characters_through(name: str) -> None:
+    bad = replace(
+        STEADY,
+        **dict.fromkeys(
+            ("path", "function", "api", "framework", "source", "device", "thread"), f"a{HOSTILE}b"
+        ),
+        stack=(HOSTILE,),
+    )
+    hostile = TraceReport(
+        replace(
+            REPORT.record,
+            sites=(bad, replace(bad, allowed=HOSTILE)),
+            command=HOSTILE,
+            frameworks={HOSTILE: HOSTILE},
+            notes=(HOSTILE,),
+            root=HOSTILE,
+            sources={bad.path: {3: HOSTILE}},
+            timeline=tuple(replace(e, name=HOSTILE, thread=HOSTILE) for e in EVENTS),
+        ),
+        (Suggestion(HOSTILE, HOSTILE, (bad,), 1.0, None, HOSTILE),),
+        {bad.api: HOSTILE},
+        {bad.api: HOSTILE},
+        HOSTILE,
+    )
+    text = formats("traces")[name](hostile, SCREEN)
+    assert not set(text) & CONTROLS
+    if name in ("json", "perfetto"):
+        json.loads(text)
+
+
+@pytest.mark.parametrize("name", formats("ranks"))
+def test_no_format_of_ranks_lets_control_characters_through(name: str) -> None:
+    bad = replace(STEADY, path=HOSTILE, source=HOSTILE, api=HOSTILE)
+    merged = merge([record(bad, extra={"rank": rank}) for rank in range(2)])
+    assert not set(formats("ranks")[name](merged, SCREEN)) & CONTROLS
+
+
+def test_nor_do_findings_and_gates() -> None:
+    bad = finding(path=HOSTILE, message=HOSTILE, source=HOSTILE, function=HOSTILE)
+    for show in formats("findings").values():
+        assert not set(show(FindingsReport((bad,), 1), SCREEN)) & CONTROLS
+    waits = replace(STEADY, source=HOSTILE, path=HOSTILE)
+    grown = GrownSite(waits, SiteKey(HOSTILE, "f", "torch", "api", HOSTILE), None, Rate(1, 1))
+    assert not set(gate.verdict(Path("b.json"), [bad], [grown], {}, SCREEN)) & CONTROLS
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="chromium is not installed")
@@ -190,3 +256,69 @@ def test_the_page_renders_in_a_browser(tmp_path: Path) -> None:
     )  # fmt: skip
     assert '<article class="site">' in done.stdout
     assert "Python waited" in done.stdout
+
+
+def run(*sites: SiteStats, steps: int = 32, **values: Any) -> TraceReport:
+    steady_ns = 10**6 * (steps - 1)
+    return TraceReport(
+        record(
+            *sites,
+            step_count=steps,
+            steady_steps=steps - 1,
+            steady_duration_ns=steady_ns,
+            duration_ns=10**10,
+            **values,
+        )
+    )
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_what_the_figures_per_step_leave_out_is_said(name: str) -> None:
+    hot = replace(steady(1, steps=31), count=33, steps=32)
+    evaluation = site(count=40, steady_count=40, steady_stall_ns=0, steps=2, line=3)
+    text = " ".join(formats("traces")[name](run(hot, evaluation), SCREEN).split())
+    assert "2 waits are not in these figures: in the warm-up step, or after the last step" in text
+    assert "40 waits at 1 site in few of the steps: evaluation, logging or checkpoints" in text
+    assert "in 2 of 32 steps" in text
+    assert "0% of its time (1.00 us of 1.00 ms)" in text.replace("<1%", "0%").replace(
+        "&lt;1%", "0%"
+    )
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_where_the_cpu_stood_in_no_time_is_shown_and_the_note_is(name: str) -> None:
+    stood_in = replace(steady(1, steps=31), device="cpu (stand-in)")
+    report = run(stood_in, notes=("Times mean nothing.",))
+    text = formats("traces")[name](replace(report, hints=("Do this.",)), SCREEN)
+    assert "Times mean nothing." in text
+    assert "Do this." in text
+    assert not re.search(r"\d (us|ms|s|ns)\b", text)
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_what_gains_nothing_is_under_a_heading_of_its_own(name: str) -> None:
+    follow = Suggestion("Follow", "advice", (STEADY,), 1.0, 200_000)
+    leave = Suggestion("Leave", "advice", (STEADY,), 1.0, 0, worth=False)
+    text = formats("traces")[name](replace(REPORT, suggestions=(follow, leave)), SCREEN)
+    places = [text.index(w) for w in ("What to do", "Follow", "Not worth changing", "Leave")]
+    assert places == sorted(places)
+    assert "1 fewer wait, at most 200 us per step" in text
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_of_a_thousand_ranks_the_worst_are_shown(name: str) -> None:
+    barrier = {"api": "torch.distributed.barrier", "kind": SyncKind.BARRIER}
+    ranks = [
+        record(site(cpu_stall_ns=at * 1000, **barrier), extra={"rank": at}) for at in range(1000)
+    ]
+    text = " ".join(formats("ranks")[name](merge(ranks), SCREEN).split())
+    assert "Rank 0 came last at collectives most of the time." in text
+    assert "The 10 of 1,000 ranks that waited longest; all waited 0 ns to 999 us" in text
+    assert len(text) < 6000
+    few = formats("ranks")[name](merge(ranks[:3]), SCREEN)
+    assert "that waited longest" not in few
+
+
+def test_markdown_quotes_source_that_holds_backticks() -> None:
+    text = formats("traces")["markdown"](TraceReport(record(site(source="a `b` <c>"))), SCREEN)
+    assert "`` a `b` <c> ``" in text

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
+import subprocess
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime import store
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
 from tests.runtime.helpers import attributes, changed, counts
@@ -159,3 +163,28 @@ def test_an_update_ends_a_step_where_it_runs_and_not_where_it_is_traced(
                 params = step(params)
         assert session.record().step_count == expected
     assert optax.apply_updates is original
+
+
+KERAS = """
+import keras
+import numpy as np
+
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile("adam", "mse")
+model.fit(np.ones((36, 3)), np.ones((36, 1)), 4, epochs=2, verbose=0)
+"""
+
+
+@pytest.mark.parametrize("beside", ["", "import tensorflow\n"], ids=["alone", "beside tensorflow"])
+def test_each_batch_that_keras_fits_on_jax_is_a_step(tmp_path: Path, beside: str) -> None:
+    for module in ("keras", *beside.split()[1:]):
+        require(module)
+    script, output = tmp_path / "train.py", tmp_path / "trace.json"
+    script.write_text(beside + KERAS)
+    subprocess.run(
+        [sys.executable, "-m", "asyncguard", "run", "-q", "-o", str(output), str(script)],
+        check=True,
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+    )
+    record = store.load(output)
+    assert record.step_count == 18

@@ -219,6 +219,61 @@ def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(
     assert "cannot write the trace" in ran.err
 
 
+@pytest.mark.parametrize("kind", ["FIFO", "link", "device", "script.py", "directory"])
+def test_a_trace_replaces_neither_the_script_nor_what_is_no_file(
+    script: Any, run: Any, tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "out"
+    script("print('ran')")
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to("elsewhere")
+    elif kind == "device":
+        path = Path("/dev/null")
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        os.link(tmp_path / "script.py", path)
+    before = path.lstat()
+    ran = run([*ASYNCGUARD[:-1], str(path)], "script.py")
+    assert (ran.status, ran.out) == (2, "")
+    assert kind in ran.err
+    assert ran.err.count("\n") == 1
+    assert path.lstat() == before
+
+
+def test_nor_what_the_program_has_put_there_meanwhile(
+    script: Any, run: Any, tmp_path: Path
+) -> None:
+    script("import os; os.symlink('elsewhere', 'trace.json'); raise SystemExit(5)")
+    ran = run(ASYNCGUARD, "script.py")
+    assert ran.status == 5
+    assert "cannot write the trace: is a link, not a file" in ran.err
+    assert (tmp_path / "trace.json").is_symlink()
+
+
+def test_nor_the_module_that_ran(script: Any, run: Any, tmp_path: Path) -> None:
+    script("print('ran')", "module.py")
+    ran = run([*ASYNCGUARD[:-1], "module.py"], "-m", "module")
+    assert (ran.status, ran.out) == (0, "ran\n")
+    assert "cannot write the trace: is" in ran.err
+    assert "print" in (tmp_path / "module.py").read_text()
+
+
+def test_a_missing_module_is_told_as_python_tells_it_and_leaves_no_trace(run: Any) -> None:
+    ran = run([*ASYNCGUARD[:-3], "-o", "trace.json"], "-m", "nosuch")
+    assert ran.status == 1
+    assert "No module named nosuch" in ran.err
+    assert "sync points" not in ran.err
+    assert not ran.trace.exists()
+
+
+def test_two_dashes_may_stand_before_the_script(script: Any, run: Any) -> None:
+    script("import sys; print(sys.argv)")
+    assert run(ASYNCGUARD, "--", "script.py", "--fast").out == "['script.py', '--fast']\n"
+
+
 def test_ten_thousand_increments_on_mxnet_without_a_word_about_numpy(script: Any, run: Any) -> None:
     require("mxnet")
     script(

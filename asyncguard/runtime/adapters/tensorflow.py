@@ -6,6 +6,7 @@ waits for nothing, and is counted with the time that it took.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import tensorflow as tf
@@ -37,12 +38,18 @@ class Adapter(Base):
         return indexing.operators(args, _PLACE)
 
     def is_tracing(self) -> bool:
-        """Whether a `tf.function` is being traced."""
-        return bool(tf.inside_function())
+        """Whether a `tf.function` is being traced, or Keras compiles for another backend."""
+        return bool(tf.inside_function()) or _keras_runs_elsewhere()
 
     def version(self) -> str:
         """The framework's version."""
         return str(tf.__version__)
+
+
+def _keras_runs_elsewhere() -> bool:
+    keras = sys.modules.get("keras")
+    config = getattr(keras, "config", None)  # Keras 2 has TensorFlow alone
+    return config is not None and config.backend() != "tensorflow"
 
 
 def _is_tensor(value: Any) -> bool:

@@ -20,14 +20,17 @@ from torch.overrides import (
 )
 from torch.utils._device import _device_constructors as device_constructors
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils.data import dataloader
 
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.hooks import SyncLimitExceeded
+from asyncguard.runtime.copies import Memory
+from asyncguard.runtime.hooks import SyncLimitExceeded, loading_hook
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.patch import Patcher, Place
 from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.sites import Blocker, Site
 
@@ -35,6 +38,16 @@ __warningregistry__ = None  # see `warned`
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
+# What takes data from a data set: data loaders, and methods of data sets and samplers.
+LOADERS = (
+    (dataloader._SingleProcessDataLoaderIter, "_next_data"),
+    (dataloader._MultiProcessingDataLoaderIter, "_next_data"),
+    (dataloader._MultiProcessingDataLoaderIter, "_reset"),
+)
+FETCH = "torch.utils.data._utils.fetch"
+READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
+TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
+STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
 _MASKS = (torch.bool, torch.uint8)
 _BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
@@ -122,12 +135,26 @@ class Adapter(Base):
 
         return judge
 
-    def data_of(self, value: Any) -> int | None:
-        """The address of a tensor's first element: the same in a view of it."""
-        if not isinstance(value, torch.Tensor):
+    def memory_of(self, value: Any) -> Memory | None:
+        """A tensor's storage; that of one which nothing in C++ holds either is not shared."""
+        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
             return None
         with torch._C.DisableTorchFunction():
-            return int(value.data_ptr())
+            storage = value.untyped_storage()
+            users = torch._C._storage_Use_Count(storage._cdata)
+            shared = value._use_count() > 1 or users > STORAGE_USERS
+            return Memory(storage.data_ptr(), storage, shared) if storage.nbytes() else None
+
+    def loads_data(self, frame: FrameType) -> bool:
+        """Methods of data sets, what a data loader runs, and the usual libraries' transforms."""
+        module = frame.f_globals.get("__name__", "")
+        if module == FETCH or module.startswith(TRANSFORMS):
+            return True
+        code = frame.f_code
+        if code.co_name not in READERS or not code.co_argcount:
+            return False
+        owner = frame.f_locals.get(code.co_varnames[0])
+        return isinstance(owner, torch.utils.data.Dataset | torch.utils.data.Sampler)
 
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
@@ -166,10 +193,15 @@ class Adapter(Base):
         find_builtin = torch.jit._builtins._find_builtin
         torch.jit._builtins._find_builtin = lambda f: find_builtin(getattr(f, "__wrapped__", f))
         handle = register_optimizer_step_post_hook(hub.mark)
+        loaders = Patcher()
+        for kind, name in LOADERS:
+            place = Place(kind, name)
+            loaders.replace(place, loading_hook(place.raw()))
 
         def undo() -> None:
             handle.remove()
             torch.jit._builtins._find_builtin = find_builtin
+            loaders.restore()
 
         return undo
 
@@ -251,7 +283,10 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         blocker = self._blockers.get(key)
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        return blocker.site_of_caller(_caller(sys._getframe(3)))
+        caller = _caller(sys._getframe(3))
+        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, caller)):
+            return None
+        return blocker.site_of_caller(caller)
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:

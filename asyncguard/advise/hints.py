@@ -1,0 +1,22 @@
+"""What a record lacks, and how the user gets it: pure functions over a record."""
+
+from __future__ import annotations
+
+from asyncguard import catalogue
+from asyncguard.model import TraceRecord
+
+
+def hints(record: TraceRecord) -> tuple[str, ...]:
+    """Return what to do so that the next trace says more; nothing where nothing is missing."""
+    if not record.frameworks and not record.sites:
+        known = ", ".join(sorted(catalogue.load().frameworks))
+        return (
+            f"The program imported none of the frameworks that asyncguard knows ({known}), so there"
+            " was nothing to count.",
+        )
+    if record.sites and not record.step_count:
+        return (
+            "No step was marked, so the figures are those of the whole run. Loop over"
+            " asyncguard.steps(loader), or call asyncguard.step() at the end of each step.",
+        )
+    return ()

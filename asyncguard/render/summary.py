@@ -1,0 +1,134 @@
+"""A run in a few sentences: what all formats that people read have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from asyncguard.model import SiteStats, Suggestion, TraceRecord
+from asyncguard.render.text import count, duration
+from asyncguard.runtime.adapter import STAND_IN
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
+
+
+def is_timed(site: SiteStats) -> bool:
+    """Whether the times of a site mean something: not where the CPU stood in for a device."""
+    return site.device != STAND_IN
+
+
+def has_times(record: TraceRecord) -> bool:
+    """Whether any time of the run means something."""
+    return not record.sites or any(map(is_timed, record.sites))
+
+
+def totals(record: TraceRecord) -> Iterator[str]:
+    """How often and how long the run waited, its steps, and what happened outside of them."""
+    text = f"{count(record.total_syncs, 'wait')} at {count(len(record.sites), 'site')}"
+    if has_times(record):
+        text += (
+            f"; Python spent {duration(record.cpu_stall_ns)} of {duration(record.duration_ns)} "
+            f"({_percent(record.cpu_stall_ns, record.duration_ns)}) waiting for the device"
+        )
+    yield text
+    if record.syncs_per_step is not None:
+        yield _steps(record, record.syncs_per_step)
+    yield from _elsewhere(record)
+    if record.gpu_stall_ns is not None:
+        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
+
+
+def how_often(record: TraceRecord, site: SiteStats) -> str:
+    """How often a site waits a step; in how many steps, where that is less than half of them."""
+    if _is_rare(record, site):
+        return f"in {site.steps:,} of {count(record.step_count, 'step')}"
+    rate = record.per_step(site.count, site.steady_count)
+    return "" if rate is None else f"{rate:,.2f} per step"
+
+
+def worth(suggestions: Iterable[Suggestion]) -> list[tuple[str, list[Suggestion]]]:
+    """The suggestions under their headings: those to follow, and those that would gain nothing."""
+    groups: dict[str, list[Suggestion]] = {"What to do": [], "Not worth changing": []}
+    for item in suggestions:
+        groups["What to do" if item.worth else "Not worth changing"].append(item)
+    return [(heading, items) for heading, items in groups.items() if items]
+
+
+def gain(suggestion: Suggestion, record: TraceRecord) -> str:
+    """What following a suggestion saves: waits, and at most so much time."""
+    saved, bound = suggestion.syncs_saved_per_step, suggestion.saving_ns_per_step
+    number = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
+    noun = "wait" if abs(saved) == 1 else "waits"
+    at_most = "" if bound is None else f", at most {duration(bound)}"
+    fewer = "fewer" if saved >= 0 else "more"
+    return f"{number} {fewer} {noun}{at_most} per {'step' if record.step_count else 'run'}"
+
+
+RANK_COLUMNS = ("rank", "waits", "waited", "of", "for the straggler")
+RANKS_SHOWN = 10  # those that waited longest, where there are more
+
+
+def rank_rows(report: RankReport) -> list[tuple[str, ...]]:
+    """What each rank waited, by `RANK_COLUMNS`; of many, those that waited longest."""
+    every = range(len(report.ranks))
+    longest = sorted(every, key=lambda at: -report.stalls_ns[at])[:RANKS_SHOWN]
+    return [
+        (
+            str(report.ranks[at]),
+            f"{report.totals[at]:,}",
+            duration(report.stalls_ns[at]),
+            duration(report.durations_ns[at]),
+            duration(report.waited_for_straggler_ns[at]),
+        )
+        for at in sorted(longest)
+    ]
+
+
+def rank_totals(report: RankReport) -> Iterator[str]:
+    """Who was late; of many ranks, also between what the rest of them lies."""
+    if report.straggler is not None:
+        yield f"Rank {report.straggler} came last at collectives most of the time."
+    if len(report.ranks) > RANKS_SHOWN:
+        stalls = sorted(report.stalls_ns)
+        low, middle, high = (stalls[int(q * (len(stalls) - 1))] for q in (0, 0.5, 1))
+        yield (
+            f"The {RANKS_SHOWN} of {len(report.ranks):,} ranks that waited longest; all waited "
+            f"{duration(low)} to {duration(high)}, half of them at most {duration(middle)}."
+        )
+
+
+def _steps(record: TraceRecord, rate: float) -> str:
+    text = f"{count(record.step_count, 'step')}, {rate:,.2f} waits per step"
+    if record.steady_steps and has_times(record):
+        stall = sum(site.steady_stall_ns for site in record.sites)
+        step = record.steady_duration_ns / record.steady_steps
+        text += (
+            f", {_percent(stall, record.steady_duration_ns)} of its time "
+            f"({duration(stall / record.steady_steps)} of {duration(step)})"
+        )
+    return text
+
+
+def _elsewhere(record: TraceRecord) -> Iterator[str]:
+    """Waits that a figure per step leaves out, or spreads over steps that do not have them."""
+    if not record.steady_steps:
+        return
+    outside = record.total_syncs - sum(site.steady_count for site in record.sites)
+    if outside:
+        waits = "1 wait is" if outside == 1 else f"{outside:,} waits are"
+        yield f"{waits} not in these figures: in the warm-up step, or after the last step"
+    rare = [site for site in record.sites if _is_rare(record, site) and site.steady_count]
+    if rare:
+        total = count(sum(site.steady_count for site in rare), "wait")
+        sites = count(len(rare), "site")
+        yield f"{total} at {sites} in few of the steps: evaluation, logging or checkpoints"
+
+
+def _is_rare(record: TraceRecord, site: SiteStats) -> bool:
+    return 0 < 2 * site.steps < record.step_count
+
+
+def _percent(part: float, whole: float) -> str:
+    share = part / whole if whole else 0.0
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
