@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # and never import each other.
 LAYERS = [
     {"model"},
-    {"catalogue", "engine", "compat"},
+    {"catalogue", "timeline", "engine", "compat"},
     {"lint", "runtime"},
     {"sim"},
     {"advise", "gate"},

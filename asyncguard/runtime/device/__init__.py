@@ -1,7 +1,7 @@
 """Device times of a session: what the device did while the host waited, from CUPTI or the profiler.
 
 `DeviceTimes` listens to the session's waits, collects what a `Source` reports, and hands the
-recorder the idle time that each wait caused (`asyncguard.runtime.bubbles`). It is opt-in: every
+recorder the idle time that each wait caused (`asyncguard.timeline.bubbles`). It is opt-in: every
 launch costs a record, where light tracing costs nothing but the waits themselves. Where no source
 can measure, nothing is handed over: a GPU stall is then None, and a note says why.
 """
@@ -19,11 +19,12 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
 from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Site
+from asyncguard.timeline.bubbles import Activity, Sweep
+from asyncguard.timeline.meter import Bubble, Wait
 
 CHOICES = ("auto", "cupti", "profiler")
 HELD = 131_072  # waits, runs and launches that are held at most before they are settled
