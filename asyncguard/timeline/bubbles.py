@@ -35,6 +35,7 @@ class _Event(NamedTuple):
     what: int
     order: int  # waits that begin at once: in the order in which they were told
     wait: Wait | None
+    enqueued: int = 0  # of what ends: since when the device had it for sure
 
 
 def bubbles(waits: Iterable[Wait], activities: Iterable[Activity], slack: int = 0) -> list[Bubble]:
@@ -47,8 +48,9 @@ def bubbles(waits: Iterable[Wait], activities: Iterable[Activity], slack: int = 
 class Sweep:
     """Takes waits and activities in portions, so that a long run needs little memory.
 
-    slack: by how much the clocks of host and device may differ, in ns: a device that runs dry up
-           to so long after a wait has ended ran dry within it.
+    slack: by how much the clocks of host and device may differ, in ns: what had been enqueued when
+           a wait ended, and ends up to so long after it, is what it waited for and ended within it.
+           What was enqueued later cannot be.
     """
 
     def __init__(self, slack: int = 0) -> None:
@@ -134,7 +136,8 @@ class _Device:
             enqueued = run.begin if self._busy_until is None else self._busy_until
         self._push(min(enqueued, run.begin), ENQUEUE)
         self._push(run.begin, START)
-        self._push(run.end, END)
+        known_since = min(run.begin if run.enqueued is None else run.enqueued, run.begin)
+        self._push(run.end, END, enqueued=known_since)
         self._busy_until = max(run.end, self._busy_until or run.end)
 
     def wait(self, wait: Wait, order: int) -> None:
@@ -142,8 +145,10 @@ class _Device:
         self._push(wait.begin, BEGIN_WAIT, order, wait)
         self._push(wait.end + self._slack, END_WAIT, order, wait)
 
-    def _push(self, time: int, what: int, order: int = 0, wait: Wait | None = None) -> None:
-        heapq.heappush(self._events, _Event(time, what, order, wait))
+    def _push(
+        self, time: int, what: int, order: int = 0, wait: Wait | None = None, enqueued: int = 0
+    ) -> None:
+        heapq.heappush(self._events, _Event(time, what, order, wait, enqueued))
 
     def advance(self, until: int | None) -> Iterator[Bubble]:
         """Go through everything before `until`."""
@@ -168,7 +173,7 @@ class _Device:
         else:
             self._pending -= 1
             if self._pending == 0:
-                self._meter.ran_dry(event.time)
+                self._meter.ran_dry(event.time, event.enqueued)
         return None
 
     def _waited(self, event: _Event, wait: Wait) -> Bubble | None:

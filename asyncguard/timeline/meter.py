@@ -52,11 +52,17 @@ class DryMeter:
         self._since = 0  # up to where the payer has been charged
         self._until_return = False  # the payer owes no more than the wait itself
 
-    def ran_dry(self, at: int) -> None:
-        """The last operation that had been enqueued ended."""
+    def ran_dry(self, at: int, enqueued: int) -> None:
+        """The last operation that had been enqueued ended, and had been there since `enqueued`.
+
+        It pays whose wait was in progress; by another clock than the device's, also a wait that is
+        over, where it can have waited for that operation.
+        """
         self._dry = True
-        if self._waits:
-            self._charge(self._waits[-1], at, until_return=False)
+        moment = min(at, enqueued)
+        payer = next((wait for wait in reversed(self._waits) if moment <= wait.end), None)
+        if payer is not None:
+            self._charge(payer, at, until_return=False)
 
     def refilled(self) -> None:
         """An operation was enqueued; the spell lasts until it starts."""

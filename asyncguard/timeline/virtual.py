@@ -98,7 +98,7 @@ class _Device:
             settled, self.start = self.meter.started(self.start), None
         if not self.dry and self.tail is not None and self.tail <= now:
             self.dry = True
-            self.meter.ran_dry(self.tail)
+            self.meter.ran_dry(self.tail, self.tail)
         return settled
 
     def enqueue(self, begin: int, end: int) -> None:

@@ -82,6 +82,16 @@ def test_a_device_that_runs_dry_just_after_the_wait_by_another_clock_ran_dry_wit
     assert charged([Wait(12, 18, "item")], kernels, slack=2) == [("item", 20, 40)]
 
 
+def test_what_was_enqueued_after_a_wait_did_not_end_within_it() -> None:
+    """However short it is: another thread's kernel, or the next one of a fast host."""
+    late = [Activity(0, 10, 17, enqueued=5), Activity(0, 20, 22, enqueued=19)]
+    assert charged([Wait(12, 18, "item")], [*late, Activity(0, 40, 50, 38)], slack=5) == [
+        ("item", 17, 20)
+    ]
+    unknown = [Activity(0, 20, 22), Activity(0, 40, 50, 38)]
+    assert charged([Wait(12, 18, "item")], unknown, slack=5) == []
+
+
 def test_after_the_last_activity_a_wait_pays_until_it_returns() -> None:
     assert charged([Wait(12, 26, "last")], [Activity(0, 10, 20, enqueued=5)]) == [("last", 20, 26)]
 
