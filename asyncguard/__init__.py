@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from asyncguard.advise.replay import Prediction as Prediction
     from asyncguard.api import Trace as Trace
     from asyncguard.api import load_trace as load_trace
     from asyncguard.api import trace as trace
@@ -26,6 +27,7 @@ __version__ = "0.1.1"
 _HOMES = {
     "AsyncguardError": "asyncguard.model",
     "Benchmark": "asyncguard.runtime.benchmark",
+    "Prediction": "asyncguard.advise.replay",
     "SyncLimitExceeded": "asyncguard.runtime.limits",
     "Trace": "asyncguard.api",
     "allow_syncs": "asyncguard.runtime.limits",

@@ -177,6 +177,8 @@ class TimelineEvent:
     `kind` is "step" (a whole step), "wait" (a sync point), "enqueue" (handing one operation over),
     "run" (the device executes) or "idle" (the device waits for the host). `site` is an index into
     the record's sites; `cause` is, for "idle", the index of the event that brought it about.
+    An "enqueue" and the "run" that it led to have the same `serial`; `nbytes` is what the result of
+    an "enqueue" takes, where that is known.
     """
 
     kind: str
@@ -186,6 +188,8 @@ class TimelineEvent:
     thread: str = ""
     site: int | None = None
     cause: int | None = None
+    serial: int | None = None
+    nbytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,8 @@ def _event(span: Span, index: Mapping[tuple[Site, str], int], start: int) -> Tim
         end_ns=span.end - start,
         thread=span.thread,
         site=at,
+        serial=span.serial,
+        nbytes=span.nbytes,
     )
 
 

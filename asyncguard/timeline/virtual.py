@@ -172,11 +172,13 @@ class VirtualTimeline:
         host_ns: int = 0,
         nbytes: int = 0,
         owner: object = None,
+        latency_ns: int | None = None,
     ) -> Run:
         """Hand over an operation that runs for `duration_ns`.
 
         `host_ns` is what handing over costs the host. `nbytes` count as pending until the operation
         has ended. Where the queue is full the host waits for room first, on account of `owner`.
+        `latency_ns` takes the place of the timeline's launch latency.
         Raises ValueError for a negative duration, or bytes that alone are over the limit.
         """
         if duration_ns < 0:
@@ -185,7 +187,8 @@ class VirtualTimeline:
             self.clock.advance(host_ns)
         held = self._make_room(nbytes, owner)
         now = self.clock.now
-        begin = max(now + self._latency, stream.tail)
+        latency = self._latency if latency_ns is None else latency_ns
+        begin = max(now + latency, stream.tail)
         end = stream.tail = begin + duration_ns
         self._device_runs(stream.device, now, begin, end)
         heapq.heappush(self._pending, (end, nbytes))

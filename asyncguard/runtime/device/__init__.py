@@ -38,7 +38,16 @@ class Stalls(Protocol):
     def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
         """A wait left the device idle."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         """Something for the timeline."""
 
 
@@ -142,7 +151,16 @@ class DeviceTimes:
     def idled(self, site: Site, begin: int, end: int) -> None:
         """Not for us: an adapter that knows the idle time reports it to the recorder."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         """Not for us."""
 
     def _full(self) -> None:
@@ -221,10 +239,11 @@ class DeviceTimes:
         assert self._alignment is not None
         ours = self._alignment.ours
         begin, end = ours(run.begin), ours(run.end)
-        self._stalls.event("run", run.name, begin, end, _label(run.device))
+        serial = run.correlation
+        self._stalls.event("run", run.name, begin, end, _label(run.device), serial)
         if launch is None:
             return Activity(run.device, begin, end)
-        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end))
+        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end), serial=serial)
         return Activity(run.device, begin, end, ours(launch.begin))
 
     def _settle(self, until: int | None) -> None:
