@@ -129,8 +129,12 @@ class Replay:
             around = (self._overlap, self._overlap - OVERLAP_ERROR, self._overlap + OVERLAP_ERROR)
         else:
             around = (HALF_OVERLAP, NO_OVERLAP, FULL_OVERLAP)
-        clipped = (min(max(overlap, NO_OVERLAP), FULL_OVERLAP) for overlap in around)
-        return tuple(inferred.with_device(plain, overlap) for overlap in clipped)
+        likely, least, most = (min(max(share, NO_OVERLAP), FULL_OVERLAP) for share in around)
+        return (
+            inferred.with_device(plain, likely),
+            inferred.with_device(plain, least),
+            inferred.with_device(plain, most, return_ns=0),
+        )
 
     def predict(self, changes: Changes) -> Prediction:
         """Replay each reading with and without the changes."""

@@ -17,22 +17,25 @@ DEVICE = "device"
 RETURN_NS = 20_000  # a wait for what is finished takes no longer; what lasts longer was blocked
 
 
-def with_device(program: Program, overlap: float) -> Program:
-    """Put in front of each wait, where it must lie, the work that the wait was for."""
-    filled = _Filled(overlap, _return_times(program))
+def with_device(program: Program, overlap: float, return_ns: int = RETURN_NS) -> Program:
+    """Put in front of each wait, where it must lie, the work that the wait was for.
+
+    Up to `return_ns` of each wait, but no more than the shortest at its site took, is the call's
+    own time; the rest is the device's.
+    """
+    filled = _Filled(overlap, _return_times(program, return_ns))
     for action in program.actions:
         filled.take(action)
     filled.end()
     return replace(program, actions=tuple(filled.made), has_runs=True)
 
 
-def _return_times(program: Program) -> dict[int | None, int]:
+def _return_times(program: Program, most: int) -> dict[int | None, int]:
     """What a wait at each site takes at least, beyond the work that it is for."""
     least: dict[int | None, int] = {}
     for action in program.actions:
         if isinstance(action, Pause):
-            shortest = min(action.return_ns, least.get(action.site, RETURN_NS))
-            least[action.site] = shortest
+            least[action.site] = min(action.return_ns, least.get(action.site, most))
     return least
 
 

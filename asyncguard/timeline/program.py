@@ -27,14 +27,16 @@ class Work(NamedTuple):
 class Handover(NamedTuple):
     """The host enqueues an operation, which costs it `host_ns`, and the device `duration_ns`.
 
-    An idle device starts it `latency_ns` after the enqueue began. `within` is the number of the
-    wait in which it happened: a read that enqueues its own copy.
+    An idle device starts it `latency_ns` after the enqueue began, a busy one `gap_ns` after the
+    operation before. `within` is the number of the wait in which it happened: a read that enqueues
+    its own copy.
     """
 
     key: int
     stream: str
     duration_ns: int
     latency_ns: int = 0
+    gap_ns: int = 0
     host_ns: int = 0
     nbytes: int = 0
     within: int | None = None
@@ -113,9 +115,8 @@ def play(program: Program, queue_limit_bytes: int | None = None) -> Played:
             stream = streams.get(action.stream)
             if stream is None:
                 stream = streams[action.stream] = timeline.default_stream(len(streams))
-            run = timeline.enqueue(
-                stream, action.duration_ns, nbytes=action.nbytes, latency_ns=action.latency_ns
-            )
+            lag = max(action.latency_ns, stream.tail + action.gap_ns - timeline.now)
+            run = timeline.enqueue(stream, action.duration_ns, nbytes=action.nbytes, latency_ns=lag)
             ends[action.key] = run.end_ns
             timeline.advance_host(action.host_ns)
         elif isinstance(action, Pause):
@@ -183,7 +184,7 @@ def _whole_steps(events: Sequence[TimelineEvent], first_step: int) -> list[Timel
     steps = [event for event in events if event.kind == "step"]
     counted = [step for step in steps if int(step.name.rpartition(" ")[2]) >= first_step]
     whole = [step for step in counted if step.begin_ns >= kept_since]
-    return whole or counted[1:]
+    return whole or counted[1:] or counted
 
 
 def _host(events: Iterable[TimelineEvent]) -> str:
@@ -213,13 +214,14 @@ def _runs(events: Iterable[TimelineEvent], host: str) -> list[_Run]:
     return found
 
 
-def _lags(runs: Sequence[_Run]) -> tuple[int, int]:
-    """The usual gap between runs that are queued, and from an enqueue to the start beyond that."""
+def _usual_lags(runs: Sequence[_Run]) -> tuple[int, int]:
+    """The usual gap between runs that are queued, and lag from an enqueue to an idle start."""
     gaps = [run.gap for run in runs if run.gap is not None]
     starts = [run.begin - run.known_since for run in runs if run.gap is None]
-    gap = int(statistics.median(gaps)) if gaps else 0
-    latency = int(statistics.median(starts)) if starts else 0
-    return gap, max(latency - gap, 0)
+    return (
+        int(statistics.median(gaps)) if gaps else 0,
+        int(statistics.median(starts)) if starts else 0,
+    )
 
 
 def _host_events(
@@ -240,7 +242,7 @@ class _Actions:
         self._runs: Mapping[int, _Run] = {run.key: run for run in runs}
         self._by_end = sorted(runs, key=lambda run: run.end)
         self._ends = [run.end for run in self._by_end]
-        self._gap, self._latency = _lags(runs)
+        self._gap, self._latency = _usual_lags(runs)
         self._now = self._begin = begin
         self._waits = 0
 
@@ -280,17 +282,21 @@ class _Actions:
         if run is None:
             self.made.append(Work(host_ns))
             return
-        duration, latency = self._costs(run)
+        latency, gap = self._lags(run)
         nbytes = event.nbytes or 0
-        self.made.append(Handover(run.key, run.stream, duration, latency, host_ns, nbytes, within))
+        lasts = run.end - run.begin
+        self.made.append(
+            Handover(run.key, run.stream, lasts, latency, gap, host_ns, nbytes, within)
+        )
 
-    def _costs(self, run: _Run) -> tuple[int, int]:
-        """How long it occupies its stream, the gap in front included, and the latency beyond."""
-        if run.gap is not None:
-            return run.end - run.begin + run.gap, self._latency
+    def _lags(self, run: _Run) -> tuple[int, int]:
+        """From the enqueue to the start on an idle device, and behind the run before; one of the
+        two was measured, and the other is as usual.
+        """
         lag = max(run.begin - run.known_since, 0)
-        gap = min(self._gap, lag)
-        return run.end - run.begin + gap, lag - gap
+        if run.gap is not None:
+            return min(self._latency, lag), run.gap
+        return lag, min(self._gap, lag)
 
     def _pause(self, wait: TimelineEvent) -> None:
         """A wait is over: it was for the newest operation that had ended by then."""
