@@ -157,17 +157,23 @@ class SiteStats:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to do about one or more sites, and at most how much it can save a step.
+    """What to do about one or more sites, and how much it can save a step.
 
-    `help` is the catalogue's advice on the API that waited longest there.
+    `saving_ns_per_step` is an upper bound; with `saving_low_ns` and `saving_high_ns` it is what
+    replay of the timeline predicts, beyond what the suggestions above it save. One that is an
+    alternative to the n-th of the list has that in `instead_of`, and its own saving. `help` is the
+    catalogue's advice on the API that waited longest there.
     """
 
     title: str
     advice: str
     sites: tuple[SiteStats, ...]
     syncs_saved_per_step: float
-    saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
+    saving_ns_per_step: int | None  # None where it cannot be told
     help: str = ""
+    saving_low_ns: int | None = None
+    saving_high_ns: int | None = None
+    instead_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

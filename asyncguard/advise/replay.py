@@ -12,6 +12,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
@@ -31,6 +32,7 @@ from asyncguard.timeline.program import (
 STEPS = 200  # the newest ones that are replayed
 AVERAGED_STEPS = 20
 MARGIN = 0.03  # of a step: what the model itself leaves out
+SAVING_MARGIN = 0.1  # of a saving, likewise
 OVERLAP_ERROR = 0.1  # of an overlap that was measured by CPU time
 FULL_OVERLAP, NO_OVERLAP, HALF_OVERLAP = 1.0, 0.0, 0.5
 
@@ -80,6 +82,14 @@ class Prediction:
     def saving_ns(self) -> float:
         """How much shorter a step becomes."""
         return max(self.before_ns - self.step_ns, 0.0)
+
+
+class Saving(NamedTuple):
+    """How much shorter a step becomes, in nanoseconds: the expectation and its range."""
+
+    likely: float
+    low: float
+    high: float
 
 
 def predict(
@@ -152,11 +162,31 @@ class Replay:
             peak_pending_bytes=played.peak_pending_bytes or None,
         )
 
+    def saving(self, done: Changes, changes: Changes) -> Saving:
+        """What `changes` save a step where `done` is done already."""
+        both = done | changes
+        savings = [
+            self._outcome(program, done)[0] - self._outcome(program, both)[0]
+            for program in self._versions
+        ]
+        doubt = self._spread + SAVING_MARGIN
+        return Saving(
+            likely=max(savings[0], 0.0),
+            low=max(min(savings) * (1 - doubt), 0.0),
+            high=max(max(savings) * (1 + doubt), 0.0),
+        )
+
     def _outcome(self, program: Program, changes: Changes) -> tuple[float, Played]:
         """A step after the changes; what the replay of the run as it was misses, stays missed."""
         after = play(changed(program, changes))
         missed = self._before - play(program).step_ns
         return max(after.step_ns + missed, 0.0), after
+
+
+def is_replayable(record: TraceRecord) -> bool:
+    """Whether the record has whole steps one by one, and waits that took their time."""
+    stood_in = any(site.device == STAND_IN for site in record.sites)
+    return bool(record.timeline and record.steady_duration_ns) and not stood_in
 
 
 def changed(program: Program, changes: Changes) -> Program:

@@ -1,9 +1,10 @@
 """Suggestions from a trace: which sync points to batch, defer, narrow or add.
 
-Each suggestion carries an upper bound on what it saves a step. A wait that is removed lets the
-host run ahead while the device works, so what comes back is at most the smaller of the two: the
-host's own time in a step and the time that the removed waits took. (The same bound as in
-Daydream, ATC'20, without its replay; a wait may only move elsewhere, so it is never a promise.)
+Where the trace has a timeline, replay predicts what each saves a step (`ranking`). Else each
+carries an upper bound. A wait that is removed lets the host run ahead while the device works, so
+what comes back is at most the smaller of the two: the host's own time in a step and the time that
+the removed waits took. (The same bound as in Daydream, ATC'20; a wait may only move elsewhere, so
+it is never a promise.)
 A trace without steps is read as one step. Where the CPU stood in for a device, what a wait takes
 says nothing of what it would take there: then there is no bound.
 """
@@ -14,18 +15,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from asyncguard import catalogue
+from asyncguard.advise.ranking import NOTHING, Candidate, ranked
+from asyncguard.advise.replay import Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
-# Under this share of the step, a saving is lost in the noise of any real run.
-NOTHING = 0.005
 # A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
 
 
 def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
-    """Return what to do, the largest possible saving first."""
+    """Return what to do, the largest saving first: predicted where there is a timeline."""
     sites = [site for site in record.sites if site.allowed is None]
     found = [
         *_batch_reads(record, sites),
@@ -34,10 +35,13 @@ def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
         *_wait_less_often(record, sites),
         *_synchronise_at_all(record),
     ]
-    return tuple(sorted(found, key=lambda item: -(item.saving_ns_per_step or 0)))
+    if is_replayable(record):
+        return ranked(Replay(record), found)
+    alone = (candidate.suggestion for candidate in found)
+    return tuple(sorted(alone, key=lambda item: -(item.saving_ns_per_step or 0)))
 
 
-def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """Several reads in one step of one function: one transfer can serve them."""
     for function, group in _hot_groups(record, sites).items():
         rate = _rate(record, group)
@@ -50,10 +54,11 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
                 group,
                 saved=rate - 1,
                 share=(len(group) - 1) / len(group),
+                batched=True,
             )
 
 
-def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A read in every step: after the loop, every N steps, or one step late."""
     for function, group in _hot_groups(record, sites).items():
         yield _suggestion(
@@ -67,7 +72,7 @@ def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
         )
 
 
-def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A barrier for the whole device or engine in every step: wait for one value, or not at all."""
     for site in sites:
         if site.kind is SyncKind.BARRIER and _waits_for_all(site) and _is_hot(record, site):
@@ -81,7 +86,7 @@ def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
             )
 
 
-def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A wait for one value many times a step: once a step bounds the queue as well."""
     for site in sites:
         rate = _rate(record, (site,))
@@ -93,10 +98,11 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
                 "mini-batch, keeps the queue bounded and the backend busy.",
                 (site,),
                 saved=rate - 1,
+                batched=True,
             )
 
 
-def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
+def _synchronise_at_all(record: TraceRecord) -> Iterable[Candidate]:
     """No step waited where nothing else bounds the queue: it and its memory grow."""
     frameworks = catalogue.load().frameworks
     unbounded = [
@@ -107,7 +113,7 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
     waits = any(site.steady_count for site in record.sites)
     if waits or record.step_count < MANY_STEPS or not unbounded:
         return
-    yield Suggestion(
+    once = Suggestion(
         f"Synchronise once a mini-batch ({', '.join(unbounded)})",
         f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
         f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
@@ -115,6 +121,7 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
         syncs_saved_per_step=-1.0,
         saving_ns_per_step=None,
     )
+    yield Candidate(once, None)
 
 
 def _peak(record: TraceRecord) -> str:
@@ -168,16 +175,23 @@ def _suggestion(
     *,
     saved: float,
     share: float = 1.0,
-) -> Suggestion:
-    """Make a suggestion with its bound; `share` of the sites' waits would go away."""
+    batched: bool = False,
+) -> Candidate:
+    """Make a suggestion with its bound; `share` of the sites' waits would go away.
+
+    With `batched` one wait a step is left of them all.
+    """
+    numbers = frozenset(record.sites.index(site) for site in sites)
+    changes = Changes(batch=(numbers,)) if batched else Changes(remove=numbers)
     if any(site.device == STAND_IN for site in sites):
-        return Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
+        plain = Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
+        return Candidate(plain, changes)
     step, stall, waited = _step_times(record, sites)
     bound = int(min(step - stall, share * waited))
-    if bound < NOTHING * step:
+    if not is_replayable(record) and bound < NOTHING * step:
         title = f"Nothing to gain: {title[0].lower()}{title[1:]}"
         advice += " In this run the waits took next to no time."
-    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites))
+    return Candidate(Suggestion(title, advice, tuple(sites), saved, bound, _help(sites)), changes)
 
 
 def _help(sites: Sequence[SiteStats]) -> str:

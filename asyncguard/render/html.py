@@ -12,7 +12,7 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.text import count, duration
+from asyncguard.render.text import count, duration, saving
 
 CONTEXT_LINES = 3
 TIMELINE_STEPS = 12  # the newest, so that single waits stay visible
@@ -56,7 +56,7 @@ def traces(report: TraceReport, screen: Screen) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"duration": duration}
+    environment.filters |= {"duration": duration, "saving": saving}
     return environment.get_template("trace.html.jinja").render(_context(report))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
-from asyncguard.render.text import count, duration
+from asyncguard.render.text import count, duration, saving
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -29,8 +29,7 @@ def traces(report: TraceReport, screen: Screen) -> str:
     if report.suggestions:
         lines += ["", "**What to do**", ""]
     for number, item in enumerate(report.suggestions, 1):
-        saving = item.saving_ns_per_step
-        bound = "" if saving is None else f" (at most {duration(saving)} a step)"
+        bound = f" ({saving(item)}, a step)" if saving(item) else ""
         text = f"{item.advice} {item.help}".rstrip()
         lines.append(f"{number}. **{_cell(item.title)}**{bound}: {_cell(text)}")
     return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.text import count, duration, finding_lines, painter
+from asyncguard.render.text import count, duration, finding_lines, painter, saving
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -149,8 +149,7 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
 
 
 def _suggestion(page: Page, number: int, suggestion: Suggestion, unit: str) -> None:
-    saving = suggestion.saving_ns_per_step
-    bound = "" if saving is None else f", at most {duration(saving)}"
+    bound = f", {saving(suggestion)}" if saving(suggestion) else ""
     saved = suggestion.syncs_saved_per_step
     number_of = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
     noun = "sync point" if abs(saved) == 1 else "sync points"
