@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from asyncguard.advise import suggest
+from asyncguard.advise import outcome, suggest
 from asyncguard.advise.replay import Prediction, predict
+from asyncguard.gate.difference import Difference, Expectation, difference
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
 from asyncguard.runtime import store
 from asyncguard.runtime.recorder import Totals
@@ -202,6 +204,19 @@ def trace(
             clock=clock,
         )
     )
+
+
+def diff(before: TraceRecord, after: TraceRecord) -> Difference:
+    """Put two traces side by side, with the step time that replay of the first one predicts."""
+    found = difference(before, after)
+    moves = [
+        outcome.Moved(change.numbers, change.site.function, change.before.waits, change.after.waits)
+        for change in found.sites
+    ]
+    expected = outcome.expected(before, moves) if found.unit == "step" else None
+    if expected is None:
+        return found
+    return replace(found, expected=Expectation(expected.step_ns, expected.low_ns, expected.high_ns))
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:

@@ -60,7 +60,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"asyncguard {asyncguard.__version__}"
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (_add_check, _add_run, _add_report, _add_gate, _add_explain, _add_rules, _add_demo):
+    for add in (
+        _add_check, _add_run, _add_report, _add_diff, _add_gate, _add_explain, _add_rules,
+        _add_demo,
+    ):  # fmt: skip
         add(commands)
     return parser
 
@@ -151,6 +154,21 @@ def _add_report(commands: Any) -> None:
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write there, not to stdout"
+    )
+
+
+def _add_diff(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diff",
+        help="compare two traces",
+        description="Show what a change did: waits, stall and step time before and after, and what "
+        "was predicted from the trace before.",
+    )
+    parser.set_defaults(command=_diff)
+    parser.add_argument("before", metavar="BEFORE", type=Path)
+    parser.add_argument("after", metavar="AFTER", type=Path)
+    parser.add_argument(
+        "--format", metavar="F", default="text", help="text (default), json or markdown"
     )
 
 
@@ -342,6 +360,16 @@ def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titl
     except AsyncguardError as error:
         raise AsyncguardError(f"{path}: {error}") from error
     return text
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from asyncguard.api import diff
+    from asyncguard.runtime import store
+
+    render = _renderer(arguments.format, "differences")
+    found = diff(store.load(arguments.before), store.load(arguments.after))
+    sys.stdout.write(render(found, _screen(sys.stdout)))
+    return 0
 
 
 def _gate(arguments: argparse.Namespace) -> int:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.difference import expectation, figures, totals
 from asyncguard.render.text import count, duration, saving
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -59,6 +61,22 @@ def ranks(report: RankReport, screen: Screen) -> str:
         for item in report.sites
     )
     lines += _table(("site", "API", "waits a rank", "stall a rank"), site_rows)
+    return "\n".join(lines) + "\n"
+
+
+def differences(found: Difference, screen: Screen) -> str:
+    """A sentence and two tables, for a pull request."""
+    lines = ["### asyncguard diff", ""]
+    header = ("", "before", "after", "change")
+    lines += [*_table(header, totals(found)), ""]
+    if told := expectation(found):
+        lines += [told, ""]
+    columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
+    rows = (
+        (f"`{change.site.path}:{change.site.line}`", f"`{change.site.api}`", *figures(change))
+        for change in found.sites
+    )
+    lines += _table(columns, rows) if found.sites else ["No sync points in either."]
     return "\n".join(lines) + "\n"
 
 

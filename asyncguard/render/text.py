@@ -12,6 +12,7 @@ from asyncguard.render import FindingsReport, Screen, TraceReport
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -88,6 +89,13 @@ def ranks(report: RankReport, screen: Screen) -> str:
     from asyncguard.render import page
 
     return page.ranks(report, screen)
+
+
+def differences(found: Difference, screen: Screen) -> str:
+    """Two traces side by side: the step first, then the sites that changed."""
+    from asyncguard.render import page
+
+    return page.side_by_side(found, screen)
 
 
 def duration(nanoseconds: float) -> str:
