@@ -128,7 +128,7 @@ class Trace:
         remove: Iterable[SiteStats] = (),
         batch: Iterable[Iterable[SiteStats]] = (),
         every: Iterable[tuple[SiteStats, int]] = (),
-        wait_each_step: bool = False,
+        wait_each_step: bool | str = False,
     ) -> Prediction:
         """Predict the time of a step if the program waited less often.
 
@@ -138,7 +138,8 @@ class Trace:
         remove: sites that wait no more.
         batch:  groups of sites that one wait a step serves, the last of them.
         every:  sites with the n of which they wait in one step only.
-        wait_each_step: end each step with a wait, as a bound for the queue and its memory.
+        wait_each_step: end each step with a wait, as a bound for the queue and its memory: for all
+                that was enqueued (True), or for the step's last operation of that name.
 
         Record with `timeline=100_000`: without the events the order of the waits in a step is not
         known, and the range is wide. Raises AsyncguardError where the trace says nothing of what

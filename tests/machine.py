@@ -26,12 +26,14 @@ class Machine:
     def work(self, ns: int) -> None:
         self.timeline.advance_host(ns)
 
-    def enqueue(self, ns: int, host_ns: int = 0, nbytes: int = 0, worker: str = "worker") -> None:
+    def enqueue(
+        self, ns: int, host_ns: int = 0, nbytes: int = 0, worker: str = "worker", name: str = ""
+    ) -> None:
         begin, serial = self.timeline.now, len(self._runs)
         run = self.timeline.enqueue(self.timeline.default_stream(), ns, nbytes=nbytes)
         self._runs.append(run)
         self.timeline.advance_host(host_ns)
-        self._add("enqueue", begin, self.timeline.now, serial=serial, nbytes=nbytes)
+        self._add("enqueue", begin, self.timeline.now, name=name, serial=serial, nbytes=nbytes)
         self._add("run", run.begin_ns, run.end_ns, thread=worker, serial=serial)
 
     def wait(self, site: int = 0, return_ns: int = 0, back: int = 1) -> None:

@@ -42,13 +42,14 @@ class Changes:
     """What is to be different; sites are indices into the record's.
 
     Of each group of `batch` one wait a step is left, the last one. A site in `every` waits only in
-    each n-th step. With `wait_each_step` each step waits at its end for what it enqueued.
+    each n-th step. With `wait_each_step` each step waits at its end for what it enqueued; with
+    the name of an operation, for the last one of that name.
     """
 
     remove: frozenset[int] = frozenset()
     batch: tuple[frozenset[int], ...] = ()
     every: Mapping[int, int] = field(default_factory=dict)
-    wait_each_step: bool = False
+    wait_each_step: bool | str = False
 
     def __or__(self, other: Changes) -> Changes:
         """Both; what is removed by either is removed."""
@@ -98,11 +99,12 @@ def predict(
     remove: Iterable[SiteStats] = (),
     batch: Iterable[Iterable[SiteStats]] = (),
     every: Iterable[tuple[SiteStats, int]] = (),
-    wait_each_step: bool = False,
+    wait_each_step: bool | str = False,
 ) -> Prediction:
     """Predict the step with the waits at `remove` gone, each group of `batch` served by one wait,
     and each (site, n) of `every` waiting in one step of n. With `wait_each_step` a wait for all
-    that was enqueued ends each step, as a bound for the queue and its memory.
+    that was enqueued ends each step, as a bound for the queue and its memory; it may name the
+    operation of which the last one is waited for.
 
     Raises AsyncguardError where a site is not the record's, n is not a whole number from 1 up, no
     step was marked, or the CPU stood in for a device, so that waits took no time.
@@ -195,17 +197,17 @@ def changed(program: Program, changes: Changes) -> Program:
     for step, actions in enumerate(_by_step(program.actions)):
         dropped = set(_dropped(actions, step, changes))
         left = [action for action in actions if _wait_of(action) not in dropped]
-        kept += _ended_by_wait(left, step) if changes.wait_each_step else left
+        kept += _ended_by_wait(left, step, changes.wait_each_step)
     return replace(program, actions=tuple(kept))
 
 
-def _ended_by_wait(actions: Sequence[Action], step: int) -> Iterator[Action]:
-    """A step that waits, before it ends, for the last operation that it enqueued."""
+def _ended_by_wait(actions: Sequence[Action], step: int, operation: bool | str) -> Iterator[Action]:
+    """A step that waits, before it ends, for the last operation that it enqueued (of a name)."""
     newest = None
     for action in actions:
-        if isinstance(action, Handover):
+        if isinstance(action, Handover) and operation in {True, action.name}:
             newest = action.key
-        elif isinstance(action, Boundary):
+        elif isinstance(action, Boundary) and newest is not None:
             yield Pause(-1 - step, None, newest, 0)
         yield action
 

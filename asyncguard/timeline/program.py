@@ -40,6 +40,7 @@ class Handover(NamedTuple):
     host_ns: int = 0
     nbytes: int = 0
     within: int | None = None
+    name: str = ""
 
 
 class Pause(NamedTuple):
@@ -286,7 +287,7 @@ class _Actions:
         nbytes = event.nbytes or 0
         lasts = run.end - run.begin
         self.made.append(
-            Handover(run.key, run.stream, lasts, latency, gap, host_ns, nbytes, within)
+            Handover(run.key, run.stream, lasts, latency, gap, host_ns, nbytes, within, event.name)
         )
 
     def _lags(self, run: _Run) -> tuple[int, int]:

@@ -153,6 +153,17 @@ def test_a_wait_each_step_bounds_what_is_pending() -> None:
     assert (predict(unbounded).peak_pending_bytes or 0) > 3_000
 
 
+def test_the_operation_that_a_step_waits_for_can_be_named() -> None:
+    def step(machine: Machine, number: int) -> None:
+        machine.enqueue(100 * US, nbytes=1, name="loss")
+        machine.enqueue(900 * US, nbytes=10, name="update")
+
+    trace = run(step).record()
+    assert predict(trace, wait_each_step="loss").peak_pending_bytes == 21
+    assert predict(trace, wait_each_step=True).peak_pending_bytes == 11
+    assert predict(trace, wait_each_step="none").step_ns == predict(trace).step_ns
+
+
 def _steps(steps: int) -> TraceRecord:
     return record(steady(1), step_count=steps, steady_steps=steps, steady_duration_ns=steps * 1000)
 
