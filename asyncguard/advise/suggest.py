@@ -128,13 +128,20 @@ def _peak(record: TraceRecord) -> str:
     """What a wait a step would have bounded in this run, as far as it is known."""
     pending = record.extra.get("peak_pending_bytes")
     if pending:
-        return (
-            f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here."
-        )
+        bounded = _bounded_peak(record)
+        text = f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here"
+        return f"{text}, to about {bounded / 2**20:,.1f} MiB." if bounded else f"{text}."
     grown = record.extra.get("peak_memory_growth_bytes")
     if grown:
         return f" A wait a step bounds what the process grew by here, {grown / 2**20:,.0f} MiB."
     return ""
+
+
+def _bounded_peak(record: TraceRecord) -> int | None:
+    """The peak of pending bytes with a wait that ends each step, where replay can tell."""
+    if not is_replayable(record):
+        return None
+    return Replay(record).predict(Changes(wait_each_step=True)).peak_pending_bytes
 
 
 def _hot_groups(

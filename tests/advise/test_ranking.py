@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from asyncguard.advise import suggest
@@ -10,6 +12,7 @@ from asyncguard.advise.replay import Changes, Replay
 from asyncguard.model import Suggestion, TraceRecord
 from asyncguard.render import Screen, TraceReport, formats
 from tests.advise.test_replay import reads, run
+from tests.machine import Machine
 
 
 def trace(host: int, device: int, sites: int = 3) -> TraceRecord:
@@ -58,6 +61,22 @@ def test_formats_tell_the_range_and_the_alternative(name: str) -> None:
     shown = formats("traces")[name](TraceReport(record, suggest(record)), Screen(200))
     assert "saves about" in shown
     assert "instead of 1" in shown
+
+
+def test_a_queue_that_grows_is_told_with_what_a_wait_a_step_bounds_it_to() -> None:
+    def step(machine: Machine, number: int) -> None:
+        machine.enqueue(1_000, nbytes=3 << 20)
+
+    machine = Machine()
+    for number in range(150):
+        step(machine, number)
+        machine.work(1)
+        machine.boundary()
+    record = machine.record(sites=0)
+    (found,) = suggest(
+        replace(record, frameworks={"engine": "0"}, extra={"peak_pending_bytes": 400 << 20})
+    )
+    assert "400.0 MiB at most here, to about 3.0 MiB." in found.advice
 
 
 def test_a_bound_is_called_one() -> None:
