@@ -29,7 +29,8 @@ from asyncguard.timeline.program import (
     recorded,
 )
 
-STEPS = 200  # the newest ones that are replayed
+STEPS = 200  # of the newest, that are replayed at most,
+ACTIONS = 20_000  # with so many actions in all
 AVERAGED_STEPS = 20
 MARGIN = 0.03  # of a step: what the model itself leaves out
 SAVING_MARGIN = 0.1  # of a saving, likewise
@@ -65,10 +66,11 @@ class Changes:
 class Prediction:
     """A step after the changes, in nanoseconds: the expectation, and the range around it.
 
-    `before_ns` is the measured step. `basis` is "measured" where the device's intervals were
-    recorded, else "inferred". `bottleneck` is "host" where the host's own work takes most of the
-    step that is left, "device" where the device's does, and "waits" where waits hold up both.
-    `peak_pending_bytes` is what the results of enqueued operations take at most, where known.
+    `before_ns` is the step of the trace. `basis` is "measured" where the device's intervals were
+    recorded, "modelled" where it was simulated, else "inferred". `bottleneck` is "host" where the
+    host's own work takes most of the step that is left, "device" where the device's does, and
+    "waits" where waits hold up both. `peak_pending_bytes` is what the results of enqueued
+    operations take at most, where known.
     """
 
     step_ns: float
@@ -128,6 +130,9 @@ class Replay:
         self._before = record.steady_duration_ns / record.steady_steps
         program = recorded(record.timeline, record.step_count - record.steady_steps)
         self._measured = program is not None and program.has_runs
+        simulated = "simulated" in record.extra
+        known = "modelled" if simulated else "measured"
+        self._basis = known if self._measured else "inferred"
         self._overlap = record.extra.get("backend_overlap")
         plain = _newest(program) if program is not None else _averaged(record)
         self._spread = _spread(plain.step_ns)
@@ -159,7 +164,7 @@ class Replay:
             low_ns=max(min(steps) - room, 0.0),
             high_ns=max(steps) + room,
             before_ns=self._before,
-            basis="measured" if self._measured else "inferred",
+            basis=self._basis,
             bottleneck=_bottleneck(changed(self._versions[0], changes), played),
             peak_pending_bytes=played.peak_pending_bytes or None,
         )
@@ -278,10 +283,12 @@ def _check(record: TraceRecord) -> None:
 
 def _newest(program: Program) -> Program:
     """The last steps: enough to average over, few enough to replay often."""
-    if len(program.step_ns) <= STEPS:
+    each = len(program.actions) // len(program.step_ns)
+    count = min(STEPS, max(ACTIONS // max(each, 1), 1))
+    if len(program.step_ns) <= count:
         return program
     steps = list(_by_step(program.actions))
-    first = len(program.step_ns) - STEPS
+    first = len(program.step_ns) - count
     actions = tuple(action for step in steps[first:] for action in step)
     return replace(program, actions=actions, step_ns=program.step_ns[first:])
 

@@ -231,8 +231,13 @@ def _host_events(
     """What the host did, in order; a step is told where it ends."""
     own = [e for e in events if e.kind == "enqueue" or (e.kind == "wait" and e.thread == host)]
     ends = [replace(step, begin_ns=step.end_ns) for step in steps]
-    order = {"step": 0, "wait": 1, "enqueue": 2}
-    yield from sorted([*own, *ends], key=lambda e: (e.begin_ns, order[e.kind], -e.end_ns))
+    yield from sorted([*own, *ends], key=_moment)
+
+
+def _moment(event: TimelineEvent) -> tuple[int, int, int]:
+    """When it happened. What took no time came before a wait that began at the same moment."""
+    order = {"step": 0, "wait": 2, "enqueue": 3 if event.end_ns > event.begin_ns else 1}
+    return event.begin_ns, order[event.kind], -event.end_ns
 
 
 class _Actions:

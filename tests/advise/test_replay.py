@@ -83,6 +83,24 @@ def test_the_time_with_one_wait_for_three_is_predicted(host: int, device: int) -
     assert predict(trace, batch=[trace.sites]).step_ns == pytest.approx(actual(batched), rel=0.02)
 
 
+def test_what_was_simulated_is_called_modelled() -> None:
+    trace = run(reads(100, 100)).record()
+    simulated = replace(trace, extra={"simulated": {"profile": "h200"}})
+    assert predict(simulated).basis == "modelled"
+
+
+def test_of_a_long_trace_the_newest_steps_are_replayed() -> None:
+    machine = Machine()
+    for step in range(1_500):
+        for _ in range(20 if step < 1_400 else 10):
+            machine.enqueue(1_000)
+            machine.wait()
+        machine.boundary()
+    trace = machine.record()
+    newest = predict(trace, remove=trace.sites).step_ns - predict(trace).step_ns
+    assert newest == pytest.approx(0, abs=10)  # the device is busy throughout
+
+
 def test_nothing_changed_is_what_was_measured() -> None:
     trace = run(reads(300, 500)).record()
     assert predict(trace).step_ns == pytest.approx(trace.steady_duration_ns / STEPS)

@@ -81,6 +81,15 @@ def test_a_copy_that_a_read_enqueues_belongs_to_the_read() -> None:
     assert play(program).duration_ns == 100
 
 
+def test_what_was_enqueued_in_no_time_is_not_part_of_the_wait_behind_it() -> None:
+    machine = Machine()
+    machine.enqueue(10)
+    machine.wait()
+    machine.boundary()
+    (handover,) = [a for a in machine.recorded().actions if isinstance(a, Handover)]
+    assert handover.within is None
+
+
 def test_what_a_waiting_host_ran_itself_ran_in_the_workers_stead() -> None:
     machine = Machine()
     machine.enqueue(10)
