@@ -104,39 +104,61 @@ class Played:
 
 def play(program: Program, queue_limit_bytes: int | None = None) -> Played:
     """Carry out the program on devices of which each stream runs one operation at a time."""
-    timeline = VirtualTimeline(queue_limit_bytes=queue_limit_bytes)
-    streams: dict[str, Stream] = {}
-    ends: dict[int, int] = {}
-    waits: list[Paused] = []
-    step = 0
+    player = _Player(VirtualTimeline(queue_limit_bytes=queue_limit_bytes))
     for action in program.actions:
+        player.do(action)
+    return player.outcome()
+
+
+class _Player:
+    """A program being carried out. Each stream of it is a device, so that none has to wait."""
+
+    def __init__(self, timeline: VirtualTimeline) -> None:
+        self._timeline = timeline
+        self._streams: dict[str, Stream] = {}
+        self._ends: dict[int, int] = {}
+        self._waits: list[Paused] = []
+        self._step = 0
+
+    def do(self, action: Action) -> None:
         if isinstance(action, Work):
-            timeline.advance_host(action.ns)
+            self._timeline.advance_host(action.ns)
         elif isinstance(action, Handover):
-            stream = streams.get(action.stream)
-            if stream is None:
-                stream = streams[action.stream] = timeline.default_stream(len(streams))
-            lag = max(action.latency_ns, stream.tail + action.gap_ns - timeline.now)
-            run = timeline.enqueue(stream, action.duration_ns, nbytes=action.nbytes, latency_ns=lag)
-            ends[action.key] = run.end_ns
-            timeline.advance_host(action.host_ns)
+            self._hand_over(action)
         elif isinstance(action, Pause):
-            begin = timeline.now
-            until = begin if action.target is None else ends.get(action.target, begin)
-            timeline.wait_until(until, action.site, return_ns=action.return_ns)
-            waits.append(Paused(action.site, step, begin, timeline.now))
+            self._pause(action)
         else:
-            step += 1
-    done = max([timeline.now, *(stream.tail for stream in streams.values())])
-    return Played(
-        done,
-        timeline.now,
-        tuple(waits),
-        tuple(timeline.close()),
-        timeline.peak_depth,
-        timeline.peak_pending_bytes,
-        step,
-    )
+            self._step += 1
+
+    def _hand_over(self, action: Handover) -> None:
+        timeline = self._timeline
+        stream = self._streams.get(action.stream)
+        if stream is None:
+            stream = timeline.default_stream(len(self._streams))
+            self._streams[action.stream] = stream
+        lag = max(action.latency_ns, stream.tail + action.gap_ns - timeline.now)
+        run = timeline.enqueue(stream, action.duration_ns, nbytes=action.nbytes, latency_ns=lag)
+        self._ends[action.key] = run.end_ns
+        timeline.advance_host(action.host_ns)
+
+    def _pause(self, action: Pause) -> None:
+        begin = self._timeline.now
+        until = begin if action.target is None else self._ends.get(action.target, begin)
+        self._timeline.wait_until(until, action.site, return_ns=action.return_ns)
+        self._waits.append(Paused(action.site, self._step, begin, self._timeline.now))
+
+    def outcome(self) -> Played:
+        timeline = self._timeline
+        tails = [stream.tail for stream in self._streams.values()]
+        return Played(
+            max([timeline.now, *tails]),
+            timeline.now,
+            tuple(self._waits),
+            tuple(timeline.close()),
+            timeline.peak_depth,
+            timeline.peak_pending_bytes,
+            self._step,
+        )
 
 
 def recorded(events: Sequence[TimelineEvent], first_step: int = 0) -> Program | None:
