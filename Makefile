@@ -43,7 +43,7 @@ lint: $(READY1)
 
 # The figures of the engine and of tracing, measured here and now. The linter's (accuracy.py,
 # lint_speed.py) need unpacked wheels; each says which.
-BENCHMARKS := engine_speed stall_accuracy trace_overhead trace_memory cuda_stalls
+BENCHMARKS := engine_speed stall_accuracy trace_overhead trace_memory cuda_stalls whatif
 bench: $(READY1)
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(V1)/bin/python benchmarks/$$name.py || exit 1; done
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from asyncguard.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from asyncguard.advise.replay import Prediction as Prediction
     from asyncguard.api import Trace as Trace
     from asyncguard.api import load_trace as load_trace
     from asyncguard.api import trace as trace
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncguardError": "asyncguard.model",
     "Benchmark": "asyncguard.runtime.benchmark",
+    "Prediction": "asyncguard.advise.replay",
     "SyncLimitExceeded": "asyncguard.runtime.limits",
     "Trace": "asyncguard.api",
     "allow_syncs": "asyncguard.runtime.limits",

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from asyncguard.advise import suggest
+from asyncguard.advise import outcome, suggest
+from asyncguard.advise.replay import Prediction, predict
+from asyncguard.gate.difference import Difference, Expectation, difference
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
 from asyncguard.runtime import store
 from asyncguard.runtime.recorder import Totals
@@ -100,6 +103,16 @@ class Trace:
         return self.record.gpu_stall_ns
 
     @property
+    def steady_steps(self) -> int:
+        """How many complete steps there were after the warm-up."""
+        return self.record.steady_steps
+
+    @property
+    def steady_duration_ns(self) -> int:
+        """What those took together, in nanoseconds."""
+        return self.record.steady_duration_ns
+
+    @property
     def sites(self) -> tuple[SiteStats, ...]:
         """One entry for each place that waited, what cost most first."""
         return self.record.sites
@@ -108,6 +121,33 @@ class Trace:
     def suggestions(self) -> tuple[Suggestion, ...]:
         """What to batch, move or drop, and at most what that saves."""
         return suggest(self.record)
+
+    def predict(
+        self,
+        *,
+        remove: Iterable[SiteStats] = (),
+        batch: Iterable[Iterable[SiteStats]] = (),
+        every: Iterable[tuple[SiteStats, int]] = (),
+        wait_each_step: bool | str = False,
+    ) -> Prediction:
+        """Predict the time of a step if the program waited less often.
+
+            trace.predict(remove=trace.sites[:1]).step_ns
+            trace.predict(batch=[trace.sites[:3]], every=[(trace.sites[3], 100)])
+
+        remove: sites that wait no more.
+        batch:  groups of sites that one wait a step serves, the last of them.
+        every:  sites with the n of which they wait in one step only.
+        wait_each_step: end each step with a wait, as a bound for the queue and its memory: for all
+                that was enqueued (True), or for the step's last operation of that name.
+
+        Record with `timeline=100_000`: without the events the order of the waits in a step is not
+        known, and the range is wide. Raises AsyncguardError where the trace says nothing of what
+        waits cost.
+        """
+        return predict(
+            self.record, remove=remove, batch=batch, every=every, wait_each_step=wait_each_step
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record as JSON; `asyncguard.load_trace` reads it back."""
@@ -165,6 +205,19 @@ def trace(
             clock=clock,
         )
     )
+
+
+def diff(before: TraceRecord, after: TraceRecord) -> Difference:
+    """Put two traces side by side, with the step time that replay of the first one predicts."""
+    found = difference(before, after)
+    moves = [
+        outcome.Moved(change.numbers, change.site.function, change.before.waits, change.after.waits)
+        for change in found.sites
+    ]
+    expected = outcome.expected(before, moves) if found.unit == "step" else None
+    if expected is None:
+        return found
+    return replace(found, expected=Expectation(expected.step_ns, expected.low_ns, expected.high_ns))
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:

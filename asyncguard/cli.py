@@ -72,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         cli_check.add,
         _add_run,
         _add_report,
+        _add_diff,
         _add_gate,
         _add_explain,
         _add_rules,
@@ -132,6 +133,21 @@ def _add_report(commands: Any) -> None:
         metavar="FILE",
         type=Path,
         help="write to FILE instead of standard output: a new file, or a regular one to replace",
+    )
+
+
+def _add_diff(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diff",
+        help="compare two traces",
+        description="Show what a change did: waits, stall and step time before and after, and what "
+        "was predicted from the trace before.",
+    )
+    parser.set_defaults(command=_diff)
+    parser.add_argument("before", metavar="BEFORE", type=Path)
+    parser.add_argument("after", metavar="AFTER", type=Path)
+    parser.add_argument(
+        "--format", metavar="F", default="text", help="text (default), json or markdown"
     )
 
 
@@ -240,6 +256,16 @@ def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titl
     except AsyncguardError as error:
         raise AsyncguardError(f"{path}: {error}") from error
     return text
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from asyncguard.api import diff
+    from asyncguard.runtime import store
+
+    render = screens.renderer(arguments.format, "differences")
+    found = diff(store.load(arguments.before), store.load(arguments.after))
+    screens.write(sys.stdout, render(found, screens.screen(sys.stdout)))
+    return 0
 
 
 def _gate(arguments: argparse.Namespace) -> int:

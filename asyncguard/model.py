@@ -158,19 +158,25 @@ class SiteStats:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What to do about one or more sites, and at most how much it can save a step.
+    """What to do about one or more sites, and how much it can save a step.
 
-    `help` is the catalogue's advice on the API that waited longest there. It is not `worth` doing
-    where the waits took next to no time.
+    `saving_ns_per_step` is an upper bound; with `saving_low_ns` and `saving_high_ns` it is what
+    replay of the timeline predicts, beyond what the suggestions above it save. One that is an
+    alternative to the n-th of the list has that in `instead_of`, and its own saving. `help` is the
+    catalogue's advice on the API that waited longest there. It is not `worth` doing where the waits
+    took next to no time.
     """
 
     title: str
     advice: str
     sites: tuple[SiteStats, ...]
     syncs_saved_per_step: float
-    saving_ns_per_step: int | None  # an upper bound; None where it cannot be told
+    saving_ns_per_step: int | None  # None where it cannot be told
     help: str = ""
     worth: bool = True
+    saving_low_ns: int | None = None
+    saving_high_ns: int | None = None
+    instead_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +186,8 @@ class TimelineEvent:
     `kind` is "step" (a whole step), "wait" (a sync point), "enqueue" (handing one operation over),
     "run" (the device executes) or "idle" (the device waits for the host). `site` is an index into
     the record's sites; `cause` is, for "idle", the index of the event that brought it about.
+    An "enqueue" and the "run" that it led to have the same `serial`; `nbytes` is what the result of
+    an "enqueue" takes, where that is known.
     """
 
     kind: str
@@ -189,6 +197,8 @@ class TimelineEvent:
     thread: str = ""
     site: int | None = None
     cause: int | None = None
+    serial: int | None = None
+    nbytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

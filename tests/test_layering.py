@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 FLOORS = [
     {"version", "model"},
     {"files", "plain"},
-    {"catalogue", "engine", "compat"},
+    {"catalogue", "timeline", "engine", "compat"},
     {"lint.names"},
     {"lint.knowledge"},
     {"lint.labels"},

@@ -1,9 +1,10 @@
 """Suggestions from a trace: which sync points to batch, defer, narrow or add.
 
-Each suggestion carries an upper bound on what it saves a step. A wait that is removed lets the
-host run ahead while the device works, so what comes back is at most the smaller of the two: the
-host's own time in a step and the time that the removed waits took. (The same bound as in
-Daydream, ATC'20, without its replay; a wait may only move elsewhere, so it is never a promise.)
+Where the trace has a timeline, replay predicts what each saves a step (`ranking`). Else each
+carries an upper bound. A wait that is removed lets the host run ahead while the device works, so
+what comes back is at most the smaller of the two: the host's own time in a step and the time that
+the removed waits took. (The same bound as in Daydream, ATC'20; a wait may only move elsewhere, so
+it is never a promise.)
 A trace without steps is read as one step. Where the CPU stood in for a device, what a wait takes
 says nothing of what it would take there: then there is no bound.
 """
@@ -14,19 +15,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from asyncguard import catalogue
+from asyncguard.advise.ranking import NOTHING, Candidate, ranked
+from asyncguard.advise.replay import Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
-# Under this share of the step, a saving is lost in the noise of any real run.
-NOTHING = 0.005
 # A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
 LINES = 12  # named in one advice
 
 
 def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
-    """Return what to do, the largest possible saving first."""
+    """Return what to do, the largest saving first: predicted where there is a timeline."""
     sites = [site for site in record.sites if site.allowed is None]
     found = [
         *_batch_reads(record, sites),
@@ -35,10 +36,13 @@ def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
         *_wait_less_often(record, sites),
         *_synchronise_at_all(record),
     ]
-    return tuple(sorted(found, key=lambda item: (not item.worth, -(item.saving_ns_per_step or 0))))
+    if is_replayable(record):
+        return ranked(Replay(record), found)
+    alone = (candidate.suggestion for candidate in found)
+    return tuple(sorted(alone, key=lambda item: (not item.worth, -(item.saving_ns_per_step or 0))))
 
 
-def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """Several reads in one step of one function: one transfer can serve them."""
     for function, group in _hot_groups(record, sites).items():
         rate = _rate(record, group)
@@ -51,11 +55,12 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
                 group,
                 saved=rate - 1,
                 share=(len(group) - 1) / len(group),
+                batched=True,
             )
 
 
-def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
-    """One read in every step: after the loop, every N steps, or one step late."""
+def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
+    """A read in every step: after the loop, every N steps, or one step late."""
     for function, group in _hot_groups(record, sites).items():
         if len(group) > 1:  # one transfer serves them
             continue
@@ -70,7 +75,7 @@ def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Su
         )
 
 
-def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A barrier for the whole device or engine in every step: wait for one value, or not at all."""
     for site in sites:
         if site.kind is SyncKind.BARRIER and _waits_for_all(site) and _is_hot(record, site):
@@ -84,7 +89,7 @@ def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
             )
 
 
-def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Suggestion]:
+def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A wait for one value many times a step: once a step bounds the queue as well."""
     for site in sites:
         rate = _rate(record, (site,))
@@ -96,10 +101,11 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
                 "mini-batch, keeps the queue bounded and the backend busy.",
                 (site,),
                 saved=rate - 1,
+                batched=True,
             )
 
 
-def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
+def _synchronise_at_all(record: TraceRecord) -> Iterable[Candidate]:
     """No step waited where nothing else bounds the queue: it and its memory grow."""
     frameworks = catalogue.load().frameworks
     unbounded = [
@@ -110,7 +116,7 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
     waits = any(site.steady_count for site in record.sites)
     if waits or record.step_count < MANY_STEPS or not unbounded:
         return
-    yield Suggestion(
+    once = Suggestion(
         f"Synchronise once a mini-batch ({', '.join(unbounded)})",
         f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
         f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
@@ -118,19 +124,27 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Suggestion]:
         syncs_saved_per_step=-1.0,
         saving_ns_per_step=None,
     )
+    yield Candidate(once, None)
 
 
 def _peak(record: TraceRecord) -> str:
     """What a wait a step would have bounded in this run, as far as it is known."""
     pending = record.extra.get("peak_pending_bytes")
     if pending:
-        return (
-            f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here."
-        )
+        bounded = _bounded_peak(record)
+        text = f" A wait a step bounds the pending results, {pending / 2**20:,.1f} MiB at most here"
+        return f"{text}, to about {bounded / 2**20:,.1f} MiB." if bounded else f"{text}."
     grown = record.extra.get("peak_memory_growth_bytes")
     if grown:
         return f" A wait a step bounds what the process grew by here, {grown / 2**20:,.0f} MiB."
     return ""
+
+
+def _bounded_peak(record: TraceRecord) -> int | None:
+    """The peak of pending bytes with a wait that ends each step, where replay can tell."""
+    if not is_replayable(record):
+        return None
+    return Replay(record).predict(Changes(wait_each_step=True)).peak_pending_bytes
 
 
 def _hot_groups(
@@ -171,16 +185,24 @@ def _suggestion(
     *,
     saved: float,
     share: float = 1.0,
-) -> Suggestion:
-    """Make a suggestion with its bound; `share` of the sites' waits would go away."""
+    batched: bool = False,
+) -> Candidate:
+    """Make a suggestion with its bound; `share` of the sites' waits would go away.
+
+    With `batched` one wait a step is left of them all.
+    """
+    numbers = frozenset(record.sites.index(site) for site in sites)
+    changes = Changes(batch=(numbers,)) if batched else Changes(remove=numbers)
     if any(site.device == STAND_IN for site in sites):
-        return Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
+        plain = Suggestion(title, advice, tuple(sites), saved, None, _help(sites))
+        return Candidate(plain, changes)
     step, stall, waited = _step_times(record, sites)
     bound = int(min(step - stall, share * waited))
-    worth = bound >= NOTHING * step
+    worth = is_replayable(record) or bound >= NOTHING * step
     if not worth:
         advice += " In this run the waits took next to no time."
-    return Suggestion(title, advice, tuple(sites), saved, bound, _help(sites), worth)
+    plain = Suggestion(title, advice, tuple(sites), saved, bound, _help(sites), worth)
+    return Candidate(plain, changes)
 
 
 def _help(sites: Sequence[SiteStats]) -> str:

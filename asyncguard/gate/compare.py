@@ -77,7 +77,7 @@ def grown_sites(
 ) -> tuple[GrownSite, ...]:
     """The sites that are new or wait more often a step than the baseline allows."""
     now = of_traces(records)
-    before = _matched(now, accepted)
+    before = {key: accepted[old] for key, old in matched(now, accepted).items()}
     sites = {site_key(site, record.root): site for record in records for site in record.sites}
     return tuple(
         GrownSite(sites[key], key, before.get(key), rate)
@@ -99,10 +99,10 @@ def allowance(before: Rate | None, steps: int) -> int:
     return math.floor(expected + 1e-9) + (1 if fractional else 0)
 
 
-def _matched(now: Mapping[SiteKey, Rate], accepted: Mapping[SiteKey, Rate]) -> dict[SiteKey, Rate]:
-    """Pair the sites of now with those of the baseline, strictest identity first."""
-    pairs: dict[SiteKey, Rate] = {}
-    left = dict(accepted)
+def matched(now: Iterable[SiteKey], before: Iterable[SiteKey]) -> dict[SiteKey, SiteKey]:
+    """Pair the sites of now with those of before, strictest identity first."""
+    pairs: dict[SiteKey, SiteKey] = {}
+    now, left = list(now), dict.fromkeys(before)
     for identity in _SITE_IDENTITIES:
         available = defaultdict(list)
         for key in left:
@@ -110,5 +110,6 @@ def _matched(now: Mapping[SiteKey, Rate], accepted: Mapping[SiteKey, Rate]) -> d
         for key in now:
             candidates = available[identity(key)]
             if key not in pairs and candidates:
-                pairs[key] = left.pop(candidates.pop(0))
+                pairs[key] = candidates.pop(0)
+                del left[pairs[key]]
     return pairs

@@ -12,6 +12,7 @@ from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference, Side, SiteChange
 
 
 ESCAPES = True  # control characters, as JSON writes them
@@ -58,6 +59,34 @@ def traces(report: TraceReport, screen: Screen) -> str:
 def ranks(report: RankReport, screen: Screen) -> str:
     """Return the ranks of one run beside each other, as one JSON object."""
     return _dump(to_plain(report))
+
+
+def differences(found: Difference, screen: Screen) -> str:
+    """Return two traces side by side as one JSON object."""
+    data = to_plain(found)
+    for side in ("before", "after"):
+        data[side] = _side(getattr(found, side))
+    data["expected"] = found.expected and found.expected._asdict()
+    data["sites"] = [_site_change(change) for change in found.sites]
+    return _dump(data)
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {**side.total._asdict(), "step_ns": side.step_ns, "steps": side.steps}
+
+
+def _site_change(change: SiteChange) -> dict[str, Any]:
+    site = change.site
+    return {
+        "path": site.path,
+        "line": site.line,
+        "function": site.function,
+        "api": site.api,
+        "source": site.source,
+        "state": change.state,
+        "before": change.before._asdict(),
+        "after": change.after._asdict(),
+    }
 
 
 def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.json_ import count_by_code
 from asyncguard.render.summary import (
     RANK_COLUMNS,
@@ -24,6 +25,7 @@ from asyncguard.render.visible import visible
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference
 
 SITES_SHOWN = 100  # those that cost most; JSON has all of them
 SITE_COLUMNS = ("stall", "waits", "how often", "site", "API", "source")
@@ -76,6 +78,22 @@ def ranks(report: RankReport, screen: Screen) -> str:
         for item in report.sites[:SITES_SHOWN]
     )
     lines += _table(("site", "API", "waits a rank", "stall a rank"), site_rows)
+    return "\n".join(lines) + "\n"
+
+
+def differences(found: Difference, screen: Screen) -> str:
+    """A sentence and two tables, for a pull request."""
+    lines = ["### asyncguard diff", ""]
+    header = ("", "before", "after", "change")
+    lines += [*_table(header, total_rows(found)), ""]
+    if told := expectation(found):
+        lines += [told, ""]
+    columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
+    rows = (
+        (f"`{change.site.path}:{change.site.line}`", f"`{change.site.api}`", *figures(change))
+        for change in found.sites
+    )
+    lines += _table(columns, rows) if found.sites else ["No sync points in either."]
     return "\n".join(lines) + "\n"
 
 

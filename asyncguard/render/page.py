@@ -13,6 +13,7 @@ from rich.text import Text
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
+from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.summary import (
     RANK_COLUMNS,
     gain,
@@ -27,6 +28,7 @@ from asyncguard.render.text import duration, finding_lines, painter
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference
 
 SITES_SHOWN = 20
 
@@ -124,6 +126,30 @@ def ranks(report: RankReport, screen: Screen) -> str:
         )
         page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
         page.verbatim(item.site.source, indent=6)
+    return page.text()
+
+
+def side_by_side(found: Difference, screen: Screen) -> str:
+    """The step before and after, then each site, what changed most first."""
+    page = Page(screen)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for header in ("", "before", "after", "change"):
+        table.add_column(header, justify="right" if header else "left")
+    for row in total_rows(found):
+        table.add_row(*row)
+    page.add(table)
+    if told := expectation(found):
+        page.line(f"\n{escape(told)}")
+    for change in found.sites[:SITES_SHOWN]:
+        waits, stall, state = figures(change)
+        page.line(
+            f"\n[bold]{state}[/]  {waits} waits, {stall} stall a {found.unit}  "
+            f"[cyan]{escape(change.site.api)}[/]"
+        )
+        page.verbatim(f"{change.site.path}:{change.site.line}", indent=4)
+        page.verbatim(change.site.source, indent=6)
+    if len(found.sites) > SITES_SHOWN:
+        page.line(f"... and {len(found.sites) - SITES_SHOWN} more sites (--format json)")
     return page.text()
 
 

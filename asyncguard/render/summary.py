@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
-from asyncguard.render.text import count, duration
+from asyncguard.render.text import count, duration, saving
 from asyncguard.runtime.adapter import STAND_IN
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ def worth(suggestions: Iterable[Suggestion]) -> list[tuple[str, list[Suggestion]
 
 def gain(suggestion: Suggestion, record: TraceRecord) -> str:
     """What following a suggestion saves: waits, and at most so much time."""
-    saved, bound = suggestion.syncs_saved_per_step, suggestion.saving_ns_per_step
+    saved = suggestion.syncs_saved_per_step
     number = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
     noun = "wait" if abs(saved) == 1 else "waits"
-    at_most = "" if bound is None else f", at most {duration(bound)}"
+    time = f", {saving(suggestion)}" if saving(suggestion) else ""
     fewer = "fewer" if saved >= 0 else "more"
-    return f"{number} {fewer} {noun}{at_most} per {'step' if record.step_count else 'run'}"
+    return f"{number} {fewer} {noun}{time} per {'step' if record.step_count else 'run'}"
 
 
 RANK_COLUMNS = ("rank", "waits", "waited", "of", "for the straggler")

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from asyncguard.model import Finding, Fix
+from asyncguard.model import Finding, Fix, Suggestion
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.visible import visible
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
+    from asyncguard.gate.difference import Difference
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -65,9 +66,6 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
         yield from rest
 
 
-# Control characters, but for tabs, and those that turn the direction of text: a terminal or an
-
-
 @lru_cache(1024)
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
     """Break a text into lines; an advice is given for many findings."""
@@ -95,12 +93,30 @@ def ranks(report: RankReport, screen: Screen) -> str:
     return page.ranks(report, screen)
 
 
+def differences(found: Difference, screen: Screen) -> str:
+    """Two traces side by side: the step first, then the sites that changed."""
+    from asyncguard.render import page
+
+    return page.side_by_side(found, screen)
+
+
 def duration(nanoseconds: float) -> str:
     """Nanoseconds in the unit that a person reads: `1.23 ms`."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if nanoseconds >= size:
             return f"{nanoseconds / size:#.3g} {unit}".replace(". ", " ")
     return f"{nanoseconds:.0f} ns"
+
+
+def saving(item: Suggestion) -> str:
+    """What a suggestion saves: `about 1.23 ms (1.1 ms to 1.4 ms)`; nothing where unknown."""
+    if not item.saving_ns_per_step:
+        return ""
+    if item.saving_low_ns is None or item.saving_high_ns is None:
+        return f"at most {duration(item.saving_ns_per_step)}"
+    between = f"{duration(item.saving_low_ns)} to {duration(item.saving_high_ns)}"
+    instead = f", instead of {item.instead_of}" if item.instead_of else ""
+    return f"saves about {duration(item.saving_ns_per_step)} ({between}){instead}"
 
 
 def count(number: int, noun: str) -> str:

@@ -108,8 +108,17 @@ class CrossCheck:
     def idled(self, site: Site, begin: int, end: int) -> None:
         """Not for us."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
-        """Not for us."""
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
+        """Do nothing: enqueues and runs are not waits."""
 
     def _fired(self, *_: int) -> None:
         """torch is about to wait; called in the thread that will."""

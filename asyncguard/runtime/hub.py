@@ -41,8 +41,17 @@ class Sink(Protocol):
     def idled(self, site: Site, begin: int, end: int) -> None:
         """A wait left the device without work; reported once that is over."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
-        """Something for the timeline: an operation was enqueued or ran."""
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
+        """Something for the timeline: an operation was enqueued or ran; see `TimelineEvent`."""
 
 
 @runtime_checkable
@@ -87,9 +96,18 @@ class _Several:
         for sink in self._sinks:
             sink.idled(site, begin, end)
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         for sink in self._sinks:
-            sink.event(kind, name, begin, end, thread)
+            sink.event(kind, name, begin, end, thread, serial, nbytes)
 
 
 class Doing:

@@ -176,6 +176,8 @@ def _event(
         end_ns=span.end - start,
         thread=span.thread,
         site=at,
+        serial=span.serial,
+        nbytes=span.nbytes,
     )
 
 

@@ -109,6 +109,8 @@ class Span(NamedTuple):
     thread: str
     begin: int
     end: int
+    serial: int | None = None
+    nbytes: int | None = None
 
 
 class Table:
@@ -240,10 +242,19 @@ class Recorder:
         if self._spans is not None and end > begin:
             self._spans.append(Span("idle", site, "", device, begin, end))
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         """Something for the timeline, which is no wait."""
         if self._spans is not None:
-            self._spans.append(Span(kind, None, name, thread, begin, end))
+            self._spans.append(Span(kind, None, name, thread, begin, end, serial, nbytes))
 
     def mark(self, source: object | None) -> None:
         """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""

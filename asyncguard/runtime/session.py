@@ -20,6 +20,7 @@ from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
+from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 
@@ -78,6 +79,7 @@ class Session:
         self._device = (
             DeviceTimes(self._recorder, finders(device_times), clock) if device_times else None
         )
+        self._overlap = Overlap(self._recorder, warmup) if timeline else None
         self._cross_check = CrossCheck(self._recorder, clock) if cross_check else None
         self._clock = clock
         self._command = command
@@ -117,6 +119,8 @@ class Session:
             hub.add(self._cross_check)
         if self._device is not None:  # behind the recorder, whose stalls its work must not enter
             hub.add(self._device)
+        if self._overlap is not None:
+            hub.add(self._overlap)
         if self._depth == "full":
             self._thread = threading.get_ident()
             self._surface.append(registry.each(self._deepen))
@@ -149,6 +153,8 @@ class Session:
         registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
         hub.remove(self._recorder)
         hub.remove_marked(self._recorder)
+        if self._overlap is not None:
+            hub.remove(self._overlap)
         if self._device is not None:  # no hook is left that would count what this waits for
             hub.remove(self._device)
             self._device.stop()
@@ -165,7 +171,7 @@ class Session:
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
         record = replace(record, extra=dict(self._peaks))
-        for part in (self._device, self._cross_check):
+        for part in (self._device, self._cross_check, self._overlap):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))

@@ -11,6 +11,7 @@ from asyncguard import engine
 from asyncguard.engine import np
 from asyncguard.runtime.limits import SyncLimitExceeded, allow_syncs, forbid_syncs
 from asyncguard.runtime.session import Session, step, steps
+from asyncguard.timeline.program import play, recorded
 from tests.runtime.helpers import counts
 
 
@@ -153,3 +154,25 @@ def test_the_record_says_how_much_was_pending_at_most_where_no_step_waited() -> 
     assert trace.record.extra["peak_pending_bytes"] == 200 * 64 * 64 * 8
     (suggestion,) = trace.suggestions
     assert "6.2 MiB at most here" in suggestion.advice
+
+
+def test_replay_of_an_unchanged_run_gives_back_its_stall_and_its_idle_time() -> None:
+    with Session(frameworks=["engine"], timeline=10_000) as session:
+        for _ in range(8):
+            x = np.dot(np.ones((200, 200)), np.ones((200, 200)))
+            x.sum().item()
+            sum(range(10_000))
+            session.step()
+    record = session.record()
+    program = recorded(record.timeline, first_step=1)
+    assert program is not None
+    played = play(program)
+    warm = next(event.end_ns for event in record.timeline if event.name == "step 0")
+    measured = {"wait": 0, "idle": 0}
+    for event in record.timeline:
+        if event.kind in measured and event.begin_ns >= warm:
+            measured[event.kind] += event.end_ns - event.begin_ns
+    assert sum(w.end_ns - w.begin_ns for w in played.waits) == pytest.approx(
+        measured["wait"], rel=0.05
+    )
+    assert sum(b.end - b.begin for b in played.bubbles) == pytest.approx(measured["idle"], rel=0.05)

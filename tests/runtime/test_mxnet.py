@@ -117,3 +117,15 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
         with Session(frameworks=["mxnet"]):
             pass
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
+
+
+def test_a_timeline_tells_how_busy_the_backend_was_beside_the_host() -> None:
+    x = np.ones((600, 600))
+    with Session(frameworks=["mxnet"], timeline=1_000) as session:
+        for _ in range(8):
+            np.dot(x, x).wait_to_read()
+            session.step()
+    assert 0 <= session.record().extra["backend_overlap"] <= 1
+    with Session(frameworks=["mxnet"]) as session:
+        np.dot(x, x).wait_to_read()
+    assert "backend_overlap" not in session.record().extra

@@ -83,10 +83,17 @@ class _Listener(hooks.Listener):
 
     def enqueued(self, event: hooks.Enqueue) -> None:
         self.peak_pending_bytes = max(self.peak_pending_bytes, event.pending_bytes)
-        hub.sink.event("enqueue", event.name, event.t_begin, event.t_end)
+        hub.sink.event(
+            "enqueue",
+            event.name,
+            event.t_begin,
+            event.t_end,
+            serial=event.serial,
+            nbytes=event.nbytes,
+        )
 
     def executed(self, event: hooks.Execution) -> None:
-        hub.sink.event("run", event.name, event.t_begin, event.t_end, event.worker)
+        hub.sink.event("run", event.name, event.t_begin, event.t_end, event.worker, event.serial)
 
     def _report_idle(self, sync: hooks.Sync, site: Site) -> None:
         now = max(self._clock(), sync.t_end)

@@ -1,7 +1,7 @@
 """Device times of a session: what the device did while the host waited, from CUPTI or the profiler.
 
 `DeviceTimes` listens to the session's waits, collects what a `Source` reports, and hands the
-recorder the idle time that each wait caused (`asyncguard.runtime.bubbles`). It is opt-in: every
+recorder the idle time that each wait caused (`asyncguard.timeline.bubbles`). It is opt-in: every
 launch costs a record, where light tracing costs nothing but the waits themselves. Where no source
 can measure, nothing is handed over: a GPU stall is then None, and a note says why.
 """
@@ -20,12 +20,13 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait
 from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.device.worker import Worker
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Site
+from asyncguard.timeline.bubbles import Activity, Sweep
+from asyncguard.timeline.meter import Bubble, Wait
 
 CHOICES = ("auto", "cupti", "profiler")
 HELD = 131_072  # waits, runs and launches that are held at most before they are settled
@@ -42,7 +43,16 @@ class Stalls(Protocol):
     def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
         """A wait left the device idle."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         """Something for the timeline."""
 
 
@@ -165,7 +175,16 @@ class DeviceTimes:
     def idled(self, site: Site, begin: int, end: int) -> None:
         """Not for us: an adapter that knows the idle time reports it to the recorder."""
 
-    def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
         """Not for us."""
 
     def _full(self) -> None:
@@ -249,10 +268,11 @@ class DeviceTimes:
         assert self._alignment is not None
         ours = self._alignment.ours
         begin, end = ours(run.begin), ours(run.end)
-        self._stalls.event("run", run.name, begin, end, _label(run.device))
+        serial = run.correlation
+        self._stalls.event("run", run.name, begin, end, _label(run.device), serial)
         if launch is None:
             return Activity(run.device, begin, end)
-        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end))
+        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end), serial=serial)
         return Activity(run.device, begin, end, ours(launch.begin))
 
     def _settle(self, until: int | None) -> None:

@@ -1,39 +1,20 @@
-"""Device idle time, and the waits that caused it: pure functions over intervals of one clock.
+"""Device idle time, and the waits that caused it, from intervals of one clock in any order.
 
-A device is *dry* from the moment at which the last operation that had been enqueued ends, up to the
-start of the next one. A dry spell is charged to a wait by the rules of the reference engine
-(`asyncguard.engine.hooks.IdleMeter`), whose exact figures these functions reproduce:
-
-* Where a wait was in progress when the device ran dry, it pays for the whole spell: the host was
-  held up, so nobody could enqueue the next operation. Of several waits the youngest pays.
-* Where the device was dry before the wait began, the host was slow for reasons of its own: the
-  wait pays for the time that it lasted, no more.
-* A wait that begins within the spell relieves the one that paid so far, unless the next operation
-  is enqueued by then. So each idle instant of a device is charged to at most one wait.
-* What nobody waited for is nobody's, and so is the time before a device's first operation. After
-  its last one a wait pays until it returns, or until another one relieves it.
-
-Gaps between operations that had all been enqueued belong to the device, not to the host, and are
-not charged. Several devices are told apart; their idle times add up.
+`meter` has the rule. Here what was measured, waits and activities of several devices, is put into
+the order in which it happened; idle times of several devices add up.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from asyncguard.timeline.meter import Bubble, DryMeter, Wait
 
 # What happens first at one instant. A wait that begins or ends as the device runs dry was in
 # progress then; work that is enqueued as the last operation ends came in time.
 BEGIN_WAIT, ENQUEUE, START, END, END_WAIT = range(5)
-
-
-class Wait(NamedTuple):
-    """The host was blocked from `begin` to `end`; `owner` (a site) is handed through."""
-
-    begin: int
-    end: int
-    owner: Any = None
 
 
 class Activity(NamedTuple):
@@ -47,15 +28,6 @@ class Activity(NamedTuple):
     begin: int
     end: int
     enqueued: int | None = None
-
-
-class Bubble(NamedTuple):
-    """`device` was idle from `begin` to `end` on account of `wait`."""
-
-    wait: Wait
-    device: int
-    begin: int
-    end: int
 
 
 class _Event(NamedTuple):
@@ -151,16 +123,11 @@ class _Device:
     """What one device was doing at the time that the sweep has reached."""
 
     def __init__(self, number: int, slack: int) -> None:
-        self._number = number
+        self._meter = DryMeter(number)
         self._slack = slack
         self._events: list[_Event] = []
         self._busy_until: int | None = None  # the newest end of what has been admitted
         self._pending = 0  # enqueued and not yet ended
-        self._dry = False
-        self._waits: list[Wait] = []  # in progress, the youngest last
-        self._payer: Wait | None = None  # who is charged for the present spell
-        self._since = 0  # up to where the payer has been charged
-        self._until_return = False  # the payer owes no more than the wait itself
 
     def admit(self, run: Activity) -> None:
         """Take in an activity; those of one device come in the order of their begins."""
@@ -187,52 +154,29 @@ class _Device:
         """Go through everything before `until`."""
         while self._events and (until is None or self._events[0].time < until):
             event = heapq.heappop(self._events)
-            if event.wait is not None:
-                yield from self._waited(event, event.wait)
-            else:
-                yield from self._ran(event)
+            settled = self._ran(event) if event.wait is None else self._waited(event, event.wait)
+            if settled is not None:
+                yield settled
 
     def close(self) -> Iterator[Bubble]:
-        """Nothing follows: a device that has no more work is idle for no longer than the wait."""
-        if self._payer is not None:
-            yield from self._settle(max(self._since, self._payer.end))
+        """Nothing follows."""
+        settled = self._meter.close()
+        if settled is not None:
+            yield settled
 
-    def _ran(self, event: _Event) -> Iterator[Bubble]:
+    def _ran(self, event: _Event) -> Bubble | None:
+        if event.what == START:
+            return self._meter.started(event.time)
         if event.what == ENQUEUE:
             self._pending += 1
-        elif event.what == START:
-            self._dry = False
-            yield from self._settle(event.time)
+            self._meter.refilled()
         else:
             self._pending -= 1
-            self._dry = self._pending == 0
-            payer = self._in_progress(event) if self._dry else None
-            if payer is not None:
-                self._charge(payer, event.time, until_return=False)
+            if self._pending == 0:
+                self._meter.ran_dry(event.time, event.enqueued)
+        return None
 
-    def _in_progress(self, event: _Event) -> Wait | None:
-        """The youngest wait within which something ended, by its own clock or by cause."""
-        moment = min(event.time, event.enqueued)
-        return next((wait for wait in reversed(self._waits) if moment <= wait.end), None)
-
-    def _waited(self, event: _Event, wait: Wait) -> Iterator[Bubble]:
+    def _waited(self, event: _Event, wait: Wait) -> Bubble | None:
         if event.what == BEGIN_WAIT:
-            if self._dry and self._pending == 0:
-                yield from self._settle(event.time)
-                self._charge(wait, event.time, until_return=True)
-            self._waits.append(wait)
-        else:
-            self._waits.remove(wait)
-            if self._payer is wait and self._until_return:
-                yield from self._settle(wait.end)
-
-    def _charge(self, payer: Wait, since: int, until_return: bool) -> None:
-        self._payer, self._since, self._until_return = payer, since, until_return
-
-    def _settle(self, now: int) -> Iterator[Bubble]:
-        payer, self._payer = self._payer, None
-        if payer is None:
-            return
-        end = min(now, payer.end) if self._until_return else now
-        if end > self._since:
-            yield Bubble(payer, self._number, self._since, end)
+            return self._meter.wait_began(wait)
+        return self._meter.wait_ended(wait)

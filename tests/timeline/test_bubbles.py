@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncguard.engine import ThreadedEngine, hooks
-from asyncguard.runtime.bubbles import Activity, Bubble, Sweep, Wait, bubbles
+from asyncguard.timeline.bubbles import Activity, Sweep, bubbles
+from asyncguard.timeline.meter import Bubble, Wait
 
 Spans = list[tuple[str, int, int]]
 

@@ -1,0 +1,335 @@
+"""What-if replay: what a step would take if the program waited less often.
+
+The steps of a trace are read as a program (`asyncguard.timeline.program`), the waits in it are
+removed, batched or thinned out, and what is left is carried out on the virtual timeline. Where the
+device was watched, on the engine, on CUDA and under simulation, its work is known; elsewhere it is
+inferred from the waits (`asyncguard.timeline.inferred`), and the range says how much that leaves
+open. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.timeline import inferred
+from asyncguard.timeline.program import (
+    Action,
+    Boundary,
+    Handover,
+    Pause,
+    Played,
+    Program,
+    Work,
+    play,
+    recorded,
+)
+
+STEPS = 200  # of the newest, that are replayed at most,
+ACTIONS = 20_000  # with so many actions in all
+AVERAGED_STEPS = 20
+MARGIN = 0.03  # of a step: what the model itself leaves out
+SAVING_MARGIN = 0.1  # of a saving, likewise
+OVERLAP_ERROR = 0.1  # of an overlap that was measured by CPU time
+WOKEN_LATE_NS = 200_000  # what a busy machine may take to wake the host behind a wait
+FULL_OVERLAP, NO_OVERLAP, HALF_OVERLAP = 1.0, 0.0, 0.5
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is to be different; sites are indices into the record's.
+
+    Of each group of `batch` one wait a step is left, the last one. A site in `every` waits only in
+    each n-th step. With `wait_each_step` each step waits at its end for what it enqueued; with
+    the name of an operation, for the last one of that name.
+    """
+
+    remove: frozenset[int] = frozenset()
+    batch: tuple[frozenset[int], ...] = ()
+    every: Mapping[int, int] = field(default_factory=dict)
+    wait_each_step: bool | str = False
+
+    def __or__(self, other: Changes) -> Changes:
+        """Both; what is removed by either is removed."""
+        thinned = {
+            site: max(self.every.get(site, 1), other.every.get(site, 1))
+            for site in {*self.every, *other.every}
+        }
+        waits = self.wait_each_step or other.wait_each_step
+        return Changes(self.remove | other.remove, (*self.batch, *other.batch), thinned, waits)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A step after the changes, in nanoseconds: the expectation, and the range around it.
+
+    `before_ns` is the step of the trace. `basis` is "measured" where the device's intervals were
+    recorded, "modelled" where it was simulated, else "inferred". `bottleneck` is "host" where the
+    host's own work takes most of the step that is left, "device" where the device's does, and
+    "waits" where waits hold up both. `peak_pending_bytes` is what the results of enqueued
+    operations take at most, where known.
+    """
+
+    step_ns: float
+    low_ns: float
+    high_ns: float
+    before_ns: float
+    basis: str
+    bottleneck: str
+    peak_pending_bytes: int | None = None
+
+    @property
+    def saving_ns(self) -> float:
+        """How much shorter a step becomes."""
+        return max(self.before_ns - self.step_ns, 0.0)
+
+
+class Saving(NamedTuple):
+    """How much shorter a step becomes, in nanoseconds: the expectation and its range."""
+
+    likely: float
+    low: float
+    high: float
+
+
+def predict(
+    record: TraceRecord,
+    *,
+    remove: Iterable[SiteStats] = (),
+    batch: Iterable[Iterable[SiteStats]] = (),
+    every: Iterable[tuple[SiteStats, int]] = (),
+    wait_each_step: bool | str = False,
+) -> Prediction:
+    """Predict the step with the waits at `remove` gone, each group of `batch` served by one wait,
+    and each (site, n) of `every` waiting in one step of n. With `wait_each_step` a wait for all
+    that was enqueued ends each step, as a bound for the queue and its memory; it may name the
+    operation of which the last one is waited for.
+
+    Raises AsyncguardError where a site is not the record's, n is not a whole number from 1 up, no
+    step was marked, or the CPU stood in for a device, so that waits took no time.
+    """
+    numbers = _Numbers(record)
+    return Replay(record).predict(
+        Changes(
+            frozenset(numbers.of(site) for site in remove),
+            tuple(frozenset(numbers.of(site) for site in group) for group in batch),
+            {numbers.of(site): _positive(n) for site, n in every},
+            wait_each_step,
+        )
+    )
+
+
+class Replay:
+    """Predictions from one record: what it says is read once."""
+
+    def __init__(self, record: TraceRecord) -> None:
+        _check(record)
+        self._before = record.steady_duration_ns / record.steady_steps
+        program = recorded(record.timeline, record.step_count - record.steady_steps)
+        self._measured = program is not None and program.has_runs
+        simulated = "simulated" in record.extra
+        known = "modelled" if simulated else "measured"
+        self._basis = known if self._measured else "inferred"
+        self._overlap = record.extra.get("backend_overlap")
+        plain = _newest(program) if program is not None else _averaged(record)
+        self._spread = _spread(plain.step_ns)
+        self._versions = self._readings(plain)
+
+    def _readings(self, plain: Program) -> tuple[Program, ...]:
+        """The program as it most likely is, and the extremes that the record leaves open."""
+        if self._measured:
+            return (plain,)
+        if isinstance(self._overlap, float):
+            around = (self._overlap, self._overlap - OVERLAP_ERROR, self._overlap + OVERLAP_ERROR)
+        else:
+            around = (HALF_OVERLAP, NO_OVERLAP, FULL_OVERLAP)
+        likely, least, most = (min(max(share, NO_OVERLAP), FULL_OVERLAP) for share in around)
+        return (
+            inferred.with_device(plain, likely),
+            inferred.with_device(plain, least, return_ns=WOKEN_LATE_NS),
+            inferred.with_device(plain, most, return_ns=0),
+        )
+
+    def predict(self, changes: Changes) -> Prediction:
+        """Replay each reading with and without the changes."""
+        outcomes = [self._outcome(program, changes) for program in self._versions]
+        step, played = outcomes[0]
+        room = (self._spread + MARGIN) * self._before
+        steps = [step for step, _ in outcomes]
+        return Prediction(
+            step_ns=step,
+            low_ns=max(min(steps) - room, 0.0),
+            high_ns=max(steps) + room,
+            before_ns=self._before,
+            basis=self._basis,
+            bottleneck=_bottleneck(changed(self._versions[0], changes), played),
+            peak_pending_bytes=played.peak_pending_bytes or None,
+        )
+
+    def saving(self, done: Changes, changes: Changes) -> Saving:
+        """What `changes` save a step where `done` is done already."""
+        both = done | changes
+        savings = [
+            self._outcome(program, done)[0] - self._outcome(program, both)[0]
+            for program in self._versions
+        ]
+        doubt = self._spread + SAVING_MARGIN
+        return Saving(
+            likely=max(savings[0], 0.0),
+            low=max(min(savings) * (1 - doubt), 0.0),
+            high=max(max(savings) * (1 + doubt), 0.0),
+        )
+
+    def _outcome(self, program: Program, changes: Changes) -> tuple[float, Played]:
+        """A step after the changes; what the replay of the run as it was misses, stays missed."""
+        after = play(changed(program, changes))
+        missed = self._before - play(program).step_ns
+        return max(after.step_ns + missed, 0.0), after
+
+
+def is_replayable(record: TraceRecord) -> bool:
+    """Whether the record has whole steps one by one, and waits that took their time."""
+    stood_in = any(site.device == STAND_IN for site in record.sites)
+    return bool(record.timeline and record.steady_duration_ns) and not stood_in
+
+
+def changed(program: Program, changes: Changes) -> Program:
+    """The program with the waits as `changes` has them."""
+    kept: list[Action] = []
+    for step, actions in enumerate(_by_step(program.actions)):
+        dropped = set(_dropped(actions, step, changes))
+        left = [action for action in actions if _wait_of(action) not in dropped]
+        kept += _ended_by_wait(left, step, changes.wait_each_step)
+    return replace(program, actions=tuple(kept))
+
+
+def _ended_by_wait(actions: Sequence[Action], step: int, operation: bool | str) -> Iterator[Action]:
+    """A step that waits, before it ends, for the last operation that it enqueued (of a name)."""
+    newest = None
+    for action in actions:
+        if isinstance(action, Handover) and operation in {True, action.name}:
+            newest = action.key
+        elif isinstance(action, Boundary) and newest is not None:
+            yield Pause(-1 - step, None, newest, 0)
+        yield action
+
+
+def _by_step(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    step: list[Action] = []
+    for action in actions:
+        step.append(action)
+        if isinstance(action, Boundary):
+            yield step
+            step = []
+    yield step
+
+
+def _wait_of(action: Action) -> int | None:
+    """The number of the wait that the action is, or belongs to."""
+    if isinstance(action, Pause):
+        return action.number
+    return action.within if isinstance(action, Handover) else None
+
+
+def _dropped(actions: Sequence[Action], step: int, changes: Changes) -> Iterator[int]:
+    """The numbers of the waits of one step that do not happen any more."""
+    pauses = [action for action in actions if isinstance(action, Pause)]
+    for pause in pauses:
+        site = pause.site
+        if site in changes.remove or (step + 1) % _interval(changes, site):
+            yield pause.number
+    for group in changes.batch:
+        together = [pause for pause in pauses if pause.site in group]
+        yield from (pause.number for pause in together[:-1])
+
+
+def _interval(changes: Changes, site: int | None) -> int:
+    return changes.every.get(site, 1) if site is not None else 1
+
+
+def _bottleneck(program: Program, played: Played) -> str:
+    """What the replayed steps spend most of their time on."""
+    streams: dict[str, int] = {}
+    host = 0
+    for action in program.actions:
+        if isinstance(action, Handover):
+            streams[action.stream] = streams.get(action.stream, 0) + action.duration_ns
+            host += action.host_ns
+        elif isinstance(action, Work):
+            host += action.ns
+        elif isinstance(action, Pause):
+            host += action.return_ns
+    device = max(streams.values(), default=0)
+    if max(host, device) < 0.9 * played.duration_ns:
+        return "waits"
+    return "host" if host >= device else "device"
+
+
+def _check(record: TraceRecord) -> None:
+    if not record.steady_steps or not record.steady_duration_ns:
+        raise AsyncguardError(
+            "this trace holds no complete step after the warm-up, so there is nothing to predict; "
+            "mark steps with asyncguard.step() or asyncguard.steps(loader)"
+        )
+    if any(site.device == STAND_IN for site in record.sites):
+        raise AsyncguardError(
+            "the CPU stood in for a device, so waits took no time; record a trace on a device, or "
+            "a simulated one, to predict what they cost"
+        )
+
+
+def _newest(program: Program) -> Program:
+    """The last steps: enough to average over, few enough to replay often."""
+    each = len(program.actions) // len(program.step_ns)
+    count = min(STEPS, max(ACTIONS // max(each, 1), 1))
+    if len(program.step_ns) <= count:
+        return program
+    steps = list(_by_step(program.actions))
+    first = len(program.step_ns) - count
+    actions = tuple(action for step in steps[first:] for action in step)
+    return replace(program, actions=actions, step_ns=program.step_ns[first:])
+
+
+def _averaged(record: TraceRecord) -> Program:
+    """What the sums over the steady steps say of one step."""
+    steps = record.steady_steps
+    waits = [
+        (index, site.steady_stall_ns // steps)
+        for index, site in enumerate(record.sites)
+        if site.steady_count
+    ]
+    busy = record.steady_duration_ns // steps - sum(ns for _, ns in waits)
+    return inferred.average(max(busy, 0), waits, min(steps, AVERAGED_STEPS))
+
+
+def _spread(step_ns: Sequence[int]) -> float:
+    """How far off the mean of such steps may be, as a share of it: twice its standard error."""
+    if len(step_ns) < 4:
+        return MARGIN
+    lower, middle, upper = statistics.quantiles(step_ns, n=4)
+    return 2 * (upper - lower) / 1.35 / len(step_ns) ** 0.5 / middle if middle else 0.0
+
+
+class _Numbers:
+    """The index of a site in a record."""
+
+    def __init__(self, record: TraceRecord) -> None:
+        self._record = record
+
+    def of(self, site: SiteStats) -> int:
+        try:
+            return self._record.sites.index(site)
+        except ValueError:
+            raise AsyncguardError(
+                f"{site.path}:{site.line}: no such site in this trace; take one of trace.sites"
+            ) from None
+
+
+def _positive(n: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise AsyncguardError(f"every: a whole number from 1 up, not {n!r}")
+    return n
