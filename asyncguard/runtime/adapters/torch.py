@@ -5,6 +5,7 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker, Site
 
 __warningregistry__ = None  # see `warned`
@@ -47,6 +49,7 @@ class Adapter(Base):
     def __init__(self, framework: Any) -> None:
         super().__init__(framework)
         self._labels = {}
+        self._operators: _Operators | None = None
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
@@ -77,7 +80,8 @@ class Adapter(Base):
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
         if label is None and device.type != "meta":
-            label = self._labels[device] = str(device)
+            simulated = present.model is not None and device.type == "cuda"
+            label = self._labels[device] = str(device) + (MARK if simulated else "")
         return label
 
     overridden = staticmethod(has_torch_function)
@@ -112,7 +116,8 @@ class Adapter(Base):
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
         if torch.cuda.is_initialized():
-            return f"cuda:{torch.cuda.current_device()}"
+            device = torch.device("cuda", torch.cuda.current_device())
+            return self._label(device) or STAND_IN
         return STAND_IN
 
     def accelerator_in_use(self) -> bool:
@@ -130,6 +135,15 @@ class Adapter(Base):
         mode.__enter__()
         return mode.leave
 
+    def operator_hook(self, func: Any) -> Callable[..., Any] | None:
+        """For who sees the operators of a thread anyway: what runs one that may wait, and reports.
+
+        It is called with the frame that runs the operator, what does, and that one's arguments.
+        """
+        operators = self._operators = self._operators or _Operators(self)
+        point = operators.point(func)
+        return None if point is None else functools.partial(operators.watched, point)
+
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
         from torch._dynamo import trace_rules
@@ -139,6 +153,7 @@ class Adapter(Base):
 
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
+        self._labels.clear()  # a simulated device comes and goes
         # Which factories obey `set_default_device` torch notes on first use: by their own names.
         device_constructors()
         handle = register_optimizer_step_post_hook(hub.mark)
@@ -174,16 +189,18 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         try:
             point = self._known[func]
         except KeyError:
-            point = self._known[func] = self._point(func)
+            point = self._known[func] = self.point(func)
         if point is None or state.doing.waiting or hub.generation == self._broken_in:
             return func(*args, **kwargs) if kwargs else func(*args)
-        return self._watched(point, func, args, kwargs or {})
+        return self.watched(point, sys._getframe(1), func, args, kwargs or {})
 
-    def _watched(self, point: SyncPoint, func: Any, args: Any, kwargs: Any) -> Any:
+    def watched(
+        self, point: SyncPoint, caller: FrameType | None, func: Any, args: Any, kwargs: Any
+    ) -> Any:
         """Run an operator that may wait, and report it if it does."""
         doing, site = state.doing, None
         try:
-            site = self._site(point, args)
+            site = self._site(point, args, caller)
             if site is not None and hub.scope is not None:
                 site = hub.scope(site)
             sink = hub.sink
@@ -209,11 +226,14 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         self._broken_in = hub.generation
         hub.fail("torch's operators", error)
 
-    def _point(self, func: Any) -> SyncPoint | None:
+    def point(self, func: Any) -> SyncPoint | None:
+        """The entry of an operator that may wait."""
         name = func._schema.name
         return self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
 
-    def _site(self, point: SyncPoint, args: tuple[Any, ...]) -> Site | None:
+    def _site(
+        self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None
+    ) -> Site | None:
         tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
         device = self._adapter.device_of(tensor)
         if device is None or not _waits(args):
@@ -222,7 +242,7 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         blocker = self._blockers.get(key)
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        return blocker.site_of_caller(_caller(sys._getframe(3)))
+        return blocker.site_of_caller(_caller(caller))
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
