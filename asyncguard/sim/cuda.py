@@ -26,6 +26,8 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
     for name, function in functions.items():
         yield Place(torch._C, name), function
+    yield Place(torch._C, "_scatter"), _scatter
+    yield Place(torch._C, "__getattr__"), _missing
     yield Place(torch._C, "_has_cuda"), True
     yield Place(torch.version, "cuda"), VERSION
     yield from _state(machine)
@@ -84,6 +86,7 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_synchronize": synchronize,
         "_cuda_canDeviceAccessPeer": lambda device, peer: True,
         "_cuda_getArchFlags": lambda: f"sm_{major}{minor}",
+        "_cuda_getCurrentRawStream": lambda index: 0,
         "_cuda_ipc_collect": lambda: None,
         "_cuda_isInBadFork": lambda: False,
         "_cuda_isCurrentStreamCapturing": lambda: False,
@@ -267,6 +270,25 @@ def _properties(machine: Machine, index: int) -> Any:
         uuid=f"00000000-0000-0000-0000-{index:012d}",
         gcnArchName="",
     )
+
+
+def _scatter(
+    tensor: Any, devices: Any, sizes: Any = None, dim: int = 0, streams: Any = None
+) -> list[Any]:
+    """Parts of a tensor, one on each device."""
+    parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
+    pairs = zip(parts, devices, strict=False)
+    return [part.to(torch.device("cuda", device)) for part, device in pairs]
+
+
+class _Missing(NotSimulated, AttributeError):
+    """A part of torch._C that is not simulated; to `hasattr`, it is not there."""
+
+
+def _missing(name: str) -> Any:
+    if name.startswith(("_cuda", "_accelerator", "_CUDA", "_Cuda", "_broadcast", "_gather")):
+        raise _Missing(f"torch._C.{name}")
+    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
 
 
 def _unsupported(name: str) -> Any:

@@ -8,13 +8,16 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from importlib import import_module
 from typing import Any
 
 import torch
 import torch.amp.autocast_mode
 import torch.utils._foreach_utils
+from torch.jit import _builtins as builtins
 
 from asyncguard.runtime.patch import Place
+from asyncguard.runtime.simulated import STANDS_IN
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.sim.places import CPU, Device, resolve
 
@@ -32,6 +35,13 @@ def replacements(machine: Machine, entered: Entered) -> Iterator[tuple[Place, An
         Place(torch.utils._foreach_utils, "_get_fused_kernels_supported_devices"),
         lambda: ["cuda", "cpu"],
     )
+    # Its two forms round differently; the CPU's is the loop.
+    yield (
+        Place(import_module("torch.optim.asgd"), "_default_to_fused_or_foreach"),
+        lambda *_, **__: (False, False),
+    )
+    yield Place(torch, "ctc_loss"), _ctc_loss()
+    yield Place(builtins, "_find_builtin"), _find_builtin()
     yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():
         yield from _distributed()
@@ -96,6 +106,33 @@ def _generator(machine: Machine) -> Any:
 
     Generator.__module__, Generator.__qualname__ = "torch", "Generator"
     return Generator
+
+
+def _ctc_loss() -> Any:
+    """Lengths on the host go by value: C++ code takes them along to a device that it cannot see."""
+    own = torch.ctc_loss
+
+    @functools.wraps(own)
+    def ctc_loss(log_probs: Any, targets: Any, *lengths_and_more: Any, **more: Any) -> Any:
+        lengths = [
+            value.tolist() if torch.is_tensor(value) and not value.is_cuda else value
+            for value in lengths_and_more[:2]
+        ]
+        return own(log_probs, targets, *lengths, *lengths_and_more[2:], **more)
+
+    return ctc_loss
+
+
+def _find_builtin() -> Any:
+    """What torch.jit takes a function for: a stand-in for what it stands for."""
+    table = builtins._get_builtin_table()  # of torch's own, before they are replaced
+
+    def find(function: Any) -> str | None:
+        if getattr(function, STANDS_IN, False):
+            function = getattr(function, "__wrapped__", function)
+        return table.get(id(function))  # type: ignore[no-any-return]
+
+    return find
 
 
 def _grouping() -> Any:

@@ -23,6 +23,10 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
     "aten::_pack_padded_sequence_backward": (2,),
     "aten::tensor_split": (1,),
     "aten::_ctc_loss": (2, 3),
+    "aten::ctc_loss": (2, 3),
+    "aten::_use_cudnn_ctc_loss": (2, 3),
+    "aten::_cudnn_ctc_loss": (2, 3),
+    "aten::_ctc_loss_backward": (3, 4),
     "aten::lstm": (1,),
     "aten::gru": (1,),
     "aten::rnn_tanh": (1,),
@@ -33,6 +37,11 @@ _MIXES = ("aten::copy", "aten::_copy", "aten::_foreach_", "aten::_fused_", "c10d
           "aten::_to_copy", "aten::_amp_", "aten::is_same_size", "aten::record_stream",
           "aten::_has_same_storage_numel", "profiler::")  # fmt: skip
 _HOST_RESULTS = {"aten::_pack_padded_sequence": 1}  # which of the results stays on the host
+# Parts of sparse tensors: views, of storages that bear no mark yet.
+_PARTS = frozenset({
+    "aten::_values", "aten::_indices", "aten::values", "aten::indices", "aten::crow_indices",
+    "aten::col_indices", "aten::ccol_indices", "aten::row_indices",
+})  # fmt: skip
 _WITHOUT_KERNEL = frozenset({
     "aten::is_pinned", "aten::lift_fresh", "aten::lift", "aten::is_same_size", "aten::record_stream",
     "aten::empty", "aten::empty_strided", "aten::empty_like", "aten::new_empty", "aten::resize_",
@@ -81,7 +90,7 @@ def describe(func: Any) -> Operator:
     return Operator(
         name=name,
         run=getattr(func, "_op", func),
-        makes=makes,
+        makes=makes or name in _PARTS,
         takes_device=any(argument.name == "device" for argument in schema.arguments),
         mixes=name.startswith(_MIXES),
         host_operands=_HOST_OPERANDS.get(name, ()),

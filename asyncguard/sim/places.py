@@ -25,15 +25,23 @@ def mark_of(tensor: Any) -> Any:
     """The mark of a tensor's storage: a Block on a device, OPEN, PINNED, or None."""
     try:
         return getattr(tensor.untyped_storage(), _MARK, None)
-    except (NotImplementedError, RuntimeError):
-        return _mark_without_storage(tensor)
+    except (NotImplementedError, RuntimeError, ValueError):
+        return getattr(_bearer(tensor), _MARK, None)
 
 
-def _mark_without_storage(tensor: Any) -> Any:
-    """A sparse tensor's own mark; that of the tensor within a transform's wrapper."""
+def _bearer(tensor: Any) -> Any:
+    """What bears the mark: the storage; the tensor itself where it has none, being sparse.
+
+    Within a transform's wrapper that of the tensor inside. Subclasses may refuse what is no concern
+    of theirs, as parameters do that have no shape yet.
+    """
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return mark_of(torch._C._functorch.get_unwrapped(tensor))
-    return vars(tensor).get(_MARK)
+        return _bearer(torch._C._functorch.get_unwrapped(tensor))
+    try:
+        with torch._C.DisableTorchFunctionSubclass():
+            return tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return tensor
 
 
 def device_of(tensor: Any) -> Device | None:
@@ -45,11 +53,11 @@ def device_of(tensor: Any) -> Device | None:
 def put(tensor: Any, device: Device) -> None:
     """Let a tensor's memory be the device's."""
     try:
-        storage = tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):
-        vars(tensor)[_MARK] = Block(device, 0)
-        return
-    setattr(storage, _MARK, Block(device, storage.nbytes()))
+        bearer = tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError, ValueError):
+        bearer = _bearer(tensor)
+    nbytes = 0 if isinstance(bearer, Tensor) else bearer.nbytes()
+    setattr(bearer, _MARK, Block(device, nbytes))
 
 
 def put_fresh(tensor: Any, device: Device) -> None:
@@ -60,10 +68,7 @@ def put_fresh(tensor: Any, device: Device) -> None:
 
 def take_home(tensor: Any, mark: object = None) -> None:
     """Let a tensor's memory be the host's."""
-    try:
-        setattr(tensor.untyped_storage(), _MARK, mark)
-    except (NotImplementedError, RuntimeError):
-        vars(tensor)[_MARK] = mark
+    setattr(_bearer(tensor), _MARK, mark)
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

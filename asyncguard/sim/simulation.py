@@ -15,13 +15,14 @@ import torch
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.patch import Patcher, Place
+from asyncguard.runtime.patch import Place
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.sim import cuda, factories, libraries, profiles, storages, tensors
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import HOST_TIMES, Machine
 from asyncguard.sim.mode import Simulated, Watched
+from asyncguard.sim.standins import StandIns
 from asyncguard.sim.waits import Waits, cuda_call
 
 _FRAMEWORKS = frozenset({"torch"})
@@ -42,7 +43,7 @@ class Simulation:
         self.machine = Machine(profiles.load(profile), devices, host)
         self._costs = Costs(self.machine.profile)
         self._waits = Waits(self.machine)
-        self._patcher = Patcher()
+        self._stand_ins = StandIns()
         self._left = contextlib.ExitStack()
 
     def now(self) -> int:
@@ -57,7 +58,7 @@ class Simulation:
     def __enter__(self) -> Simulation:
         self._check()
         with contextlib.ExitStack() as undo:
-            undo.callback(self._patcher.restore)
+            undo.callback(self._stand_ins.restore)
             self._replace()
             present.model = self
             undo.callback(setattr, present, "model", None)
@@ -103,8 +104,7 @@ class Simulation:
             cuda.replacements(machine, costs),
             libraries.replacements(machine, self._mode),
         )
-        for place, new in list(parts):
-            self._patcher.replace(place, new)
+        self._stand_ins.place(list(parts))
 
     def _mode(self) -> Simulated:
         return Simulated(self.machine, self._costs, self._below)
@@ -150,4 +150,4 @@ def _watched(
     """Run an operator within its hook, unless a hook above counts already."""
     if state.doing.waiting:
         return run(op, args, kwargs)
-    return hook(caller, functools.partial(run, op), args, kwargs)
+    return hook(caller, lambda *given, **named: run(op, given, named), args, kwargs)

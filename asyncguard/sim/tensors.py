@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
@@ -47,7 +49,10 @@ class Mover:
     ) -> Tensor:
         """As `move`, out of reach of autograd."""
         source = device_of(tensor)
-        with torch._C._DisableTorchDispatch():
+        with contextlib.ExitStack() as within:
+            within.enter_context(torch._C._DisableTorchDispatch())
+            if is_lazy(tensor):  # which lets torch's own function through, by identity
+                within.enter_context(torch._C.DisableTorchFunctionSubclass())
             copy = _BASE.to(tensor, dtype=dtype or tensor.dtype, copy=True, memory_format=layout)
         self.arrive(copy, source, target, mark_of(tensor) is PINNED)
         return copy

@@ -29,7 +29,7 @@ from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.simulated import MARK, present
+from asyncguard.runtime.simulated import MARK, STANDS_IN, present
 from asyncguard.runtime.sites import Blocker, Site
 
 __warningregistry__ = None  # see `warned`
@@ -91,8 +91,11 @@ class Adapter(Base):
     ) -> Any:
         """Tell tensor subclasses and function modes the name that they know, not that of the hook.
 
-        torch looks the function to report up by its name, and would find ours.
+        torch looks the function to report up by its name, and would find ours. What stands in on a
+        simulated device calls torch's own, which tells them.
         """
+        if getattr(original, STANDS_IN, False):
+            return original(*args, **kwargs)
         return handle_torch_function(original, args, *args, **kwargs)
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
