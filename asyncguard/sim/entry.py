@@ -9,8 +9,19 @@ from typing import Any
 from asyncguard.model import AsyncguardError
 
 
+DEFAULT_PROFILE = "h200"
+
+
+def profile_of(choice: str) -> str:
+    """The profile in `cuda` or `cuda:PROFILE`; raises AsyncguardError for another device."""
+    kind, _, profile = choice.partition(":")
+    if kind != "cuda":
+        raise AsyncguardError(f"cannot simulate {choice!r}; it is cuda or cuda:PROFILE")
+    return profile or DEFAULT_PROFILE
+
+
 def simulate_cuda(
-    profile: str = "h200", devices: int = 1, *, host: str = "fixed"
+    profile: str = DEFAULT_PROFILE, devices: int = 1, *, host: str = "fixed"
 ) -> AbstractContextManager[Any]:
     """Run CUDA programs without a GPU: on the CPU, with real values and modelled times.
 

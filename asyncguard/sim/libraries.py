@@ -14,10 +14,8 @@ from typing import Any
 import torch
 import torch.amp.autocast_mode
 import torch.utils._foreach_utils
-from torch.jit import _builtins as builtins
 
 from asyncguard.runtime.patch import Place
-from asyncguard.runtime.simulated import STANDS_IN
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.sim.places import CPU, Device, resolve
 
@@ -41,7 +39,6 @@ def replacements(machine: Machine, entered: Entered) -> Iterator[tuple[Place, An
         lambda *_, **__: (False, False),
     )
     yield Place(torch, "ctc_loss"), _ctc_loss()
-    yield Place(builtins, "_find_builtin"), _find_builtin()
     yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():
         yield from _distributed()
@@ -121,18 +118,6 @@ def _ctc_loss() -> Any:
         return own(log_probs, targets, *lengths, *lengths_and_more[2:], **more)
 
     return ctc_loss
-
-
-def _find_builtin() -> Any:
-    """What torch.jit takes a function for: a stand-in for what it stands for."""
-    table = builtins._get_builtin_table()  # of torch's own, before they are replaced
-
-    def find(function: Any) -> str | None:
-        if getattr(function, STANDS_IN, False):
-            function = getattr(function, "__wrapped__", function)
-        return table.get(id(function))  # type: ignore[no-any-return]
-
-    return find
 
 
 def _grouping() -> Any:

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.jit import _builtins as builtins
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import (
     handle_torch_function,
@@ -159,8 +160,23 @@ class Adapter(Base):
         self._labels.clear()  # a simulated device comes and goes
         # Which factories obey `set_default_device` torch notes on first use: by their own names.
         device_constructors()
+        find = builtins._find_builtin
+        table = builtins._get_builtin_table()  # likewise, of what torch.jit knows by itself
+
+        def find_original(function: Any) -> Any:
+            """What torch.jit takes a function for: a hook for what it hooks."""
+            while id(function) not in table and hasattr(function, "__wrapped__"):
+                function = function.__wrapped__
+            return find(function)
+
+        builtins._find_builtin = find_original
         handle = register_optimizer_step_post_hook(hub.mark)
-        return handle.remove  # type: ignore[no-any-return]
+
+        def remove() -> None:
+            builtins._find_builtin = find
+            handle.remove()
+
+        return remove
 
 
 class _Operators(TorchDispatchMode):  # type: ignore[misc]
