@@ -37,16 +37,15 @@ def sync_trace() -> Generator[asyncguard.Trace, None, None]:
         yield trace
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Put the simulated device of a marked test in place, ahead of its fixtures."""
-    marker = item.get_closest_marker("max_syncs")
     simulated = item.stash[_SIMULATED] = contextlib.ExitStack()
+    marker = item.get_closest_marker("max_syncs")
     if marker is not None:
         profile = _Limit(*marker.args, **marker.kwargs).profile
         if profile is not None:
             simulated.enter_context(asyncguard.simulate_cuda(profile))
-    return (yield)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -20,7 +20,7 @@ class Model(Protocol):
         """The host's virtual time in ns."""
 
     def settle(self) -> None:
-        """Tell the sinks of all idle time that is known by now."""
+        """A trace ends: tell the sinks of the idle time of the waits so far."""
 
     def annotate(self, record: TraceRecord) -> TraceRecord:
         """The record, saying which of its figures are modelled."""

@@ -52,8 +52,8 @@ class Simulation:
         return self.machine.timeline.now
 
     def settle(self) -> None:
-        """Tell traces of the idle time that is known by now."""
-        self._waits.settle()
+        """A trace ends: tell it of the idle time of the waits so far."""
+        self._waits.settle(self.machine.timeline.close())
 
     def __enter__(self) -> Simulation:
         self._check()

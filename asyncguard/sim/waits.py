@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sites import Site
 from asyncguard.sim.machine import Machine
+from asyncguard.timeline.meter import Bubble
 
 _DEVICE = frozenset({"device", "everything"})
 
@@ -32,7 +35,7 @@ class Waits:
         else:
             machine.finish_wait(site, lambda: machine.wait_stream(owner=site))
         hub.sink.idled(site, began, began)  # nothing so far, which is not the same as not known
-        self.settle()
+        self.settle(machine.timeline.take_bubbles())
 
     def waited(self, site: Site, begin: int, end: int) -> None:
         """Another framework keeps time itself."""
@@ -43,10 +46,8 @@ class Waits:
     def event(self, kind: str, name: str, begin: int, end: int, thread: str = "") -> None:
         """Not for us."""
 
-    def settle(self) -> None:
-        """Tell recorders of the idle time that is known by now."""
-        with self._machine.lock:
-            bubbles = self._machine.timeline.take_bubbles()
+    def settle(self, bubbles: Iterable[Bubble]) -> None:
+        """Tell recorders of idle time."""
         for bubble in bubbles:
             if isinstance(bubble.wait.owner, Site):
                 hub.sink.idled(bubble.wait.owner, bubble.begin, bubble.end)
