@@ -7,8 +7,8 @@ Exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import atexit
+import contextlib
 import gc
 import os
 import sys

@@ -35,7 +35,7 @@ def _flash_backward(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: 
     """Five products where the forward pass has two."""
     *_, heads, length, width = query.shape
     batch = query.numel() // (heads * length * width)
-    return 5 * 2 * batch * int(heads) * int(length) * int(key.shape[-2]) * int(width)
+    return 10 * int(batch) * int(heads) * int(length) * int(key.shape[-2]) * int(width)
 
 
 class Costs:
@@ -87,4 +87,4 @@ class Costs:
 
 def _nbytes(tensor: torch.Tensor) -> int:
     """The bytes that a kernel reads of a tensor; an expanded one is read from the cache."""
-    return tensor.numel() * tensor.element_size()
+    return int(tensor.numel() * tensor.element_size())

@@ -1,4 +1,4 @@
-"""What stands in for CUDA below torch.cuda and torch.accelerator, whose Python code runs as it is."""
+"""What stands in for CUDA below torch.cuda and torch.accelerator, whose own code runs on it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
 
 
 def _state(machine: Machine) -> Iterator[tuple[Place, Any]]:
-    """The state of torch.cuda: ready, and with the CPU's generator, which the CPU run draws from."""
+    """The state of torch.cuda: ready, and drawing from the CPU's generator as a CPU run does."""
     count = len(machine.devices)
     exchange = _devices(machine)["_cuda_exchangeDevice"]
     state = {
@@ -281,7 +281,7 @@ def _scatter(
     return [part.to(torch.device("cuda", device)) for part, device in pairs]
 
 
-class _Missing(NotSimulated, AttributeError):
+class _Missing(NotSimulated, AttributeError):  # noqa: N818  reads as what is the case
     """A part of torch._C that is not simulated; to `hasattr`, it is not there."""
 
 

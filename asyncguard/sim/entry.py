@@ -8,7 +8,6 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 
-
 DEFAULT_PROFILE = "h200"
 
 

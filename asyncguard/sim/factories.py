@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.utils._device import _device_constructors as device_constructors
 
 from asyncguard.runtime.patch import Place
@@ -26,7 +27,6 @@ from asyncguard.sim.places import (
 )
 from asyncguard.sim.tensors import TYPES, Mover
 
-Tensor = torch.Tensor
 _BASE = torch._C.TensorBase
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray"})
 _LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
@@ -41,7 +41,7 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch's factories, and of the tensor types of torch.cuda."""
     names = {function.__name__: function for function in device_constructors()}
     for name, function in names.items():
-        if name in _FROM_DATA or name in _SPARSE or getattr(torch, name, None) is not function:
+        if name in _FROM_DATA or name in _SPARSE or vars(torch).get(name) is not function:
             continue
         yield Place(torch, name), _factory(machine, function, default_device)
     for name in _LIKE + _OTHERS:
@@ -61,7 +61,7 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
 def _factory(
     machine: Machine, original: Callable[..., Any], default: Callable[[Machine], Any] | None
 ) -> Callable[..., Any]:
-    """Wrap one; `default` tells where its result goes without `device=`, None: with its operands."""
+    """Wrap one; `default` tells where results go without `device=`, None: with the operands."""
     current = machine.current
 
     @functools.wraps(original)
@@ -138,7 +138,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
             where = target.device if isinstance(target, Device) else target
             return data.to(device=where, dtype=dtype)
         if not isinstance(target, Device):
-            return as_tensor_of(data, dtype=dtype, device=target)  # type: ignore[no-any-return]
+            return as_tensor_of(data, dtype=dtype, device=target)
         made = as_tensor_of(data, dtype=dtype, device=CPU)
         return mover.copy(made, target, None, torch.preserve_format)
 
@@ -157,9 +157,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
             made = made.detach()
             made = made.clone() if copy and made.data_ptr() == _address(obj) else made
             return made.requires_grad_(requires_grad)
-        return asarray_of(  # type: ignore[no-any-return]
-            obj, dtype=dtype, device=target, copy=copy, requires_grad=requires_grad
-        )
+        return asarray_of(obj, dtype=dtype, device=target, copy=copy, requires_grad=requires_grad)
 
     return {"tensor": tensor, "as_tensor": as_tensor, "asarray": asarray}
 
@@ -194,7 +192,7 @@ def _methods(machine: Machine, mover: Mover) -> dict[str, Any]:
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         place = device_of(self)
         if place is None:
-            return own_new(self, *args, **kwargs)  # type: ignore[no-any-return]
+            return own_new(self, *args, **kwargs)
         given = {name: value for name, value in kwargs.items() if name != "device"}
         before, machine.current.asked = machine.current.asked, place
         try:

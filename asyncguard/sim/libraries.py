@@ -1,4 +1,4 @@
-"""What stands in where torch's own Python code picks a path by device: AMP, compile, DDP, threads."""
+"""What stands in where torch's own code picks a path by device: AMP, compile, DDP, threads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import torch.amp.autocast_mode
 import torch.utils._foreach_utils
 
 from asyncguard.runtime.patch import Place
-from asyncguard.sim.machine import Machine, NotSimulated
-from asyncguard.sim.places import CPU, Device, resolve
+from asyncguard.sim.machine import Device, Machine, NotSimulated
+from asyncguard.sim.places import CPU, resolve
 
 _ON_CPU = "asyncguard: the simulated CUDA device runs {} eagerly"
 Entered = Callable[[], AbstractContextManager[Any]]

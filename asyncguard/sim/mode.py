@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
+from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from asyncguard.sim import operators
@@ -20,7 +21,6 @@ from asyncguard.sim.memory import Block
 from asyncguard.sim.operators import Operator
 from asyncguard.sim.places import CPU, OPEN, PINNED, mark_of, put_fresh, take_home, tensors_in
 
-Tensor = torch.Tensor
 Below = Callable[[Any], "Watched | None"]  # an overload -> who reports its waits
 Watched = Callable[..., Any]
 _DEFAULT = torch.Tensor.__torch_dispatch__
@@ -150,7 +150,7 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
         if wanted is not None and wanted.type == "cuda":
             return self._machine.device_at(wanted)
         if wanted is not None and wanted.type != "cpu":
-            return wanted  # type: ignore[no-any-return]
+            return wanted
         if kwargs.get("pin_memory"):
             return PINNED
         if asked is not None:
@@ -207,10 +207,13 @@ def _look(found: Operands, op: Operator, at: int, tensor: Tensor) -> None:
             found.other = mark.device  # type: ignore[assignment]
     elif mark is OPEN:
         found.opened.append(tensor)
-    elif found.odd < 0 and at not in op.host_operands:
-        # A scalar of the host may go anywhere as a number, but is not written to from a device.
-        if not op.takes_numbers or tensor.dim() or (at == 0 and op.writes):
-            found.odd = at
+    elif found.odd < 0 and at not in op.host_operands and not _is_number(op, at, tensor):
+        found.odd = at
+
+
+def _is_number(op: Operator, at: int, tensor: Tensor) -> bool:
+    """Whether a tensor of the host goes as a number: it is a scalar, and not what is written to."""
+    return op.takes_numbers and not tensor.dim() and not (at == 0 and op.writes)
 
 
 def _mark(result: Any, device: Device, op: Operator) -> None:

@@ -43,7 +43,8 @@ _PARTS = frozenset({
     "aten::col_indices", "aten::ccol_indices", "aten::row_indices",
 })  # fmt: skip
 _WITHOUT_KERNEL = frozenset({
-    "aten::is_pinned", "aten::lift_fresh", "aten::lift", "aten::is_same_size", "aten::record_stream",
+    "aten::is_pinned", "aten::lift_fresh", "aten::lift", "aten::is_same_size",
+    "aten::record_stream",
     "aten::empty", "aten::empty_strided", "aten::empty_like", "aten::new_empty", "aten::resize_",
     "aten::new_empty_strided", "aten::set_", "aten::_pin_memory", "aten::detach", "aten::detach_",
     "aten::_reshape_alias", "aten::_unsafe_view", "aten::requires_grad_", "aten::item",

@@ -1,4 +1,4 @@
-"""Which device a tensor lies on: a mark on its storage, which views, parameters and gradients share.
+"""Which device a tensor lies on: a mark on its storage, which views and parameters share.
 
 A storage without a mark is the host's. What C++ code below the user's call makes with the options
 of its operands (it takes those to be CPU tensors) is *open*: where it meets a device, it is there.
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
 
-Tensor = torch.Tensor
 CPU = torch.device("cpu")
 OPEN = object()  # the mark of a storage of which it is not told yet
 PINNED = object()  # the mark of pinned host memory

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from importlib import resources
@@ -12,7 +11,6 @@ from typing import Any
 import tomli
 
 from asyncguard.model import AsyncguardError
-
 
 SUFFIX = ".toml"
 _WHOLE = frozenset({"memory_bytes", "multi_processor_count", "l2_cache_bytes"})

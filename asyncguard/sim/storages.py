@@ -1,4 +1,4 @@
-"""What stands in for methods of torch.UntypedStorage, through which tensors are saved and copied."""
+"""What stands in for methods of torch.UntypedStorage: saving and copying go through them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
 
     def device(self: Any) -> torch.device:
         place = _place(self)
-        return own_device(self) if place is None else place.device  # type: ignore[no-any-return]
+        return own_device(self) if place is None else place.device
 
     def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
         target = resolve(machine, device)

@@ -141,7 +141,7 @@ def _classes(machine: Machine) -> tuple[Any, Any]:
                 raise ValueError("Both events must be recorded before calculating elapsed time.")
             if not (self.query() and end_event.query()):
                 raise RuntimeError("CUDA error: device not ready")
-            return (end_event._at.at_ns - self._at.at_ns) / 1e6
+            return float(end_event._at.at_ns - self._at.at_ns) / 1e6
 
         def synchronize(self) -> None:
             """Wait until the device has come here."""

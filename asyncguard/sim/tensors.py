@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.parameter import is_lazy
 
 from asyncguard.runtime.patch import Place
@@ -14,7 +15,6 @@ from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.places import CPU, PINNED, device_of, mark_of, put, resolve, take_home
 
-Tensor = torch.Tensor
 _BASE = torch._C.TensorBase
 _KINDS = {
     torch.float32: "FloatTensor", torch.float64: "DoubleTensor", torch.float16: "HalfTensor",
@@ -41,7 +41,7 @@ class Mover:
     ) -> Tensor:
         """A copy of `tensor` on `target` (None: the host); the gradient goes the way back."""
         if torch.is_grad_enabled() and tensor.requires_grad:
-            return _ToCopy.apply(tensor, self, target, dtype, layout)  # type: ignore[no-any-return]
+            return _ToCopy.apply(tensor, self, target, dtype, layout)
         return self.copy(tensor, target, dtype, layout)
 
     def copy(
@@ -111,7 +111,7 @@ def _attributes() -> dict[str, Any]:
 
     def device(self: Tensor) -> torch.device:
         place = device_of(self)
-        return own_device(self) if place is None else place.device  # type: ignore[no-any-return]
+        return own_device(self) if place is None else place.device
 
     def is_cuda(self: Tensor) -> bool:
         return device_of(self) is not None or own_cuda(self)
@@ -121,7 +121,7 @@ def _attributes() -> dict[str, Any]:
 
     def get_device(self: Tensor) -> int:
         place = device_of(self)
-        return _BASE.get_device(self) if place is None else place.index  # type: ignore[no-any-return]
+        return _BASE.get_device(self) if place is None else place.index
 
     def assign_grad(self: Tensor, value: Tensor | None) -> None:
         if isinstance(value, Tensor) and device_of(self) is not device_of(value):
@@ -174,13 +174,9 @@ def _moves(machine: Machine, mover: Mover) -> dict[str, Any]:
         layout = layout or torch.preserve_format
         if isinstance(target, torch.device) or self.is_meta:  # meta, or from there
             own = CPU if isinstance(target, Device) else target
-            return _BASE.to(  # type: ignore[no-any-return]
-                self, own, dtype or self.dtype, copy=copy, memory_format=layout
-            )
+            return _BASE.to(self, own, dtype or self.dtype, copy=copy, memory_format=layout)
         if target is source:
-            return _BASE.to(  # type: ignore[no-any-return]
-                self, dtype or self.dtype, non_blocking, copy, memory_format=layout
-            )
+            return _BASE.to(self, dtype or self.dtype, non_blocking, copy, memory_format=layout)
         return mover.move(self, target, dtype, layout)
 
     def cuda(
@@ -204,14 +200,14 @@ def _moves(machine: Machine, mover: Mover) -> dict[str, Any]:
         if dtype is None:
             name = _KINDS.get(self.dtype)
             if place is None or name is None:
-                return _BASE.type(self)  # type: ignore[no-any-return]
+                return _BASE.type(self)
             return f"torch.cuda.{name}"
         if isinstance(dtype, torch.dtype):
             return _to(self, None, dtype, non_blocking, False, None)
         name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
         kind = TYPES.get(name.rpartition(".")[2])
         if kind is None:
-            return _BASE.type(self, dtype, non_blocking, **kwargs)  # type: ignore[no-any-return]
+            return _BASE.type(self, dtype, non_blocking, **kwargs)
         wanted = torch.device("cuda") if name.startswith("torch.cuda.") else CPU
         return _to(self, wanted, kind, non_blocking, False, None)
 

@@ -68,9 +68,8 @@ def test_leaving_restores_torch() -> None:
 
 def test_an_error_leaves_torch_restored() -> None:
     own = torch.zeros
-    with pytest.raises(KeyError), asyncguard.simulate_cuda():
-        assert torch.zeros is not own
-        raise KeyError
+    with pytest.raises(TypeError), asyncguard.simulate_cuda():
+        torch.zeros(2, device="cuda").numpy()
     assert torch.zeros is own
 
 
@@ -131,7 +130,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     file.write_text(text.replace('name = "t4"', 'name = "slow"'))
     assert profiles.load(str(file)).name == "slow"
     file.write_text("speed = 3\n" + text)
-    with pytest.raises(AsyncguardError, match="slow.toml: unknown key 'speed'"):
+    with pytest.raises(AsyncguardError, match=r"slow\.toml: unknown key 'speed'"):
         profiles.load(str(file))
     file.write_text(text.replace("300e9", "-1"))
     with pytest.raises(AsyncguardError, match="memory_bandwidth must be a number from 0 up"):

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from types import SimpleNamespace as Given
 from typing import Any
 
-
 from asyncguard.model import SyncKind
 from tests.frameworks import require
 
