@@ -291,6 +291,8 @@ def _only_streams_wait(work: Any) -> bool:
     """
     if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
         return False
+    if present.model is not None:  # its collectives are those of gloo, in NCCL's stead
+        return True
     try:
         work._get_duration()
     except RuntimeError as error:
