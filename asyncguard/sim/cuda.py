@@ -33,7 +33,10 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     yield from _state(machine)
     yield from _streams(machine)
     for name in _UNSUPPORTED:
-        yield Place(torch.cuda, name), _unsupported(f"torch.cuda.{name}")
+        refuse = _unsupported(f"torch.cuda.{name}")
+        if isinstance(getattr(torch.cuda, name), type):  # which annotations may name
+            refuse = type(name, (), {"__new__": refuse, "__module__": "torch.cuda"})
+        yield Place(torch.cuda, name), refuse
 
 
 def _state(machine: Machine) -> Iterator[tuple[Place, Any]]:

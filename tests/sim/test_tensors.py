@@ -302,6 +302,12 @@ def test_queries() -> None:
     torch.cuda._sleep(1000)
 
 
+def test_types_stay_types() -> None:
+    """Libraries name them in annotations."""
+    assert torch.cuda.CUDAGraph | None
+    assert torch.cuda.Stream | torch.cuda.Event | torch.Generator | torch.cuda.FloatTensor
+
+
 UNSUPPORTED: dict[str, Make] = {
     "torch.cuda.CUDAGraph": lambda: torch.cuda.CUDAGraph(),
     "torch.cuda.graph": lambda: torch.cuda.graph(None),
