@@ -765,3 +765,13 @@ def test_values_of_the_host_are_uploaded_where_a_tensor_on_a_device_is_written(
     assert probe.applies(args, {}) == waits
     assert probe.after(args, {}, None) is not None
     assert probe.after((target, 0, target), {}, None) is None
+
+
+def choose(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, torch.zeros_like(x))
+
+
+def test_scripting_knows_functions_that_are_hooked() -> None:
+    with Session():
+        scripted = torch.jit.script(choose)
+    assert scripted(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]

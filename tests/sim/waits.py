@@ -85,6 +85,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "bincount": (lambda g: torch.bincount(g.labels), 1, SyncKind.SHAPE),
     "mask read": (lambda g: g.x[g.mask], 1, SyncKind.SHAPE),
     "mask write": (lambda g: assign(g.x, g.mask, g.x[0, :1].expand(12)), 1, SyncKind.SHAPE),
+    "mask read and its backward": (lambda g: masked(g), 2, SyncKind.SHAPE),
     "list index": (lambda g: g.x[[0, 1]], 1, SyncKind.UPLOAD),
     "list write": (lambda g: assign(g.x, [0, 1], g.y), 1, SyncKind.UPLOAD),
     "host index": (lambda g: g.x[g.cpu_ind], 1, SyncKind.UPLOAD),
@@ -169,7 +170,6 @@ OPEN_ROWS: dict[str, tuple[Case, int]] = {
     "host mask write": (lambda g: assign(g.x, g.cpu_mask, g.x[0, 0].expand(16)), 0),
     "mask write of a device scalar": (lambda g: assign(g.x, g.mask, g.x[0, 0]), 1),
     "repeat_interleave": (lambda g: torch.repeat_interleave(g.y, g.repeats), 2),
-    "backward of a mask": (lambda g: masked(g), 2),
     "zeros of a device size": (lambda g: torch.zeros(g.stop, device=g.device), 1),
     "view of a device size": (lambda g: g.x.expand(g.stop, 4, 4), 1),
 }
