@@ -34,6 +34,7 @@ _HOMES = {
     "forbid_syncs": "asyncguard.runtime.limits",
     "limit_syncs": "asyncguard.runtime.limits",
     "load_trace": "asyncguard.api",
+    "simulate_cuda": "asyncguard.sim.entry",
     "step": "asyncguard.runtime.session",
     "steps": "asyncguard.runtime.session",
     "trace": "asyncguard.api",

@@ -7,6 +7,7 @@ Exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -87,8 +88,8 @@ def _add_run(commands: Any) -> None:
         "run",
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
-        usage="asyncguard run [-o TRACE] [--depth DEPTH] [--timeline] [--device-times SOURCE] "
-        "[--cross-check] [-q] (SCRIPT | -m MODULE) [ARGS...]",
+        usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
+        "[--device-times SOURCE] [--cross-check] [-q] (SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
@@ -110,6 +111,18 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "--cross-check", action="store_true",
         help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sim", metavar="cuda[:PROFILE]",
+        help="simulate CUDA devices on a machine without: h200 (default), h100, a100, rtx4090, t4, "
+        "or a TOML file; times are modelled",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sim-devices", metavar="N", type=int, default=1, help="how many of them (default: 1)"
+    )
+    parser.add_argument(
+        "--sim-host", choices=("fixed", "measured"), default="fixed",
+        help="what operators cost the host: as the profile says (default), or as measured here",
     )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
@@ -192,6 +205,7 @@ def _add_demo(commands: Any) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import launch
     from asyncguard.runtime.session import Session
+    from asyncguard.sim.entry import profile_of, simulate_cuda
 
     module, script = arguments.module, arguments.script
     if script[:1] == ["--"]:
@@ -200,6 +214,10 @@ def _run(arguments: argparse.Namespace) -> int:
         raise AsyncguardError("run: name a script, or a module with -m")
     target = launch.Target.module(module) if module else launch.Target.script(script)
     timeline = TIMELINE_EVENTS if arguments.timeline else None
+    simulated = contextlib.ExitStack()
+    if arguments.sim is not None:
+        profile, devices = profile_of(arguments.sim), arguments.sim_devices
+        simulated.enter_context(simulate_cuda(profile, devices, host=arguments.sim_host))
     session = Session(
         command=target.command,
         timeline=timeline,
@@ -208,7 +226,7 @@ def _run(arguments: argparse.Namespace) -> int:
         cross_check=arguments.cross_check,
     )
     after = None if arguments.quiet else _show_saved
-    return launch.run(target, arguments.output, after, session)
+    return launch.run(target, arguments.output, after, session, saved=simulated.close)
 
 
 def _show_saved(path: Path) -> None:

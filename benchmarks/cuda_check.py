@@ -32,9 +32,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from asyncguard.runtime import device  # noqa: E402
-from asyncguard.timeline.bubbles import Activity, Sweep, Wait  # noqa: E402
 from asyncguard.runtime.device import cupti  # noqa: E402
 from asyncguard.runtime.session import Session  # noqa: E402
+from asyncguard.timeline.bubbles import Activity, Sweep, Wait  # noqa: E402
 from tests.runtime.cuda_rows import ROWS, Row, values  # noqa: E402
 from tests.runtime.helpers import counts  # noqa: E402
 

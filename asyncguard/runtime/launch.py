@@ -60,8 +60,11 @@ def run(
     output: Path,
     after: After | None = None,
     session: Session | None = None,
+    saved: Callable[[], None] = lambda: None,
 ) -> int:
     """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
+
+    `saved` is called last in any case: once the trace is saved, or could not be.
 
     One of several ranks saves to `ranks.own_path`, and `after` is for the first of them.
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
@@ -75,6 +78,7 @@ def run(
         session or Session(command=target.command),
         output,
         after if seat is None or seat.rank == 0 else None,
+        saved,
     )
     ending.begin()
     try:
@@ -174,10 +178,13 @@ def _is_zip(name: str) -> bool:
 class _Ending:
     """Ends the session and saves its trace, once, in the process that began it."""
 
-    def __init__(self, session: Session, output: Path, after: After | None) -> None:
+    def __init__(
+        self, session: Session, output: Path, after: After | None, saved: Callable[[], None]
+    ) -> None:
         self._session = session
         self._output = output
         self._after = after
+        self._saved = saved
         self._process = os.getpid()
         self._lock = threading.RLock()  # SIGTERM may come while it is held
         self._done = False
@@ -226,6 +233,8 @@ class _Ending:
                 self._after(self._output)
         except AsyncguardError as error:
             print(f"asyncguard: {error}", file=sys.stderr)
+        finally:
+            self._saved()
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
         """SIGTERM: save, then die of it, as without us."""

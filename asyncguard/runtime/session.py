@@ -23,6 +23,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.recorder import Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
+from asyncguard.runtime.simulated import present
 
 DEPTHS = ("light", "full")
 NOT_DEEP_NOTE = (
@@ -39,7 +40,7 @@ class Session:
     count_cpu:  whether reads of CPU tensors count on torch; None: only while no accelerator is in
                 use, where they stand in for device tensors.
     warmup:     how many steps are kept apart from the per-step figures.
-    clock:      returns nanoseconds.
+    clock:      returns nanoseconds; within `simulate_cuda` the default is its virtual clock.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
     depth:      "light": the entry points that Python can call; "full": also the operators that
                 torch runs below Python, in the thread that starts the session.
@@ -68,6 +69,9 @@ class Session:
         if not callable(clock):
             raise AsyncguardError(f"clock must be a function, not {clock!r}")
         self._frameworks = _known(frameworks)
+        self._model = present.model
+        if self._model is not None and clock is time.perf_counter_ns:
+            clock = self._model.now
         self._recorder = Recorder(
             clock,
             warmup=warmup,
@@ -144,6 +148,8 @@ class Session:
             hub.remove(self._cross_check)
             self._cross_check.stop()
         try:
+            if self._model is not None:
+                self._model.settle()
             self._recorder.stop()
             self._note_frameworks()
         finally:
@@ -171,7 +177,7 @@ class Session:
             self._recorder.read(), self._root, self._command, dict(self._versions)
         )
         record = replace(record, extra=dict(self._peaks))
-        for part in (self._device, self._cross_check, self._overlap):
+        for part in (self._device, self._cross_check, self._overlap, self._model):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))

@@ -746,3 +746,13 @@ def test_full_depth_leaves_an_optimizers_counters_out() -> None:
             optimizer.step()
 
     assert trace(train, depth="full").total_syncs == 0
+
+
+def choose(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x > 0, x, torch.zeros_like(x))
+
+
+def test_scripting_knows_functions_that_are_hooked() -> None:
+    with Session():
+        scripted = torch.jit.script(choose)
+    assert scripted(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 2.0]

@@ -5,6 +5,7 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.jit import _builtins as builtins
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import (
     handle_torch_function,
@@ -32,6 +34,7 @@ from asyncguard.runtime.hooks import SyncLimitExceeded, loading_hook
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.patch import Patcher, Place
 from asyncguard.runtime.probes import Args, Kwargs
+from asyncguard.runtime.simulated import MARK, STANDS_IN, present
 from asyncguard.runtime.sites import Blocker, Site
 
 __warningregistry__ = None  # see `warned`
@@ -64,6 +67,7 @@ class Adapter(Base):
     def __init__(self, framework: Any) -> None:
         super().__init__(framework)
         self._labels = {}
+        self._operators: _Operators | None = None
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
@@ -110,7 +114,8 @@ class Adapter(Base):
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
         if label is None and device.type != "meta":
-            label = self._labels[device] = str(device)
+            simulated = present.model is not None and device.type == "cuda"
+            label = self._labels[device] = str(device) + (MARK if simulated else "")
         return label
 
     overridden = staticmethod(has_torch_function)
@@ -120,8 +125,11 @@ class Adapter(Base):
     ) -> Any:
         """Tell tensor subclasses and function modes the name that they know, not that of the hook.
 
-        torch looks the function to report up by its name, and would find ours.
+        torch looks the function to report up by its name, and would find ours. What stands in on a
+        simulated device calls torch's own, which tells them.
         """
+        if getattr(original, STANDS_IN, False):
+            return original(*args, **kwargs)
         return handle_torch_function(original, args, *args, **kwargs)
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
@@ -159,7 +167,8 @@ class Adapter(Base):
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
         if torch.cuda.is_initialized():
-            return f"cuda:{torch.cuda.current_device()}"
+            device = torch.device("cuda", torch.cuda.current_device())
+            return self._label(device) or STAND_IN
         return STAND_IN
 
     def accelerator_in_use(self) -> bool:
@@ -177,6 +186,15 @@ class Adapter(Base):
         mode.__enter__()
         return mode.leave
 
+    def operator_hook(self, func: Any) -> Callable[..., Any] | None:
+        """For who sees the operators of a thread anyway: what runs one that may wait, and reports.
+
+        It is called with the frame that runs the operator, what does, and that one's arguments.
+        """
+        operators = self._operators = self._operators or _Operators(self)
+        point = operators.point(func)
+        return None if point is None else functools.partial(operators.watched, point)
+
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
         from torch._dynamo import trace_rules
@@ -186,12 +204,19 @@ class Adapter(Base):
 
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
-        # Which factories obey `set_default_device` torch notes on first use: by their own names. So
-        # it does for what TorchScript compiles to builtins, which it looks up by the function.
+        self._labels.clear()  # a simulated device comes and goes
+        # Which factories obey `set_default_device` torch notes on first use: by their own names.
         device_constructors()
-        torch.jit._builtins._get_builtin_table()
-        find_builtin = torch.jit._builtins._find_builtin
-        torch.jit._builtins._find_builtin = lambda f: find_builtin(getattr(f, "__wrapped__", f))
+        find = builtins._find_builtin
+        table = builtins._get_builtin_table()  # likewise, of what torch.jit knows by itself
+
+        def find_original(function: Any) -> Any:
+            """What torch.jit takes a function for: a hook for what it hooks."""
+            while id(function) not in table and hasattr(function, "__wrapped__"):
+                function = function.__wrapped__
+            return find(function)
+
+        builtins._find_builtin = find_original
         handle = register_optimizer_step_post_hook(hub.mark)
         loaders = Patcher()
         for kind, name in LOADERS:
@@ -199,8 +224,8 @@ class Adapter(Base):
             loaders.replace(place, loading_hook(place.raw()))
 
         def undo() -> None:
+            builtins._find_builtin = find
             handle.remove()
-            torch.jit._builtins._find_builtin = find_builtin
             loaders.restore()
 
         return undo
@@ -235,16 +260,18 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         try:
             point = self._known[func]
         except KeyError:
-            point = self._known[func] = self._point(func)
+            point = self._known[func] = self.point(func)
         if point is None or state.doing.waiting or hub.generation == self._broken_in:
             return func(*args, **kwargs) if kwargs else func(*args)
-        return self._watched(point, func, args, kwargs or {})
+        return self.watched(point, sys._getframe(1), func, args, kwargs or {})
 
-    def _watched(self, point: SyncPoint, func: Any, args: Any, kwargs: Any) -> Any:
+    def watched(
+        self, point: SyncPoint, caller: FrameType | None, func: Any, args: Any, kwargs: Any
+    ) -> Any:
         """Run an operator that may wait, and report it if it does."""
         doing, site = state.doing, None
         try:
-            site = self._site(point, args)
+            site = self._site(point, args, caller)
             if site is not None and hub.scope is not None:
                 site = hub.scope(site)
             sink = hub.sink
@@ -270,11 +297,14 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         self._broken_in = hub.generation
         hub.fail("torch's operators", error)
 
-    def _point(self, func: Any) -> SyncPoint | None:
+    def point(self, func: Any) -> SyncPoint | None:
+        """The entry of an operator that may wait."""
         name = func._schema.name
         return self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
 
-    def _site(self, point: SyncPoint, args: tuple[Any, ...]) -> Site | None:
+    def _site(
+        self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None
+    ) -> Site | None:
         tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
         device = self._adapter.device_of(tensor)
         if device is None or not _waits(args):
@@ -283,10 +313,10 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         blocker = self._blockers.get(key)
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        caller = _caller(sys._getframe(3))
-        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, caller)):
+        asker = _caller(caller)
+        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
             return None
-        return blocker.site_of_caller(caller)
+        return blocker.site_of_caller(asker)
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
@@ -388,6 +418,8 @@ def _only_streams_wait(work: Any) -> bool:
     """
     if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
         return False
+    if present.model is not None:  # its collectives are those of gloo, in NCCL's stead
+        return True
     try:
         work._get_duration()
     except RuntimeError as error:

@@ -1,0 +1,301 @@
+"""What stands in for CUDA below torch.cuda and torch.accelerator, whose own code runs on it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.cuda.nvtx
+
+from asyncguard.runtime.patch import Place
+from asyncguard.sim.costs import Costs
+from asyncguard.sim.machine import Machine, NotSimulated
+from asyncguard.sim.streams import Classes
+
+VERSION = "13.0"  # of CUDA, as torch.version.cuda tells
+_CLOCK_GHZ = 1.7  # of torch.cuda._sleep, which counts cycles
+_UNSUPPORTED = ("CUDAGraph", "graph", "make_graphed_callables", "MemPool", "use_mem_pool",
+                "ExternalStream", "caching_allocator_alloc", "CUDAPluggableAllocator")  # fmt: skip
+
+
+def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
+    """What takes the place of CUDA's parts of torch._C, and of the names made from them."""
+    functions = {**_devices(machine), **_memory(machine), **_accelerator(machine)}
+    functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
+    for name, function in functions.items():
+        yield Place(torch._C, name), function
+    yield Place(torch._C, "_scatter"), _scatter
+    yield Place(torch._C, "__getattr__"), _missing
+    yield Place(torch._C, "_has_cuda"), True
+    yield Place(torch.version, "cuda"), VERSION
+    yield from _state(machine)
+    yield from _streams(machine)
+    for name in _UNSUPPORTED:
+        refuse = _unsupported(f"torch.cuda.{name}")
+        if isinstance(getattr(torch.cuda, name), type):  # which annotations may name
+            refuse = type(name, (), {"__new__": refuse, "__module__": "torch.cuda"})
+        yield Place(torch.cuda, name), refuse
+
+
+def _state(machine: Machine) -> Iterator[tuple[Place, Any]]:
+    """The state of torch.cuda: ready, and drawing from the CPU's generator as a CPU run does."""
+    count = len(machine.devices)
+    exchange = _devices(machine)["_cuda_exchangeDevice"]
+    state = {
+        "_initialized": True,
+        "_queued_calls": [],
+        "_cached_device_count": None,
+        "_cudart": _Runtime(machine),
+        "default_generators": (torch.default_generator,) * count,
+        "_get_device_properties": lambda index: _properties(machine, index),
+        "_exchange_device": exchange,
+        "_maybe_exchange_device": exchange,
+        "device_count": lambda: count,
+        "is_bf16_supported": lambda including_emulation=True: (
+            including_emulation or machine.profile.capability[0] >= 8
+        ),
+    }
+    for name, value in state.items():
+        yield Place(torch.cuda, name), value
+    yield Place(torch.cuda.nvtx, "_nvtx"), _Ranges()
+
+
+def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
+    current = machine.current
+
+    def set_device(index: int) -> None:
+        machine.device_at(torch.device("cuda", index))
+        current.device = index
+
+    def exchange(index: int) -> int:
+        before = current.device
+        if index >= 0:
+            set_device(index)
+        return before
+
+    def synchronize() -> None:
+        machine.wait_device()
+
+    major, minor = machine.profile.capability
+    return {
+        "_cuda_init": lambda: None,
+        "_cuda_getDeviceCount": lambda: len(machine.devices),
+        "_cuda_getDevice": lambda: current.device,
+        "_cuda_setDevice": set_device,
+        "_cuda_exchangeDevice": exchange,
+        "_cuda_maybeExchangeDevice": exchange,
+        "_cuda_synchronize": synchronize,
+        "_cuda_canDeviceAccessPeer": lambda device, peer: True,
+        "_cuda_getArchFlags": lambda: f"sm_{major}{minor}",
+        "_cuda_getCurrentRawStream": lambda index: 0,
+        "_cuda_ipc_collect": lambda: None,
+        "_cuda_isInBadFork": lambda: False,
+        "_cuda_isCurrentStreamCapturing": lambda: False,
+        "_cuda_get_sync_debug_mode": lambda: 0,
+        "_cuda_set_sync_debug_mode": _unsupported("torch.cuda.set_sync_debug_mode"),
+        "_cuda_getCompiledVersion": lambda: 13_000,
+    }
+
+
+def _memory(machine: Machine) -> dict[str, Callable[..., Any]]:
+    def each(act: Callable[[Any], None]) -> Callable[..., None]:
+        def on(index: int | None = None) -> None:
+            act(machine.device.memory if index is None else machine.devices[index].memory)
+
+        return on
+
+    def empty_cache() -> None:
+        machine.wait_device()
+        for device in machine.devices:
+            device.memory.empty_cache()
+
+    return {
+        "_cuda_memoryStats": lambda index: machine.devices[index].memory.stats(),
+        "_cuda_resetPeakMemoryStats": each(lambda memory: memory.reset_peaks()),
+        "_cuda_resetAccumulatedMemoryStats": each(lambda memory: None),
+        "_cuda_emptyCache": empty_cache,
+        "_cuda_getAllocatorBackend": lambda: "native",
+        "_cuda_setMemoryFraction": lambda fraction, index: None,
+        "_cuda_getMemoryFraction": lambda index: 1.0,
+    }
+
+
+def _accelerator(machine: Machine) -> dict[str, Callable[..., Any]]:
+    low = {**_devices(machine), **_memory(machine)}
+
+    def synchronize(index: int) -> None:
+        machine.wait_device(index)
+
+    def capability(index: int) -> dict[str, Any]:
+        return {"supported_dtypes": {torch.float32, torch.float16, torch.bfloat16, torch.float64}}
+
+    def memory_info(index: int) -> tuple[int, int]:
+        memory = machine.devices[index].memory
+        return memory.total - memory.reserved, memory.total
+
+    return {
+        "_accelerator_getAccelerator": lambda: torch.device("cuda"),
+        "_get_accelerator": lambda check=None: torch.device("cuda"),
+        "_accelerator_getDeviceIndex": low["_cuda_getDevice"],
+        "_accelerator_setDeviceIndex": low["_cuda_setDevice"],
+        "_accelerator_exchangeDevice": low["_cuda_exchangeDevice"],
+        "_accelerator_maybeExchangeDevice": low["_cuda_exchangeDevice"],
+        "_accelerator_synchronizeDevice": synchronize,
+        "_accelerator_getDeviceCapability": capability,
+        "_accelerator_getStream": lambda index: torch.cuda.current_stream(index),
+        "_accelerator_setStream": lambda stream: torch.cuda.set_stream(stream),
+        "_accelerator_isAllocatorInitialized": lambda: True,
+        "_accelerator_emptyCache": low["_cuda_emptyCache"],
+        "_accelerator_getDeviceStats": low["_cuda_memoryStats"],
+        "_accelerator_resetPeakStats": low["_cuda_resetPeakMemoryStats"],
+        "_accelerator_resetAccumulatedStats": low["_cuda_resetAccumulatedMemoryStats"],
+        "_accelerator_getMemoryInfo": memory_info,
+    }
+
+
+def _streams(machine: Machine) -> Iterator[tuple[Place, Any]]:
+    classes = Classes(machine)
+
+    def at(device: Any) -> int:
+        return torch.cuda._utils._get_device_index(device, optional=True)  # type: ignore[no-any-return]
+
+    def current_stream(device: Any = None) -> Any:
+        return classes.wrap(machine.stream(at(device)))
+
+    def default_stream(device: Any = None) -> Any:
+        return classes.wrap(machine.timeline.default_stream(at(device)))
+
+    def set_stream(stream: Any) -> None:
+        if stream is not None:
+            machine.current.device = stream.device_index
+            machine.current.streams[stream.device_index] = stream._queue
+
+    class StreamContext:
+        """Work in the block goes to a stream; None changes nothing."""
+
+        def __init__(self, stream: Any) -> None:
+            self.stream = stream
+
+        def __enter__(self) -> None:
+            if self.stream is not None:
+                self.stream.__enter__()
+
+        def __exit__(self, *raised: object) -> None:
+            if self.stream is not None:
+                self.stream.__exit__(*raised)
+
+    made = {
+        "Stream": classes.Stream, "Event": classes.Event, "StreamContext": StreamContext,
+        "stream": StreamContext, "current_stream": current_stream,
+        "default_stream": default_stream, "set_stream": set_stream,
+    }  # fmt: skip
+    for name, value in made.items():
+        yield Place(torch.cuda, name), value
+    for name in ("Stream", "Event"):
+        yield Place(torch.cuda.streams, name), made[name]
+
+
+class _Runtime:
+    """What torch.cuda.cudart() returns."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.cudaError = types.SimpleNamespace(success=0)
+
+    def cudaMemGetInfo(self, index: int) -> tuple[int, int]:  # noqa: N802  CUDA's name
+        """Free and total bytes."""
+        memory = self._machine.devices[index].memory
+        return memory.total - memory.reserved, memory.total
+
+    def cudaGetErrorString(self, error: int) -> str:  # noqa: N802  CUDA's name
+        """What an error code means."""
+        return "no error" if error == 0 else f"error {error}"
+
+    def cudaProfilerStart(self) -> int:  # noqa: N802  CUDA's name
+        """There is nothing to start."""
+        return 0
+
+    cudaProfilerStop = cudaProfilerStart  # noqa: N815  CUDA's name
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotSimulated(f"torch.cuda.cudart().{name}")
+
+
+class _Ranges:
+    """NVTX ranges, which nobody looks at."""
+
+    def __init__(self) -> None:
+        self._depth = 0
+
+    def rangePushA(self, message: str) -> int:  # noqa: N802  NVTX's name
+        """Open a range; return how deep it lies."""
+        self._depth += 1
+        return self._depth - 1
+
+    def rangePop(self) -> int:  # noqa: N802  NVTX's name
+        """Close the innermost range."""
+        self._depth -= 1
+        return self._depth
+
+    def rangeStartA(self, message: str) -> int:  # noqa: N802  NVTX's name
+        """Open a range that need not be nested."""
+        return 0
+
+    def rangeEnd(self, handle: int) -> None:  # noqa: N802  NVTX's name
+        """Close it."""
+
+    def markA(self, message: str) -> None:  # noqa: N802  NVTX's name
+        """Mark a moment."""
+
+
+def _properties(machine: Machine, index: int) -> Any:
+    profile = machine.profile
+    major, minor = profile.capability
+    return types.SimpleNamespace(
+        name=f"{profile.device_name} (simulated)",
+        major=major,
+        minor=minor,
+        total_memory=profile.memory_bytes,
+        multi_processor_count=profile.multi_processor_count,
+        L2_cache_size=profile.l2_cache_bytes,
+        is_integrated=False,
+        is_multi_gpu_board=False,
+        warp_size=32,
+        max_threads_per_multi_processor=1536 if (major, minor) == (8, 9) else 2048,
+        max_threads_per_block=1024,
+        shared_memory_per_block=49_152,
+        regs_per_multiprocessor=65_536,
+        pci_bus_id=index,
+        pci_device_id=0,
+        pci_domain_id=0,
+        uuid=f"00000000-0000-0000-0000-{index:012d}",
+        gcnArchName="",
+    )
+
+
+def _scatter(
+    tensor: Any, devices: Any, sizes: Any = None, dim: int = 0, streams: Any = None
+) -> list[Any]:
+    """Parts of a tensor, one on each device."""
+    parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
+    pairs = zip(parts, devices, strict=False)
+    return [part.to(torch.device("cuda", device)) for part, device in pairs]
+
+
+class _Missing(NotSimulated, AttributeError):  # noqa: N818  reads as what is the case
+    """A part of torch._C that is not simulated; to `hasattr`, it is not there."""
+
+
+def _missing(name: str) -> Any:
+    if name.startswith(("_cuda", "_accelerator", "_CUDA", "_Cuda", "_broadcast", "_gather")):
+        raise _Missing(f"torch._C.{name}")
+    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+
+
+def _unsupported(name: str) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSimulated(name)
+
+    return refuse

@@ -1,0 +1,50 @@
+"""The public way in; imports torch when a simulation is made, not before."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any
+
+from asyncguard.model import AsyncguardError
+
+DEFAULT_PROFILE = "h200"
+
+
+def profile_of(choice: str) -> str:
+    """The profile in `cuda` or `cuda:PROFILE`; raises AsyncguardError for another device."""
+    kind, _, profile = choice.partition(":")
+    if kind != "cuda":
+        raise AsyncguardError(f"cannot simulate {choice!r}; it is cuda or cuda:PROFILE")
+    return profile or DEFAULT_PROFILE
+
+
+def simulate_cuda(
+    profile: str = DEFAULT_PROFILE, devices: int = 1, *, host: str = "fixed"
+) -> AbstractContextManager[Any]:
+    """Run CUDA programs without a GPU: on the CPU, with real values and modelled times.
+
+        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+            train(device="cuda")
+
+    Tensors on the device say that they are (`x.device` is `cuda:0`), results equal those of the
+    same program on the CPU bit for bit, and every wait that a GPU would have had is counted, on a
+    virtual clock. What is not supported raises an error that names it. On leaving, torch is as it
+    was, and tensors of the device are the CPU's.
+
+    profile: whose speed is modelled: "h200", "h100", "a100", "rtx4090", "t4", or the path of a
+             TOML file of your own.
+    devices: how many devices there are.
+    host:    "fixed": an operator costs the host what the profile says, the same on every run and
+             machine; "measured": what this host took, kernels left out.
+
+    Raises AsyncguardError where torch is missing, for an unknown profile, and within a trace.
+    """
+    try:
+        simulation = import_module("asyncguard.sim.simulation")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise AsyncguardError("simulate_cuda() needs torch: pip install torch") from error
+    made: AbstractContextManager[Any] = simulation.Simulation(profile, devices, host)
+    return made

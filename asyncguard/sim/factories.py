@@ -1,0 +1,227 @@
+"""What stands in for functions that make tensors: `device=` is taken out and remembered.
+
+Operators cannot tell a tensor that the user wants on the host from one that C++ code makes with the
+options of an operand. So the user's own calls say what they ask for (`machine.current.asked`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._device import _device_constructors as device_constructors
+
+from asyncguard.runtime.patch import Place
+from asyncguard.sim.machine import Device, Machine, NotSimulated
+from asyncguard.sim.places import (
+    CPU,
+    PINNED,
+    default_device,
+    device_of,
+    put,
+    resolve,
+    take_home,
+)
+from asyncguard.sim.tensors import TYPES, Mover
+
+_BASE = torch._C.TensorBase
+_FROM_DATA = frozenset({"tensor", "as_tensor", "asarray"})
+_LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
+         "randint_like")  # fmt: skip
+_NEW = ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
+_OTHERS = ("normal",)  # no constructors to torch, and told a device all the same
+_SPARSE = ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor",
+           "sparse_bsc_tensor", "sparse_compressed_tensor")  # fmt: skip
+
+
+def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
+    """What takes the place of torch's factories, and of the tensor types of torch.cuda."""
+    names = {function.__name__: function for function in device_constructors()}
+    for name, function in names.items():
+        if name in _FROM_DATA or name in _SPARSE or vars(torch).get(name) is not function:
+            continue
+        yield Place(torch, name), _factory(machine, function, default_device)
+    for name in _LIKE + _OTHERS:
+        yield Place(torch, name), _factory(machine, getattr(torch, name), None)
+    for name in _NEW:
+        yield Place(Tensor, name), _factory(machine, getattr(_BASE, name), None)
+    for name in _SPARSE:
+        yield Place(torch, name), _sparse(machine, getattr(torch, name))
+    for name, new in _from_data(machine, mover).items():
+        yield Place(torch, name), new
+    for name, new in _methods(machine, mover).items():
+        yield Place(Tensor, name), new
+    for name in TYPES:
+        yield Place(torch.cuda, name), _legacy_type(name)
+
+
+def _factory(
+    machine: Machine, original: Callable[..., Any], default: Callable[[Machine], Any] | None
+) -> Callable[..., Any]:
+    """Wrap one; `default` tells where results go without `device=`, None: with the operands."""
+    current = machine.current
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        device = kwargs.get("device")
+        if device is not None:
+            target = resolve(machine, device)
+        elif kwargs.get("out") is not None or default is None:
+            return original(*args, **kwargs)
+        else:
+            target = default(machine)
+        if not isinstance(target, Device) and target.type != "cpu":
+            return original(*args, **kwargs)
+        before, current.asked = current.asked, target
+        try:
+            return original(*args, **{**kwargs, "device": CPU})
+        finally:
+            current.asked = before
+
+    return make
+
+
+def _sparse(machine: Machine, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Sparse tensors lie where their values do."""
+
+    @functools.wraps(original)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        device = kwargs.get("device")
+        target = None if device is None else resolve(machine, device)
+        places = [device_of(arg) for arg in args if isinstance(arg, Tensor)]
+        place = next((place for place in places if place is not None), None)
+        if isinstance(target, Device) and target is not place:
+            raise NotSimulated(f"torch.{original.__name__} of data on the host")
+        if place is None or target == CPU:
+            return original(*args, **kwargs)
+        made = original(*args, **{**kwargs, "device": CPU})
+        put(made, place)
+        return made
+
+    return make
+
+
+def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
+    tensor_of, as_tensor_of, asarray_of = torch.tensor, torch.as_tensor, torch.asarray
+
+    def target_of(data: Any, device: Any) -> Device | torch.device:
+        if device is not None:
+            return resolve(machine, device)
+        place = device_of(data) if isinstance(data, Tensor) else None
+        return default_device(machine) if place is None else place
+
+    @functools.wraps(tensor_of)
+    def tensor(
+        data: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        target = target_of(data, device)
+        own = CPU if isinstance(target, Device) else target
+        made = tensor_of(data, dtype=dtype, device=own)
+        if isinstance(target, Device):
+            mover.arrive(made, device_of(data) if isinstance(data, Tensor) else None, target, False)
+        elif pin_memory:
+            take_home(made, PINNED)
+        return made.requires_grad_() if requires_grad else made
+
+    @functools.wraps(as_tensor_of)
+    def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+        target = target_of(data, device)
+        if isinstance(data, Tensor):
+            where = target.device if isinstance(target, Device) else target
+            return data.to(device=where, dtype=dtype)
+        if not isinstance(target, Device):
+            return as_tensor_of(data, dtype=dtype, device=target)
+        made = as_tensor_of(data, dtype=dtype, device=CPU)
+        return mover.copy(made, target, None, torch.preserve_format)
+
+    @functools.wraps(asarray_of)
+    def asarray(
+        obj: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        copy: bool | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        target = target_of(obj, device)
+        if isinstance(target, Device) or (isinstance(obj, Tensor) and device_of(obj) is not None):
+            made = as_tensor(obj, dtype, target.device if isinstance(target, Device) else target)
+            made = made.detach()
+            made = made.clone() if copy and made.data_ptr() == _address(obj) else made
+            return made.requires_grad_(requires_grad)
+        return asarray_of(obj, dtype=dtype, device=target, copy=copy, requires_grad=requires_grad)
+
+    return {"tensor": tensor, "as_tensor": as_tensor, "asarray": asarray}
+
+
+def _address(value: Any) -> int:
+    return value.data_ptr() if isinstance(value, Tensor) else 0
+
+
+def _methods(machine: Machine, mover: Mover) -> dict[str, Any]:
+    own_new, own_new_tensor = _BASE.new, _BASE.new_tensor
+
+    def new_tensor(
+        self: Tensor,
+        data: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        target = device_of(self) if device is None else resolve(machine, device)
+        if not isinstance(target, Device):
+            made = own_new_tensor(self, data, dtype=dtype, device=target or self.device)
+            if pin_memory:
+                take_home(made, PINNED)
+        else:
+            made = own_new_tensor(self, data, dtype=dtype, device=CPU)
+            source = device_of(data) if isinstance(data, Tensor) else None
+            mover.arrive(made, source, target, False)
+        return made.requires_grad_() if requires_grad else made
+
+    def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        place = device_of(self)
+        if place is None:
+            return own_new(self, *args, **kwargs)
+        given = {name: value for name, value in kwargs.items() if name != "device"}
+        before, machine.current.asked = machine.current.asked, place
+        try:
+            made: Tensor = own_new(self, *args, **given)
+        finally:
+            machine.current.asked = before
+        uploads = (
+            bool(args) and isinstance(args[0], list | tuple) and not isinstance(args[0], torch.Size)
+        )
+        mover.arrive(made, None if uploads else place, place, False)
+        return made
+
+    return {"new_tensor": new_tensor, "new": new}
+
+
+class _LegacyType(type):
+    """The metaclass of torch.cuda.FloatTensor and its kin: `isinstance` looks at the tensor."""
+
+    kind: torch.dtype
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor) and value.is_cuda and value.dtype is cls.kind
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        """As the old constructors: sizes, or data."""
+        if len(args) == 1 and not isinstance(args[0], int | torch.Size):
+            return torch.tensor(args[0], dtype=cls.kind, device="cuda")
+        return torch.empty(*args, dtype=cls.kind, device="cuda")
+
+
+def _legacy_type(name: str) -> _LegacyType:
+    return _LegacyType(name, (), {"kind": TYPES[name], "__module__": "torch.cuda"})

@@ -1,0 +1,204 @@
+"""What stands in where torch's own code picks a path by device: AMP, compile, DDP, threads."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any
+
+import torch
+import torch.amp.autocast_mode
+import torch.utils._foreach_utils
+
+from asyncguard.runtime.patch import Place
+from asyncguard.sim.machine import Device, Machine, NotSimulated
+from asyncguard.sim.places import CPU, resolve
+
+_ON_CPU = "asyncguard: the simulated CUDA device runs {} eagerly"
+Entered = Callable[[], AbstractContextManager[Any]]
+
+
+def replacements(machine: Machine, entered: Entered) -> Iterator[tuple[Place, Any]]:
+    """`entered` makes the context in which a thread's operators are simulated."""
+    yield from _autocast(machine)
+    yield Place(torch, "Generator"), _generator(machine)
+    yield Place(torch, "compile"), _compile()
+    yield Place(threading.Thread, "start"), _start(machine, entered)
+    yield (
+        Place(torch.utils._foreach_utils, "_get_fused_kernels_supported_devices"),
+        lambda: ["cuda", "cpu"],
+    )
+    # Its two forms round differently; the CPU's is the loop.
+    yield (
+        Place(import_module("torch.optim.asgd"), "_default_to_fused_or_foreach"),
+        lambda *_, **__: (False, False),
+    )
+    yield Place(torch, "ctc_loss"), _ctc_loss()
+    yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
+    if torch.distributed.is_available():
+        yield from _distributed()
+
+
+def _autocast(machine: Machine) -> Iterator[tuple[Place, Any]]:
+    """Autocast of "cuda" is the CPU's, in the dtype that it has on CUDA."""
+    names = {
+        "set_autocast_enabled": torch.set_autocast_enabled,
+        "set_autocast_dtype": torch.set_autocast_dtype,
+    }
+    set_enabled, set_dtype = names.values()
+    is_enabled = torch.is_autocast_enabled
+    before = threading.local()
+
+    def enable(*args: Any) -> None:
+        set_enabled(*args)
+        kind, enabled = args if len(args) == 2 else ("cuda", *args)
+        if kind != "cuda":
+            return
+        if enabled:
+            if not hasattr(before, "cpu"):
+                before.cpu = is_enabled("cpu"), torch.get_autocast_dtype("cpu")
+            set_enabled("cpu", True)
+            set_dtype("cpu", torch.get_autocast_dtype("cuda"))
+        elif hasattr(before, "cpu"):
+            was, dtype = before.cpu
+            del before.cpu
+            set_enabled("cpu", was)
+            set_dtype("cpu", dtype)
+
+    def choose(kind: str, dtype: torch.dtype) -> None:
+        set_dtype(kind, dtype)
+        if kind == "cuda" and is_enabled("cuda"):
+            set_dtype("cpu", dtype)
+
+    yield Place(torch, "set_autocast_enabled"), enable
+    yield Place(torch, "set_autocast_dtype"), choose
+    yield Place(torch, "set_autocast_gpu_dtype"), lambda dtype: choose("cuda", dtype)
+
+
+def _generator(machine: Machine) -> Any:
+    own = torch.Generator
+
+    class Meta(type(own)):  # type: ignore[misc]
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, own)
+
+    class Generator(own, metaclass=Meta):  # type: ignore[valid-type,misc]
+        """torch.Generator: one for a simulated device draws from the CPU's."""
+
+        def __new__(cls, device: Any = "cpu") -> Any:
+            target = resolve(machine, device)
+            made = super().__new__(cls, CPU if isinstance(target, Device) else target)
+            made._place = target
+            return made
+
+        @property
+        def device(self) -> torch.device:
+            place = self._place
+            return place.device if isinstance(place, Device) else place
+
+    Generator.__module__, Generator.__qualname__ = "torch", "Generator"
+    return Generator
+
+
+def _ctc_loss() -> Any:
+    """Lengths on the host go by value: C++ code takes them along to a device that it cannot see."""
+    own = torch.ctc_loss
+
+    @functools.wraps(own)
+    def ctc_loss(log_probs: Any, targets: Any, *lengths_and_more: Any, **more: Any) -> Any:
+        lengths = [
+            value.tolist() if torch.is_tensor(value) and not value.is_cuda else value
+            for value in lengths_and_more[:2]
+        ]
+        return own(log_probs, targets, *lengths, *lengths_and_more[2:], **more)
+
+    return ctc_loss
+
+
+def _grouping() -> Any:
+    """The grouping of optimizers' tensors, which C++ code does by the CPU that it sees."""
+    own = torch._C._group_tensors_by_device_and_dtype
+
+    def group(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
+        split: dict[Any, Any] = {}
+        for (_, dtype), (columns, indices) in own(lists, with_indices).items():
+            for row, tensor in enumerate(columns[0]):
+                to, numbers = split.setdefault((tensor.device, dtype), ([[] for _ in columns], []))
+                for column, values in zip(to, columns, strict=True):
+                    column.extend(values[row : row + 1])
+                numbers.extend(indices[row : row + 1])
+        return split
+
+    return group
+
+
+def _compile() -> Any:
+    """torch.compile, which leaves functions and modules as they are, and says so once."""
+    told: set[str] = set()
+
+    def tell() -> None:
+        if not told:
+            told.add("compile")
+            warnings.warn(_ON_CPU.format("what torch.compile is given"), stacklevel=3)
+
+    @functools.wraps(torch.compile)
+    def compile_(model: Any = None, **options: Any) -> Any:
+        tell()
+        return (lambda function: function) if model is None else model
+
+    return compile_
+
+
+def _start(machine: Machine, entered: Entered) -> Any:
+    """Threading.Thread.start: what a thread runs is simulated as well."""
+    own = threading.Thread.start
+
+    @functools.wraps(own)
+    def start(self: threading.Thread) -> None:
+        run = self.run
+
+        def run_simulated() -> None:
+            vars(self).pop("run", None)
+            if not machine.is_running:
+                run()
+                return
+            with entered():
+                run()
+
+        self.run = run_simulated  # type: ignore[method-assign]
+        own(self)
+
+    return start
+
+
+def _distributed() -> Iterator[tuple[Place, Any]]:
+    """NCCL is gloo, which takes the simulated device's tensors as they are."""
+    from torch.distributed import distributed_c10d as c10d
+
+    def on_gloo(original: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def make(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).arguments
+            backend = given.get("backend")
+            if backend is None or "nccl" in str(backend):
+                given["backend"] = "gloo"
+            elif str(backend) not in ("gloo", "cpu:gloo,cuda:gloo"):
+                raise NotSimulated(f"the torch.distributed backend {backend!r}")
+            given.pop("device_id", None)
+            return original(**given)
+
+        return make
+
+    for name in ("init_process_group", "new_group"):
+        made = on_gloo(getattr(c10d, name))
+        yield Place(c10d, name), made
+        yield Place(torch.distributed, name), made
+    yield Place(c10d, "is_nccl_available"), lambda: True
+    yield Place(torch.distributed, "is_nccl_available"), lambda: True

@@ -1,0 +1,152 @@
+"""The simulated machine: its devices with their memory and streams, and the virtual time on it.
+
+One machine runs in a process at a time. The device and streams that are current are each
+thread's own, as in CUDA.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import torch
+
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime.hub import state
+from asyncguard.sim.memory import Holder, Memory
+from asyncguard.sim.profiles import Profile
+from asyncguard.timeline.virtual import Event, Stream, VirtualTimeline
+
+_Wait = Callable[[object, int], int]  # owner, what returning takes
+HOST_TIMES = ("fixed", "measured")
+
+
+class NotSimulated(AsyncguardError, NotImplementedError):  # noqa: N818  reads as what is the case
+    """The program asked for something that the simulated device does not have."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} is not supported on asyncguard's simulated CUDA device")
+
+
+class Device(Holder):
+    """One simulated device."""
+
+    def __init__(self, index: int, profile: Profile) -> None:
+        self.index = index
+        self.device = torch.device("cuda", index)
+        self.memory = Memory(profile.memory_bytes)
+
+    def __repr__(self) -> str:
+        return str(self.device)
+
+
+class _Current(threading.local):
+    """What is current in one thread."""
+
+    def __init__(self) -> None:
+        self.device = 0
+        self.streams: dict[int, Stream] = {}
+        self.asked: Device | bool | None = None  # see `places`
+        self.deferred: _Wait | None = None  # what the hooked call that is under way waits for
+
+
+class Machine:
+    """The devices and the clock. Durations are nanoseconds of virtual time.
+
+    host: "fixed": an operator takes the host as long as the profile says; "measured": as long as
+          this host took, kernels and the simulation's own work left out.
+    """
+
+    def __init__(self, profile: Profile, devices: int, host: str) -> None:
+        self.profile = profile
+        self.timeline = VirtualTimeline(launch_latency_ns=profile.launch_latency_ns)
+        self.devices = tuple(Device(index, profile) for index in range(devices))
+        self.current = _Current()
+        self.is_running = False
+        self.lock = threading.RLock()
+        self.is_measured = host == "measured"
+        self._left = 0  # when the host last left the simulation's own work
+
+    @property
+    def device(self) -> Device:
+        """The current device."""
+        return self.devices[self.current.device]
+
+    def device_at(self, device: torch.device) -> Device:
+        """The device of this name; without an index, the current one."""
+        index = self.current.device if device.index is None else device.index
+        if not 0 <= index < len(self.devices):
+            raise RuntimeError(
+                "CUDA error: invalid device ordinal\n(asyncguard simulates"
+                f" {len(self.devices)} CUDA device(s): see simulate_cuda(devices=...))"
+            )
+        return self.devices[index]
+
+    def stream(self, index: int | None = None) -> Stream:
+        """The current stream of a device."""
+        current = self.current
+        at = current.device if index is None else index
+        stream = current.streams.get(at)
+        return self.timeline.default_stream(at) if stream is None else stream
+
+    def enqueue(self, duration: int, name: str, device: Device | None = None) -> None:
+        """Hand a kernel to the current stream."""
+        with self.lock:
+            host = 0 if self.is_measured else self.profile.operator_host_ns
+            stream = self.stream(None if device is None else device.index)
+            self.timeline.enqueue(stream, duration, name, host_ns=host)
+
+    def pass_host_time(self) -> None:
+        """An operator has cost the host the time that one without a kernel takes."""
+        if not self.is_measured:
+            with self.lock:
+                self.timeline.advance_host(self.profile.view_host_ns)
+
+    def arrive(self) -> None:
+        """The host has come from the user's code: count the time that it spent there."""
+        if self.is_measured:
+            now = time.perf_counter_ns()
+            with self.lock:
+                self.timeline.advance_host(max(now - self._left, 0))
+                self._left = now
+
+    def leave(self) -> None:
+        """The host goes back to the user's code."""
+        if self.is_measured:
+            self._left = time.perf_counter_ns()
+
+    def wait_stream(self, stream: Stream | None = None, owner: object = None) -> None:
+        """The host waits for all work of a stream (None: the current one)."""
+        queue = stream or self.stream()
+        self._wait(lambda who, back: self.timeline.wait_stream(queue, who, return_ns=back), owner)
+
+    def wait_event(self, event: Event) -> None:
+        """The host waits for an event."""
+        self._wait(lambda who, back: self.timeline.wait_event(event, who, return_ns=back))
+
+    def wait_device(self, index: int | None = None, owner: object = None) -> None:
+        """The host waits for all streams of a device."""
+        at = self.current.device if index is None else index
+        self._wait(lambda who, back: self.timeline.wait_device(at, who, return_ns=back), owner)
+
+    def finish_wait(self, owner: object, otherwise: Callable[[], None]) -> None:
+        """A hooked call that waits is over: let the host wait as it said, else `otherwise`."""
+        wait, self.current.deferred = self.current.deferred, None
+        if wait is None:
+            otherwise()
+        else:
+            self._let_wait(wait, owner)
+
+    def _wait(self, wait: _Wait, owner: object = None) -> None:
+        """Wait now; within a hooked call at its end, when it is known whom to charge."""
+        if state.doing.waiting and owner is None:
+            self.current.deferred = wait
+        else:
+            self._let_wait(wait, owner)
+
+    def _let_wait(self, wait: _Wait, owner: object) -> None:
+        self.arrive()
+        with self.lock:
+            wait(owner, self.profile.wait_return_ns)
+        self.leave()

@@ -1,0 +1,232 @@
+"""The dispatch mode under which operators run: it finds their device, marks results, takes time.
+
+Every operator that reaches a backend passes here, those of the backward pass and of optimizers too.
+It runs on the CPU as it would without us, on plain tensors, so results are the CPU's bit for bit.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from asyncguard.sim import operators
+from asyncguard.sim.costs import Costs
+from asyncguard.sim.machine import Device, Machine
+from asyncguard.sim.memory import Block
+from asyncguard.sim.operators import Operator
+from asyncguard.sim.places import CPU, OPEN, PINNED, mark_of, put_fresh, take_home, tensors_in
+
+Below = Callable[[Any], "Watched | None"]  # an overload -> who reports its waits
+Watched = Callable[..., Any]
+_DEFAULT = torch.Tensor.__torch_dispatch__
+
+
+class Operands:
+    """Where the operands of one call lie."""
+
+    __slots__ = ("device", "odd", "opened", "other")
+
+    def __init__(self) -> None:
+        self.device: Device | None = None
+        self.odd = -1  # the position of the first operand on the host that is more than a scalar
+        self.other: Device | None = None  # a second device
+        self.opened: list[Tensor] = []
+
+
+class Simulated(TorchDispatchMode):  # type: ignore[misc]
+    """One for each thread; all share the machine.
+
+    below: tells which operators wait where nothing above them has counted it.
+    """
+
+    def __init__(self, machine: Machine, costs: Costs, below: Below) -> None:
+        super().__init__()
+        self._machine = machine
+        self._costs = costs
+        self._below = below
+        self._known: dict[Any, tuple[Operator, Watched | None]] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled while we are here, and the wrapper costs time
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        machine = self._machine
+        if not machine.is_running:
+            return func(*args, **(kwargs or {}))
+        if types and any(getattr(t, "__torch_dispatch__", None) is not _DEFAULT for t in types):
+            return NotImplemented  # a tensor of another kind: what it does is seen by itself
+        try:
+            op, watched = self._known[func]
+        except KeyError:
+            op, watched = self._known[func] = operators.describe(func), self._below(func)
+        machine.arrive()
+        try:
+            if watched is not None and torch._C._current_graph_task_id() != -1:
+                return watched(sys._getframe(1), self._run, op, args, kwargs or {})
+            return self._run(op, args, kwargs or {})
+        finally:
+            machine.leave()
+
+    def _run(self, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = _locate(op, args, kwargs)
+        device = found.device
+        if op.takes_device:
+            return self._make(op, found, args, kwargs)
+        if device is None:
+            result = op.run(*args, **kwargs)
+            if found.opened and op.makes:
+                _open(result)
+            return result
+        self._agree(op, found, args)
+        result = op.run(*args, **kwargs)
+        if op.makes:
+            _mark(result, device, op)
+        self._take_time(op, device, args, kwargs, result)
+        return result
+
+    def _agree(self, op: Operator, found: Operands, args: tuple[Any, ...]) -> None:
+        """Check that the operands are on one device, as CUDA does; what is open is there then."""
+        if not op.mixes and (found.odd >= 0 or found.other is not None):
+            self._refuse(op, found, args)
+        assert found.device is not None
+        for tensor in found.opened:
+            put_fresh(tensor, found.device)
+
+    def _refuse(self, op: Operator, found: Operands, args: tuple[Any, ...]) -> NoReturn:
+        assert found.device is not None
+        if found.other is not None:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices,"
+                f" {found.device.device} and {found.other.device}!"
+            )
+        if op.host_operands and found.odd == 0 and op.name.startswith(("aten::index", "aten::_u")):
+            raise RuntimeError(
+                "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+            )
+        raise RuntimeError(operators.mismatch(op, args, found.device.device, found.odd))
+
+    def _make(
+        self, op: Operator, found: Operands, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """An operator that can be told where to put its result."""
+        target = self._target(found, args, kwargs)
+        if isinstance(target, torch.device):
+            return op.run(*args, **kwargs)
+        if found.device is not None:
+            self._agree(op, found, args)
+        given = {name: value for name, value in kwargs.items() if name != "pin_memory"}
+        if given.get("device") is not None:
+            given["device"] = CPU
+        result = op.run(*args, **given)
+        if isinstance(target, Device):
+            _mark(result, target, op)
+            if op.name == "aten::_to_copy" and found.device is not target:
+                nbytes = sum(tensor.nbytes for tensor in tensors_in(result))
+                self._machine.enqueue(self._costs.transfer(nbytes, False), "copy", target)
+            else:
+                self._take_time(op, target, args, given, result)
+        elif target is not None:
+            for tensor in tensors_in(result):
+                if mark_of(tensor) is None:
+                    take_home(tensor, target)
+        return result
+
+    def _target(
+        self, found: Operands, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Device | torch.device | object | None:
+        """Where the result goes: a device, elsewhere (a torch.device), OPEN, PINNED or None."""
+        asked = self._machine.current.asked
+        wanted = kwargs.get("device")
+        if isinstance(asked, Device):
+            return asked
+        if wanted is not None and wanted.type == "cuda":
+            return self._machine.device_at(wanted)
+        if wanted is not None and wanted.type != "cpu":
+            return wanted
+        if kwargs.get("pin_memory"):
+            return PINNED
+        if asked is not None:
+            return None  # the user has asked for the host
+        if found.device is not None:
+            return found.device
+        return None if found.odd >= 0 else OPEN
+
+    def _take_time(self, op: Operator, device: Device, args: Any, kwargs: Any, result: Any) -> None:
+        if not op.launches and not op.is_read:
+            self._machine.pass_host_time()
+            return
+        if op.is_read:
+            duration = self._costs.transfer(args[0].element_size(), pinned=True)
+        elif op.is_copy:
+            duration = self._copying(device, *args[:2])
+        else:
+            duration = self._costs.kernel(op.flops, args, kwargs, result)
+        self._machine.enqueue(duration, op.name, device)
+
+    def _copying(self, device: Device, target: Tensor, source: Any) -> int:
+        """What `target.copy_(source)` takes."""
+        marks = mark_of(target), mark_of(source)
+        host = [mark for mark in marks if type(mark) is not Block]
+        if host:
+            return self._costs.transfer(target.nbytes, pinned=host[0] is PINNED)
+        if marks[0].device is not marks[1].device:
+            return self._costs.peer(target.nbytes)
+        return self._costs.kernel(None, (target, source), {}, None)
+
+
+def _locate(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands:
+    """Look at each operand."""
+    found = Operands()
+    for at, value in enumerate(args):
+        if isinstance(value, Tensor):
+            _look(found, op, at, value)
+        elif type(value) is list or type(value) is tuple:
+            for part in value:
+                if isinstance(part, Tensor):
+                    _look(found, op, at, part)
+    for value in kwargs.values():
+        for tensor in tensors_in(value):
+            _look(found, op, len(op.arguments), tensor)
+    return found
+
+
+def _look(found: Operands, op: Operator, at: int, tensor: Tensor) -> None:
+    mark = mark_of(tensor)
+    if type(mark) is Block:
+        if found.device is None:
+            found.device = mark.device  # type: ignore[assignment]
+        elif found.device is not mark.device:
+            found.other = mark.device  # type: ignore[assignment]
+    elif mark is OPEN:
+        found.opened.append(tensor)
+    elif found.odd < 0 and at not in op.host_operands and not _is_number(op, at, tensor):
+        found.odd = at
+
+
+def _is_number(op: Operator, at: int, tensor: Tensor) -> bool:
+    """Whether a tensor of the host goes as a number: it is a scalar, and not what is written to."""
+    return op.takes_numbers and not tensor.dim() and not (at == 0 and op.writes)
+
+
+def _mark(result: Any, device: Device, op: Operator) -> None:
+    if isinstance(result, Tensor):
+        put_fresh(result, device)
+    elif isinstance(result, list | tuple):
+        for at, part in enumerate(result):
+            if at != op.host_result:
+                for tensor in tensors_in(part):
+                    put_fresh(tensor, device)
+
+
+def _open(result: Any) -> None:
+    for tensor in tensors_in(result):
+        if mark_of(tensor) is None:
+            take_home(tensor, OPEN)

@@ -1,0 +1,127 @@
+"""What the simulation must know of each operator; computed from its schema, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from asyncguard.sim import costs
+
+# Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
+_HOST_OPERANDS: dict[str, tuple[int, ...]] = {
+    "aten::index": (1,),
+    "aten::_unsafe_index": (1,),
+    "aten::index_put": (1,),
+    "aten::index_put_": (1,),
+    "aten::_unsafe_index_put": (1,),
+    "aten::_index_put_impl_": (1,),
+    "aten::_pack_padded_sequence": (1,),
+    "aten::_pad_packed_sequence": (1,),
+    "aten::_pack_padded_sequence_backward": (2,),
+    "aten::tensor_split": (1,),
+    "aten::_ctc_loss": (2, 3),
+    "aten::ctc_loss": (2, 3),
+    "aten::_use_cudnn_ctc_loss": (2, 3),
+    "aten::_cudnn_ctc_loss": (2, 3),
+    "aten::_ctc_loss_backward": (3, 4),
+    "aten::lstm": (1,),
+    "aten::gru": (1,),
+    "aten::rnn_tanh": (1,),
+    "aten::rnn_relu": (1,),
+}
+# Copies, and operators whose lists go element by element (an optimizer's counters are the host's).
+_MIXES = ("aten::copy", "aten::_copy", "aten::_foreach_", "aten::_fused_", "c10d::", "aten::set_",
+          "aten::_to_copy", "aten::_amp_", "aten::is_same_size", "aten::record_stream",
+          "aten::_has_same_storage_numel", "profiler::")  # fmt: skip
+_HOST_RESULTS = {"aten::_pack_padded_sequence": 1}  # which of the results stays on the host
+# Parts of sparse tensors: views, of storages that bear no mark yet.
+_PARTS = frozenset({
+    "aten::_values", "aten::_indices", "aten::values", "aten::indices", "aten::crow_indices",
+    "aten::col_indices", "aten::ccol_indices", "aten::row_indices",
+})  # fmt: skip
+_WITHOUT_KERNEL = frozenset({
+    "aten::is_pinned", "aten::lift_fresh", "aten::lift", "aten::is_same_size",
+    "aten::record_stream",
+    "aten::empty", "aten::empty_strided", "aten::empty_like", "aten::new_empty", "aten::resize_",
+    "aten::new_empty_strided", "aten::set_", "aten::_pin_memory", "aten::detach", "aten::detach_",
+    "aten::_reshape_alias", "aten::_unsafe_view", "aten::requires_grad_", "aten::item",
+    "aten::is_nonzero", "aten::equal", "aten::allclose",
+})  # fmt: skip
+
+
+_TAKE_NUMBERS = frozenset({
+    "aten::fill_", "aten::fill", "aten::index_fill_", "aten::index_fill", "aten::index_put_",
+    "aten::index_put", "aten::_index_put_impl_", "aten::masked_fill", "aten::masked_fill_",
+    "aten::where", "aten::copy_", "aten::copy", "aten::lift_fresh", "aten::set_",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One overload of an operator."""
+
+    name: str
+    run: Callable[..., Any]
+    makes: bool  # whether results are memory of their own
+    takes_device: bool
+    mixes: bool  # whether its operands may lie on several devices
+    host_operands: tuple[int, ...]
+    host_result: int | None
+    launches: bool  # whether a kernel runs on the device
+    flops: costs.Flops | None
+    is_elementwise: bool
+    takes_numbers: bool  # operands without dimensions may be the host's
+    writes: bool
+    is_copy: bool
+    is_read: bool
+    arguments: tuple[str, ...]
+
+
+def describe(func: Any) -> Operator:
+    """Read an overload's schema."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return _unknown(func)
+    name = schema.name
+    makes = any(result.alias_info is None for result in schema.returns)
+    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    return Operator(
+        name=name,
+        run=getattr(func, "_op", func),
+        makes=makes or name in _PARTS,
+        takes_device=any(argument.name == "device" for argument in schema.arguments),
+        mixes=name.startswith(_MIXES),
+        host_operands=_HOST_OPERANDS.get(name, ()),
+        host_result=_HOST_RESULTS.get(name),
+        launches=name not in _WITHOUT_KERNEL and (makes or writes),
+        flops=costs.flops_of(func),
+        is_elementwise=torch.Tag.pointwise in func.tags,
+        takes_numbers=torch.Tag.pointwise in func.tags or name in _TAKE_NUMBERS,
+        writes=writes,
+        is_copy=name in ("aten::copy_", "aten::copy"),
+        is_read=name == "aten::_local_scalar_dense",
+        arguments=tuple(argument.name for argument in schema.arguments),
+    )
+
+
+def _unknown(func: Any) -> Operator:
+    """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
+    return Operator(
+        str(func), func, True, False, True, (), None, False, None,
+        False, True, False, False, False, (),
+    )  # fmt: skip
+
+
+def mismatch(op: Operator, args: tuple[Any, ...], device: torch.device, other: int) -> str:
+    """CUDA's message for operands on several devices; `other` is the position of the odd one."""
+    start = "Expected all tensors to be on the same device, but "
+    if op.is_elementwise or not other < len(op.arguments):
+        return f"{start}found at least two devices, {device} and cpu!"
+    short = op.name.partition("::")[2]
+    return (
+        f"{start}got {op.arguments[other]} is on cpu, different from other tensors on {device}"
+        f" (when checking argument in method wrapper_CUDA_{short})"
+    )

@@ -1,0 +1,153 @@
+"""`simulate_cuda`: puts the simulated device in place, and torch back as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+
+from asyncguard import catalogue
+from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.patch import Place
+from asyncguard.runtime.registry import registry
+from asyncguard.runtime.simulated import MARK, present
+from asyncguard.sim import cuda, factories, libraries, profiles, storages, tensors
+from asyncguard.sim.costs import Costs
+from asyncguard.sim.machine import HOST_TIMES, Machine
+from asyncguard.sim.mode import Simulated, Watched
+from asyncguard.sim.standins import StandIns
+from asyncguard.sim.waits import Waits, cuda_call
+
+_FRAMEWORKS = frozenset({"torch"})
+
+
+class Simulation:
+    """See `asyncguard.simulate_cuda`. Enter it before traces and limits; a simulation is used once.
+
+    Raises AsyncguardError for an unknown profile or way to tell host times, and where it is
+    entered with a real CUDA device at hand, within another simulation, or within a trace.
+    """
+
+    def __init__(self, profile: str, devices: int, host: str) -> None:
+        if isinstance(devices, bool) or not isinstance(devices, int) or devices < 1:
+            raise AsyncguardError(f"devices must be a whole number from 1 up, not {devices!r}")
+        if host not in HOST_TIMES:
+            raise AsyncguardError(f"unknown host {host!r}; one of {', '.join(HOST_TIMES)}")
+        self.machine = Machine(profiles.load(profile), devices, host)
+        self._costs = Costs(self.machine.profile)
+        self._waits = Waits(self.machine)
+        self._stand_ins = StandIns()
+        self._left = contextlib.ExitStack()
+
+    def now(self) -> int:
+        """The host's virtual time in ns."""
+        self.machine.arrive()
+        return self.machine.timeline.now
+
+    def settle(self) -> None:
+        """A trace ends: tell it of the idle time of the waits so far."""
+        self._waits.settle(self.machine.timeline.close())
+
+    def __enter__(self) -> Simulation:
+        self._check()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._stand_ins.restore)
+            self._replace()
+            present.model = self
+            undo.callback(setattr, present, "model", None)
+            self.machine.is_running = True
+            undo.callback(setattr, self.machine, "is_running", False)
+            registry.acquire(_FRAMEWORKS, self.now)
+            undo.callback(registry.release, _FRAMEWORKS, self.now)
+            hub.add(self._waits)
+            undo.callback(hub.remove, self._waits)
+            undo.enter_context(self._mode())
+            self._left = undo.pop_all()
+        self.machine.leave()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._left.close()
+
+    def _check(self) -> None:
+        if present.model is not None:
+            raise AsyncguardError("simulate_cuda() is entered within another simulate_cuda()")
+        if hub.generation:
+            raise AsyncguardError(
+                "enter simulate_cuda() before traces and limits: they run on its virtual clock;"
+                " in tests, give the marker max_syncs device='sim'"
+            )
+        if hasattr(torch._C, "_cuda_getDeviceCount"):
+            raise AsyncguardError(
+                "simulate_cuda() needs a build of torch for the CPU: this one is for CUDA"
+            )
+
+    def _replace(self) -> None:
+        machine, costs = self.machine, self._costs
+        mover = tensors.Mover(machine, costs)
+        parts: Iterator[tuple[Place, Any]] = chain(
+            tensors.replacements(machine, mover),
+            factories.replacements(machine, mover),
+            storages.replacements(machine, costs),
+            cuda.replacements(machine, costs),
+            libraries.replacements(machine, self._mode),
+        )
+        self._stand_ins.place(list(parts))
+
+    def _mode(self) -> Simulated:
+        return Simulated(self.machine, self._costs, self._below)
+
+    def _below(self, func: Any) -> Watched | None:
+        """Who reports the waits of an operator that nothing above it has counted."""
+        adapter = next((a for a in registry.adapters() if a.framework.name == "torch"), None)
+        watch: Callable[..., Watched | None] | None = getattr(adapter, "operator_hook", None)
+        hook = watch(func) if watch is not None else None
+        return functools.partial(_watched, hook) if hook is not None else None
+
+    def annotate(self, record: TraceRecord) -> TraceRecord:
+        """The record, saying that its times are modelled, and which CUDA call each wait is."""
+        machine = self.machine
+        profile = machine.profile
+        note = (
+            f"Modelled: {len(machine.devices)} simulated {profile.device_name} (profile"
+            f" {profile.name}); waits are counted as on CUDA, all times are of a virtual clock with"
+            f" {'measured' if machine.is_measured else 'fixed'} host times."
+        )
+        points = {point.id: point for point in catalogue.load().frameworks["torch"].sync}
+        calls = {
+            site.api: cuda_call(site.api, site.kind.value, points[site.api].waits_for)
+            for site in record.sites
+            if site.device.endswith(MARK) and site.api in points
+        }
+        about = {
+            "profile": profile.name,
+            "device": profile.device_name,
+            "devices": len(machine.devices),
+            "host": "measured" if machine.is_measured else "fixed",
+            "cuda_calls": dict(sorted(calls.items())),
+        }
+        return replace(
+            record, notes=(*record.notes, note), extra={**record.extra, "simulated": about}
+        )
+
+
+def _watched(
+    hook: Callable[..., Any], caller: FrameType, run: Callable[..., Any], op: Any, args: Any,
+    kwargs: Any,
+) -> Any:  # fmt: skip
+    """Run an operator within its hook, unless a hook above counts already."""
+    if state.doing.waiting:
+        return run(op, args, kwargs)
+    return hook(caller, lambda *given, **named: run(op, given, named), args, kwargs)

@@ -1,0 +1,49 @@
+"""Putting stand-ins in the place of torch's functions, also where modules hold copies of these."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from asyncguard.runtime.patch import MISSING, Patcher, Place
+from asyncguard.runtime.simulated import STANDS_IN
+
+
+class StandIns:
+    """Replaces attributes; `restore` puts the very same objects back."""
+
+    def __init__(self) -> None:
+        self._patcher = Patcher()
+        self._pairs: list[tuple[Any, Any]] = []  # functions and classes of modules: torch's, ours
+
+    def place(self, replacements: Iterable[tuple[Place, Any]]) -> None:
+        """Put all in place. Modules that took a function with `from torch import f` get ours."""
+        for place, new in replacements:
+            old = place.raw()
+            if isinstance(new, types.FunctionType):
+                setattr(new, STANDS_IN, True)
+            if isinstance(place.owner, types.ModuleType) and callable(new):
+                self._pairs.append((old, new))
+            self._patcher.replace(place, new)
+        ours = {id(old): new for old, new in self._pairs if old is not MISSING}
+        for place, new in list(_copies(ours)):
+            self._patcher.replace(place, new)
+
+    def restore(self) -> None:
+        """Take all away, also where a module has taken one of ours meanwhile."""
+        self._patcher.restore()
+        theirs = {id(new): old for old, new in self._pairs if old is not MISSING}
+        for place, old in list(_copies(theirs)):
+            setattr(place.owner, place.name, old)
+        self._pairs.clear()
+
+
+def _copies(swap: dict[int, Any]) -> Iterator[tuple[Place, Any]]:
+    """Where modules hold one of these objects, by its id, and what belongs there instead."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, types.ModuleType):
+            for name, value in list(vars(module).items()):
+                if id(value) in swap:
+                    yield Place(module, name), swap[id(value)]

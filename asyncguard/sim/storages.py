@@ -1,0 +1,72 @@
+"""What stands in for methods of torch.UntypedStorage: saving and copying go through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from asyncguard.runtime.patch import Place
+from asyncguard.sim.costs import Costs
+from asyncguard.sim.machine import Device, Machine
+from asyncguard.sim.memory import Block
+from asyncguard.sim.places import _MARK, CPU, PINNED, resolve
+
+Storage = torch.UntypedStorage
+_BASE = torch._C.StorageBase
+
+
+def _place(storage: Any) -> Device | None:
+    mark = getattr(storage, _MARK, None)
+    return mark.device if type(mark) is Block else None  # type: ignore[return-value]
+
+
+def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
+    """What takes the place of the class's own."""
+    own_device = _BASE.device.__get__
+    own_new_shared = Storage._new_shared.__func__
+
+    def copied(storage: Any, target: Device | None) -> Any:
+        source = _place(storage)
+        copy = Storage(storage.nbytes()).copy_(storage, False)
+        if target is not None:
+            setattr(copy, _MARK, Block(target, copy.nbytes()))
+        on = target or source
+        if on is not None and target is not source:
+            machine.enqueue(costs.transfer(copy.nbytes(), pinned=False), "copy", on)
+        return copy
+
+    def device(self: Any) -> torch.device:
+        place = _place(self)
+        return own_device(self) if place is None else place.device
+
+    def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+        target = resolve(machine, device)
+        if target == CPU:
+            target = None
+        if isinstance(target, torch.device):
+            return torch._utils._to(self, target, non_blocking)
+        return self if target is _place(self) else copied(self, target)
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        return to(self, device="cuda" if device is None else device, non_blocking=non_blocking)
+
+    def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> Any:
+        target = resolve(machine, device)
+        made = own_new_shared(cls, size, device=CPU if isinstance(target, Device) else target)
+        if isinstance(target, Device):
+            setattr(made, _MARK, Block(target, made.nbytes()))
+        return made
+
+    yield Place(Storage, "device"), property(device)
+    yield Place(Storage, "is_cuda"), property(lambda self: _place(self) is not None)
+    yield Place(Storage, "to"), to
+    yield Place(Storage, "cuda"), cuda
+    yield Place(Storage, "cpu"), lambda self: to(self, device=CPU)
+    yield Place(Storage, "clone"), lambda self: copied(self, _place(self))
+    yield (
+        Place(Storage, "is_pinned"),
+        lambda self, device=None: getattr(self, _MARK, None) is PINNED,
+    )
+    yield Place(Storage, "_new_shared"), classmethod(new_shared)

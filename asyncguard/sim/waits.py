@@ -1,0 +1,72 @@
+"""Waits of the catalogue become waits on the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.simulated import MARK
+from asyncguard.runtime.sites import Site
+from asyncguard.sim.machine import Machine
+from asyncguard.timeline.meter import Bubble
+
+_DEVICE = frozenset({"device", "everything"})
+
+
+class Waits:
+    """A `hub.Sink`, ahead of all others: lets the host wait before they read the clock."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def begin(self) -> int:
+        """A call that waits begins: it is told what for by the stand-ins, or at its end."""
+        self._machine.current.deferred = None
+        self._machine.arrive()
+        return self._machine.timeline.now
+
+    def end(self, site: Site, began: int) -> None:
+        """The call is over: the host waits for what the catalogue says that it waits for."""
+        if not site.blocker.device.endswith(MARK):
+            return
+        machine = self._machine
+        if site.blocker.point.waits_for in _DEVICE:
+            machine.finish_wait(site, lambda: machine.wait_device(owner=site))
+        else:
+            machine.finish_wait(site, lambda: machine.wait_stream(owner=site))
+        hub.sink.idled(site, began, began)  # nothing so far, which is not the same as not known
+        self.settle(machine.timeline.take_bubbles())
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """Another framework keeps time itself."""
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """Told to recorders, by us."""
+
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
+        """Do nothing: enqueues and runs are not waits."""
+
+    def settle(self, bubbles: Iterable[Bubble]) -> None:
+        """Tell recorders of idle time."""
+        for bubble in bubbles:
+            if isinstance(bubble.wait.owner, Site):
+                hub.sink.idled(bubble.wait.owner, bubble.begin, bubble.end)
+
+
+def cuda_call(site_api: str, kind: str, waits_for: str) -> str:
+    """The call of CUDA's runtime that a wait stands for."""
+    if kind == "barrier":
+        if "Event" in site_api:
+            return "cudaEventSynchronize"
+        return "cudaDeviceSynchronize" if waits_for in _DEVICE else "cudaStreamSynchronize"
+    direction = "HostToDevice" if kind == "upload" else "DeviceToHost"
+    return f"cudaMemcpyAsync({direction}) + cudaStreamSynchronize"

@@ -1,0 +1,90 @@
+"""Every call that waits for CUDA waits as often on the simulated device, and no other call does."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import asyncguard
+from tests.frameworks import require
+
+torch = require("torch")
+waits = importlib.import_module("tests.sim.waits")
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Iterator[None]:
+    with asyncguard.simulate_cuda():
+        yield
+
+
+def trace_of(call: Callable[[Any], Any], device: str) -> asyncguard.Trace:
+    given = waits.given(device)
+    with asyncguard.trace() as trace:
+        call(given)
+    return trace
+
+
+@pytest.mark.parametrize("name", waits.WAITS)
+def test_waits(name: str, simulated: None) -> None:
+    call, count, kind = waits.WAITS[name]
+    trace = trace_of(call, "cuda")
+    assert trace.total_syncs == count
+    assert {site.kind for site in trace.sites} == {kind}
+    assert {site.device for site in trace.sites} == {"cuda:0 (simulated)"}
+    assert all(site.path.endswith("waits.py") for site in trace.sites)
+    assert all(site.cpu_stall_ns > 0 for site in trace.sites)
+    calls = trace.record.extra["simulated"]["cuda_calls"]
+    assert set(calls) == {site.api for site in trace.sites}
+
+
+@pytest.mark.parametrize("name", waits.WAITS_NOT)
+def test_waits_not(name: str, simulated: None) -> None:
+    trace = trace_of(waits.WAITS_NOT[name], "cuda")
+    assert trace.sites == ()
+
+
+@pytest.mark.parametrize("name", waits.OPEN_ROWS)
+@pytest.mark.xfail(reason="the catalogue has no entry that says so yet", strict=False)
+def test_rows_that_are_open(name: str, simulated: None) -> None:
+    call, count = waits.OPEN_ROWS[name]
+    assert trace_of(call, "cuda").total_syncs == count
+
+
+def seen_by_torch(call: Callable[[Any], Any]) -> int:
+    """How many synchronisations torch reports of a real device."""
+    from torch.cuda import _gpu_trace
+
+    seen: list[str] = []
+    given = waits.given("cuda")
+    torch._C._activate_gpu_trace()
+    _gpu_trace.register_callback_for_stream_synchronization(lambda _: seen.append("stream"))
+    _gpu_trace.register_callback_for_event_synchronization(lambda _: seen.append("event"))
+    _gpu_trace.register_callback_for_device_synchronization(lambda: seen.append("device"))
+    try:
+        call(given)
+    finally:
+        for kind in ("Stream", "Event", "Device"):
+            getattr(_gpu_trace, f"{kind}SynchronizationCallbacks").callback_list.clear()
+    return len(seen)
+
+
+@pytest.mark.gpu
+@needs_gpu
+@pytest.mark.parametrize("name", waits.WAITS)
+def test_a_real_device_waits_as_often(name: str) -> None:
+    call, count, _ = waits.WAITS[name]
+    assert seen_by_torch(call) == count
+
+
+@pytest.mark.gpu
+@needs_gpu
+@pytest.mark.parametrize("name", waits.WAITS_NOT)
+def test_a_real_device_waits_as_little(name: str) -> None:
+    assert seen_by_torch(waits.WAITS_NOT[name]) == 0

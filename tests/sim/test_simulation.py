@@ -1,0 +1,278 @@
+"""The simulation as a whole: restored on leaving, the same on every run, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asyncguard
+from asyncguard.model import AsyncguardError
+from asyncguard.sim import profiles
+from tests.frameworks import require
+
+torch = require("torch")
+pytest_plugins = ["pytester"]
+SCRIPT = """
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(6):
+    optimizer.zero_grad()
+    x = torch.randn(16, 32, device="cuda")
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    if step % 2 == 0:
+        print(f"{loss:.4f}")
+    mask = x[x > 0]
+"""
+
+
+def namespaces() -> dict[tuple[int, str], Any]:
+    """Everything that torch's modules and classes hold."""
+    owners: list[Any] = [torch.Tensor, torch.UntypedStorage, torch.nn.Module, threading.Thread]
+    owners += [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "torch"]
+    return {(id(o), name): value for o in owners for name, value in list(vars(o).items())}
+
+
+def use_the_device() -> None:
+    with asyncguard.simulate_cuda(), asyncguard.trace():
+        model = torch.nn.Linear(2, 2).cuda()
+        model(torch.ones(1, 2, device="cuda")).sum().backward()
+        torch.optim.AdamW(model.parameters()).step()
+        torch.cuda.synchronize()
+
+
+def test_leaving_restores_torch() -> None:
+    use_the_device()  # imports what it needs
+    before = namespaces()
+    use_the_device()
+    after = namespaces()
+    changed = [key for key in before.keys() | after.keys() if before.get(key) is not after.get(key)]
+    known = {"SKIP_DIRS_RE"}  # of torch.compile, which asyncguard asks to skip its hooks
+    assert not [name for _, name in changed if name not in known]
+    assert torch._C._len_torch_dispatch_stack() == 0
+    assert not torch.cuda.is_available()
+    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+        torch.zeros(1, device="cuda")
+
+
+def test_an_error_leaves_torch_restored() -> None:
+    own = torch.zeros
+    with pytest.raises(TypeError), asyncguard.simulate_cuda():
+        torch.zeros(2, device="cuda").numpy()
+    assert torch.zeros is own
+
+
+def test_tensors_outlive_the_device() -> None:
+    with asyncguard.simulate_cuda():
+        x = torch.ones(2, device="cuda") * 3
+    assert x.device == torch.device("cpu")
+    assert (x + torch.ones(2)).tolist() == [4.0, 4.0]
+
+
+def test_copies_that_modules_hold_are_replaced_and_put_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "made_here", torch.tensor, raising=False)
+    own = torch.tensor
+    with asyncguard.simulate_cuda():
+        assert module.made_here([1.0], device="cuda").is_cuda  # type: ignore[attr-defined]
+        monkeypatch.setattr(module, "made_there", torch.zeros, raising=False)
+    assert module.made_here is own  # type: ignore[attr-defined]
+    assert module.made_there is torch.zeros  # type: ignore[attr-defined]
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "profile": (lambda: asyncguard.simulate_cuda("z80"), "unknown profile 'z80'; one of a100"),
+    "devices": (lambda: asyncguard.simulate_cuda(devices=0), "devices must be a whole number"),
+    "host": (lambda: asyncguard.simulate_cuda(host="fast"), "unknown host 'fast'"),
+    "file": (lambda: asyncguard.simulate_cuda("none.toml"), "none.toml: cannot read the profile"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_calls(name: str) -> None:
+    call, message = WRONG[name]
+    with pytest.raises(AsyncguardError, match=message):
+        call()
+
+
+def test_it_comes_before_traces_and_alone() -> None:
+    with asyncguard.trace(), pytest.raises(AsyncguardError, match="before traces"):
+        asyncguard.simulate_cuda().__enter__()
+    with asyncguard.simulate_cuda(), pytest.raises(AsyncguardError, match="within another"):
+        asyncguard.simulate_cuda().__enter__()
+
+
+@pytest.mark.parametrize("name", ["h200", "h100", "a100", "rtx4090", "t4"])
+def test_profiles(name: str) -> None:
+    profile = profiles.load(name)
+    assert profile.name == name
+    assert profile.sources
+    assert profile.flops["float16"] >= profile.flops["float32"] > 0
+    assert profile.memory_bandwidth > profile.pinned_bandwidth > profile.pageable_bandwidth
+
+
+def test_a_profile_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "slow.toml"
+    text = (Path(profiles.__file__).parent / "profiles" / "t4.toml").read_text()
+    file.write_text(text.replace('name = "t4"', 'name = "slow"'))
+    assert profiles.load(str(file)).name == "slow"
+    file.write_text("speed = 3\n" + text)
+    with pytest.raises(AsyncguardError, match=r"slow\.toml: unknown key 'speed'"):
+        profiles.load(str(file))
+    file.write_text(text.replace("300e9", "-1"))
+    with pytest.raises(AsyncguardError, match="memory_bandwidth must be a number from 0 up"):
+        profiles.load(str(file))
+
+
+def duration(call: Callable[[], Any], profile: str = "h200") -> int:
+    """Virtual nanoseconds that a call takes, until all of it is done."""
+    with asyncguard.simulate_cuda(profile) as simulation:
+        torch.cuda.synchronize()
+        began = simulation.now()
+        call()
+        torch.cuda.synchronize()
+        return int(simulation.now() - began)
+
+
+def matmul(n: int, dtype: Any = None) -> None:
+    a = torch.empty(n, n, device="cuda", dtype=dtype)
+    for _ in range(50):
+        a @ a
+
+
+def test_flops_and_bytes_take_time() -> None:
+    flops = 50 * 2 * 1024**3
+    took = duration(lambda: matmul(1024))
+    assert took > flops / 67e12 * 1e9
+    assert duration(lambda: matmul(1024), "t4") > 3 * took
+    pinned = duration(lambda: torch.empty(2**22, pin_memory=True).cuda())
+    assert duration(lambda: torch.empty(2**22).cuda()) > 2 * pinned
+
+
+def test_a_wait_costs_the_work_that_is_pending() -> None:
+    with asyncguard.simulate_cuda() as simulation, asyncguard.trace() as trace:
+        matmul(1024)
+        pending = simulation.machine.stream().tail - simulation.now()
+        torch.cuda.synchronize()
+    (site,) = trace.sites
+    assert site.api == "torch.cuda.synchronize"
+    assert site.cpu_stall_ns == pending + simulation.machine.profile.wait_return_ns
+
+
+def test_a_wait_leaves_the_device_idle() -> None:
+    """Until the host is back, has run the next operator and it has been launched."""
+    with asyncguard.simulate_cuda() as simulation, asyncguard.trace() as trace:
+        x = torch.empty(4, 4, device="cuda")
+        matmul(1024)
+        torch.cuda.synchronize()
+        x + 1
+        x.sum().item()
+    profile = simulation.machine.profile
+    expected = profile.wait_return_ns + profile.operator_host_ns + profile.launch_latency_ns
+    stalls = {site.api: site.gpu_stall_ns for site in trace.sites}
+    assert stalls["torch.cuda.synchronize"] == expected
+
+
+def test_events_measure_virtual_time() -> None:
+    with asyncguard.simulate_cuda():
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        side = torch.cuda.Stream()
+        start.record()
+        with torch.cuda.stream(side):
+            torch.cuda._sleep(1_700_000)
+            assert torch.cuda.current_stream() == side
+        assert torch.cuda.current_stream().query()
+        torch.cuda.current_stream().wait_stream(side)
+        end.record()
+        assert not end.query()
+        with pytest.raises(RuntimeError, match="not ready"):
+            start.elapsed_time(end)
+        end.synchronize()
+        assert 1.0 <= start.elapsed_time(end) < 1.1
+        assert side.query()
+
+
+def run_script(folder: Path, name: str, *options: str) -> tuple[dict[str, Any], str]:
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    trace = folder / name
+    command = [sys.executable, "-m", "asyncguard", "run", *options, "-q", "-o", str(trace)]
+    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return json.loads(trace.read_text()), done.stdout
+
+
+def test_a_run_is_the_same_every_time() -> None:
+    """Ten runs in one process, whose traces differ in nothing but memory that was resident."""
+    records = []
+    for _ in range(10):
+        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+            exec(compile(SCRIPT, __file__, "exec"), {"__name__": "__main__", "print": str})
+        record = trace.record
+        records.append((record.sites, record.duration_ns, record.step_syncs, record.notes))
+    assert all(record == records[0] for record in records[1:])
+    assert records[0][2] == (2, 1, 2, 1, 2)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    first, shown = run_script(tmp_path, "a.json", "--sim", "cuda:a100")
+    second, _ = run_script(tmp_path, "b.json", "--sim", "cuda:a100")
+    header = {"command", "extra", "created", "asyncguard_version"}
+    assert {k: v for k, v in first.items() if k not in header} == {
+        k: v for k, v in second.items() if k not in header
+    }
+    assert len(shown.split()) == 3
+    assert {site["device"] for site in first["sites"]} == {"cuda:0 (simulated)"}
+    assert any("A100" in note for note in first["notes"])
+
+
+def test_measured_host_times(tmp_path: Path) -> None:
+    trace, _ = run_script(tmp_path, "m.json", "--sim", "cuda", "--sim-host", "measured")
+    assert any("measured host times" in note for note in trace["notes"])
+    assert trace["duration_ns"] > 0
+
+
+def test_the_marker(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        textwrap.dedent(
+            """
+            import pytest, torch
+
+            @pytest.fixture
+            def x(sync_trace):
+                return torch.ones(3, device="cuda")
+
+            @pytest.mark.max_syncs(1, device="sim")
+            def test_within(x):
+                x.sum().item()
+
+            @pytest.mark.max_syncs(0, device="sim:t4")
+            def test_excess(x):
+                assert "T4" in torch.cuda.get_device_name()
+                x.sum().item()
+
+            def test_after():
+                assert not torch.cuda.is_available()
+
+            @pytest.mark.max_syncs(0, device="gpu")
+            def test_wrong():
+                pass
+            """
+        )
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*1 sync points, at most 0 allowed*"])
