@@ -251,7 +251,7 @@ def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Fin
 
 def _write_baseline(path: Path, found: list[Finding]) -> int:
     from asyncguard.gate import baseline
-    from asyncguard.render.text import count
+    from asyncguard.render.words import count
 
     baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
     _tell(f"{count(len(found), 'finding')} recorded in {path}")

@@ -62,12 +62,12 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Ca
 def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """A read in every step: after the loop, every N steps, or one step late."""
     for function, group in _hot_groups(record, sites).items():
-        if len(group) > 1:  # one transfer serves them
-            continue
+        if len(group) > 1 and not is_replayable(record):
+            continue  # one transfer serves them; replay tells alternatives apart
         yield _suggestion(
             record,
             f"Read less often in {function}",
-            f"Line {_lines(group)} reads a device value in every step. Keep a "
+            f"{_reads(group)} a device value in every step. Keep a "
             "running value on the device and read it after the loop, read every N steps, or read "
             "the previous step's value while this one runs.",
             group,
@@ -223,6 +223,10 @@ def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float,
     steps = max(record.step_count, 1)
     waited = sum(site.cpu_stall_ns for site in sites)
     return record.duration_ns / steps, record.cpu_stall_ns / steps, waited / steps
+
+
+def _reads(sites: Sequence[SiteStats]) -> str:
+    return f"Lines {_lines(sites)} each read" if len(sites) > 1 else f"Line {_lines(sites)} reads"
 
 
 def _lines(sites: Iterable[SiteStats]) -> str:

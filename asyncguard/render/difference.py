@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from asyncguard.render.text import duration
+from asyncguard.render.words import duration
 
 if TYPE_CHECKING:
     from asyncguard.gate.difference import Difference, SiteChange

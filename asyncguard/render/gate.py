@@ -12,8 +12,8 @@ from asyncguard.gate.compare import GrownSite
 from asyncguard.model import Finding, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
-from asyncguard.render.text import count
 from asyncguard.render.visible import shown, visible
+from asyncguard.render.words import count
 
 
 def updated(path: Path, findings: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:

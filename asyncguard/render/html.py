@@ -23,7 +23,7 @@ from asyncguard.render.summary import (
     totals,
     worth,
 )
-from asyncguard.render.text import duration
+from asyncguard.render.words import duration
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport

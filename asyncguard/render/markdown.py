@@ -20,8 +20,8 @@ from asyncguard.render.summary import (
     totals,
     worth,
 )
-from asyncguard.render.text import count, duration
 from asyncguard.render.visible import visible
+from asyncguard.render.words import count, duration
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport

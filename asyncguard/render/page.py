@@ -14,6 +14,7 @@ from rich.text import Text
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.difference import expectation, figures, total_rows
+from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.summary import (
     RANK_COLUMNS,
     gain,
@@ -24,7 +25,7 @@ from asyncguard.render.summary import (
     totals,
     worth,
 )
-from asyncguard.render.text import duration, finding_lines, painter
+from asyncguard.render.words import duration
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport

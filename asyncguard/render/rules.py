@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from asyncguard.render import Screen
+from asyncguard.render.lines import painter
 from asyncguard.render.page import Page
-from asyncguard.render.text import painter
 
 if TYPE_CHECKING:
     from asyncguard.lint.report.registry import Rule

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
-from asyncguard.render.text import count, duration, saving
+from asyncguard.render.words import count, duration, saving
 from asyncguard.runtime.adapter import STAND_IN
 
 if TYPE_CHECKING:

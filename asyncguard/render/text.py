@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from asyncguard.model import Finding, Fix, Suggestion
+from asyncguard.model import Fix
 from asyncguard.render import FindingsReport, Screen, TraceReport
-from asyncguard.render.visible import visible
+from asyncguard.render.lines import Paint, finding_lines, painter
+from asyncguard.render.words import count
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport
@@ -33,52 +33,6 @@ def findings(report: FindingsReport, screen: Screen) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-Paint = Callable[[str, str], str]  # a text, and how it should look
-
-
-def painter(screen: Screen) -> Paint:
-    """Return what gives a text the look that rich calls by such a name."""
-    if not screen.color:
-        return lambda text, style: text
-    from rich.color import ColorSystem
-    from rich.style import Style
-
-    return lambda text, style: Style.parse(style).render(text, color_system=ColorSystem.STANDARD)
-
-
-def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[str]:
-    """Yield a finding's lines: its place and message, the source, the advice.
-
-    A word longer than the line, such as a path, stays whole: other programs read it.
-    """
-    cell = f"cell {finding.cell}:" if finding.cell else ""
-    place = f"{visible(finding.path)}:{cell}{finding.line}:{finding.column}:"
-    start = f"{place} {finding.code}"
-    width = screen.line_width
-    first, *rest = _wrapped(f"{start} {visible(finding.message)}", width, "")
-    yield first.replace(start, f"{paint(place, 'bold')} {paint(finding.code, 'red')}", 1)
-    yield from rest
-    if source := finding.source.strip():
-        yield f"    {visible(source)}"
-    if finding.advice:
-        first, *rest = _wrapped(f"help: {visible(finding.advice)}", width, "    ")
-        yield first.replace("help:", paint("help:", "cyan"), 1)
-        yield from rest
-
-
-@lru_cache(1024)
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    """Break a text into lines; an advice is given for many findings."""
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
 def traces(report: TraceReport, screen: Screen) -> str:
     """The totals, the sites (what cost most first), the suggestions."""
     from asyncguard.render import page
@@ -98,30 +52,6 @@ def differences(found: Difference, screen: Screen) -> str:
     from asyncguard.render import page
 
     return page.side_by_side(found, screen)
-
-
-def duration(nanoseconds: float) -> str:
-    """Nanoseconds in the unit that a person reads: `1.23 ms`."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:#.3g} {unit}".replace(". ", " ")
-    return f"{nanoseconds:.0f} ns"
-
-
-def saving(item: Suggestion) -> str:
-    """What a suggestion saves: `about 1.23 ms (1.1 ms to 1.4 ms)`; nothing where unknown."""
-    if not item.saving_ns_per_step:
-        return ""
-    if item.saving_low_ns is None or item.saving_high_ns is None:
-        return f"at most {duration(item.saving_ns_per_step)}"
-    between = f"{duration(item.saving_low_ns)} to {duration(item.saving_high_ns)}"
-    instead = f", instead of {item.instead_of}" if item.instead_of else ""
-    return f"saves about {duration(item.saving_ns_per_step)} ({between}){instead}"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _statistics(report: FindingsReport) -> Iterator[str]:

@@ -19,7 +19,7 @@ from asyncguard.gate.baseline import Rate, SiteKey
 from asyncguard.gate.compare import GrownSite
 from asyncguard.model import AsyncguardError, SiteStats, Suggestion, SyncKind, TimelineEvent
 from asyncguard.render import FindingsReport, Screen, TraceReport, formats, gate
-from asyncguard.render.text import duration
+from asyncguard.render.words import duration
 from tests.records import finding, record, site, steady
 
 SCREEN = Screen()
