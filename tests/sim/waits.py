@@ -106,6 +106,13 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "combinations": (lambda g: torch.combinations(g.y), 1, SyncKind.SHAPE),
     "histc": (lambda g: torch.histc(g.y), 1, SyncKind.SHAPE),
     "masked_fill": (lambda g: g.x.masked_fill(g.mask, g.y[0]), 1, SyncKind.SCALAR),
+    "mask write of a device scalar": (lambda g: assign(g.x, g.mask, g.x[0, 0]), 1, SyncKind.SHAPE),
+    "zeros of a device size": (
+        lambda g: torch.zeros(g.stop, device=g.device),
+        1,
+        SyncKind.SCALAR,
+    ),
+    "view of a device size": (lambda g: g.x.expand(g.stop, 4, 4), 1, SyncKind.SCALAR),
     "synchronize": (lambda g: torch.cuda.synchronize(), 1, SyncKind.BARRIER),
     "accelerator": (lambda g: torch.accelerator.synchronize(), 1, SyncKind.BARRIER),
     "stream": (lambda g: torch.cuda.current_stream().synchronize(), 1, SyncKind.BARRIER),
@@ -115,6 +122,8 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
 }  # fmt: skip
 
 WAITS_NOT: dict[str, Case] = {
+    "host mask": lambda g: g.x[g.cpu_mask],
+    "host mask write": lambda g: assign(g.x, g.cpu_mask, g.x[0, 0].expand(16)),
     "any": lambda g: torch.any(g.y),
     "isnan": lambda g: torch.isnan(g.y),
     "max": lambda g: torch.max(g.x),
@@ -166,12 +175,7 @@ def with_grad(value: Any) -> Any:
 
 # The two columns' rows that the catalogue does not tell yet, with what is right.
 OPEN_ROWS: dict[str, tuple[Case, int]] = {
-    "host mask": (lambda g: g.x[g.cpu_mask], 0),
-    "host mask write": (lambda g: assign(g.x, g.cpu_mask, g.x[0, 0].expand(16)), 0),
-    "mask write of a device scalar": (lambda g: assign(g.x, g.mask, g.x[0, 0]), 1),
     "repeat_interleave": (lambda g: torch.repeat_interleave(g.y, g.repeats), 2),
-    "zeros of a device size": (lambda g: torch.zeros(g.stop, device=g.device), 1),
-    "view of a device size": (lambda g: g.x.expand(g.stop, 4, 4), 1),
 }
 
 
