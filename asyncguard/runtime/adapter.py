@@ -51,16 +51,6 @@ class Adapter:
         """The device that a call waits for where no single value tells; None: it waits for none."""
         raise NotImplementedError
 
-    # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
-    # through `dispatch`.
-    overridden: Callable[[tuple[Any, ...]], bool] | None = None
-
-    def dispatch(
-        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Call `original` as the framework calls what is overridden."""
-        return original(*args, **kwargs)
-
     def blocker(self, point: SyncPoint, device: str, users_only: bool = False) -> Blocker:
         """One API of this framework on one device; `users_only`: its own calls never count."""
         internals = self.framework.blocking_internals

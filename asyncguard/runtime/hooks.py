@@ -1,17 +1,16 @@
-"""The functions that stand in the place of blocking APIs while somebody listens.
+"""What calls of blocking APIs pass through while somebody listens.
 
-A hook asks its `Probe`s whether this call is a sync point, looks up the site, times the original
-and reports. Inside a sync point (`doing.waiting`) everything passes straight through, so that a
-`print` which calls `tolist` counts once. Whatever fails in here is logged once and switches the
-hook off; the original is always called, and its exceptions leave without a trace of us.
+The API itself stays the object that it is (see `takeover`). A hook asks its `Probe`s whether this
+call is a sync point, looks up the site, times the original and reports. Inside a sync point
+(`doing.waiting`) everything passes straight through, so that a `print` which calls `tolist` counts
+once. Whatever fails in here is logged once and switches the hook off; the original is always
+called, and its exceptions leave without a trace of us.
 
 The hooks repeat each other and inline what could be functions: they run at every read.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -39,26 +38,30 @@ class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
     """A wait where a limit allows none; the message names the line and the advice."""
 
 
-def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe]) -> Function:
-    """A replacement for `original` that reports its waits; `name` is for the log."""
+def make(
+    original: Function, name: str, adapter: Adapter, probes: Sequence[Probe], up: int
+) -> Function:
+    """What calls `original` and reports its waits.
+
+    `name` is for the log; `up` says how many frames the caller is above the outermost hook.
+    """
     early = [probe.before for probe in probes if not probe.late]
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
     if late:
-        hook = _late_hook(_calls(original, adapter), name, judge, late)
+        hook = _late_hook(original, name, judge, late, up)
     else:
-        hook = _hook(original, name, judge, adapter)
+        hook = _hook(original, name, judge, adapter, up)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = _read_hook(original, name, probes[0].quick, hook, adapter.data_of)
+            hook = _read_hook(original, name, probes[0].quick, hook, adapter.data_of, up)
     if name.endswith(".__getitem__"):
-        hook = _subscript_hook(_calls(original, adapter), hook)
-    return disguise(hook, original)
+        hook = _subscript_hook(original, hook)
+    return hook
 
 
-def _caller() -> FrameType | None:
+def _caller(up: int) -> FrameType:
     """Who called the hook, from within it: another hook may stand in front of it."""
-    frame = _getframe(2)
-    return frame.f_back if frame.f_globals is _GLOBALS else frame
+    return _getframe(up + 2 if _getframe(2).f_globals is _GLOBALS else up + 1)
 
 
 def _first_of(judges: Sequence[Judge]) -> Judge:
@@ -72,23 +75,9 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _calls(original: Function, adapter: Adapter) -> Function:
-    """The original, called as the framework's own dispatch would have it."""
-    overridden, dispatch = adapter.overridden, adapter.dispatch
-    if overridden is None:
-        return original
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if overridden(args):
-            return dispatch(original, args, kwargs)
-        return original(*args, **kwargs)
-
-    return call
-
-
-def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Function:
+def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int) -> Function:
     """The hot path: what the call waits for is known before it starts."""
-    overridden, dispatch, data_of = adapter.overridden, adapter.dispatch, adapter.data_of
+    data_of = adapter.data_of
     broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
@@ -102,14 +91,18 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 try:
                     blocker = judge(args, kwargs)
                     if blocker is not None:
-                        frame = _caller()
+                        frame = _getframe(1)
+                        if frame.f_globals is _GLOBALS:  # another hook stands in front
+                            frame = _getframe(up + 1)
+                        elif up > 1:
+                            frame = _getframe(up)
                         if doing.fetched is not None:
                             fetched, doing.fetched = doing.fetched, None
                             if blocker.stand_in and fetched == _fetched(frame, data_of(args[0])):
                                 return original(*args, **kwargs)
                         try:
-                            site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
-                        except (KeyError, AttributeError):
+                            site = blocker.cache[id(frame.f_code), frame.f_lasti]
+                        except KeyError:
                             site = blocker.site(frame)
                         if site is not None:
                             if hub.scope is not None:
@@ -122,10 +115,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 except Exception as error:  # noqa: BLE001  the user's call must go on
                     broken_in, site = generation, None
                     hub.fail(name, error)
-            if overridden is not None and overridden(args):
-                result = dispatch(original, args, kwargs)
-            else:
-                result = original(*args, **kwargs)
+            result = original(*args, **kwargs)
             if site is not None:
                 try:
                     sink.end(site, began)
@@ -147,7 +137,12 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
 
 
 def _read_hook(
-    original: Function, name: str, quick: QuickJudge, hook: Function, data_of: Function
+    original: Function,
+    name: str,
+    quick: QuickJudge,
+    hook: Function,
+    data_of: Function,
+    up: int,
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
@@ -174,7 +169,7 @@ def _read_hook(
                     and not running_tasks
                 ):
                     code, instruction, blocker, site = last
-                    frame = _getframe(1)
+                    frame = _getframe(up)
                     if (
                         frame.f_code is not code
                         or frame.f_lasti != instruction
@@ -226,7 +221,9 @@ def _fetched(frame: FrameType | None, data: int | None) -> tuple[Any, ...] | Non
     return id(frame.f_code), frame.f_lineno, data
 
 
-def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe]) -> Function:
+def _late_hook(
+    original: Function, name: str, judge: Judge, late: Sequence[Probe], up: int
+) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
     broken_in = 0  # the generation of listeners in which it failed
 
@@ -256,7 +253,7 @@ def _late_hook(original: Function, name: str, judge: Judge, late: Sequence[Probe
                     for probe in candidates:
                         if blocker is None:
                             blocker = probe.after(args, kwargs, result)
-                    site = blocker.site(_caller()) if blocker is not None else None
+                    site = blocker.site(_caller(up)) if blocker is not None else None
                     if site is not None:
                         if hub.scope is not None:
                             site = hub.scope(site)
@@ -291,20 +288,25 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
     return getitem
 
 
-def step_hook(original: Function, name: str, adapter: Adapter) -> Function:
-    """A replacement for what ends a step, such as an optimizer's `update`; `name` for the log."""
+def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:
+    """What calls `original`, which ends a step, such as an optimizer's `update`.
+
+    `owner` is the module, or the class for whose instances alone that holds; `name` for the log.
+    """
+    kind = owner if isinstance(owner, type) else object
 
     def hook(*args: Any, **kwargs: Any) -> Any:
         doing = state.doing
-        outermost = not doing.stepping
-        doing.stepping = True
+        outermost = not doing.stepping and (not args or isinstance(args[0], kind))
+        doing.stepping = doing.stepping or outermost
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
             raise
         finally:
-            doing.stepping = not outermost
+            if outermost:
+                doing.stepping = False
         if outermost:
             try:
                 if not adapter.is_tracing():
@@ -315,18 +317,19 @@ def step_hook(original: Function, name: str, adapter: Adapter) -> Function:
                 hub.fail(name, error)
         return result
 
-    return disguise(hook, original)
+    return hook
 
 
-def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
-    """A replacement for the call of a compiled function, which may be a whole training step.
+def compiled_hook(original: Function, owner: Any) -> Function:
+    """What calls `original`, the call of compiled functions, which may be whole training steps.
 
     What ends a step is then called only while the function is traced: that is remembered of it.
     """
+    kind = owner if isinstance(owner, type) else object
 
     def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         doing = state.doing
-        outermost = doing.compiled is None
+        outermost = doing.compiled is None and isinstance(self, kind)
         if outermost:
             doing.compiled = self
         try:
@@ -341,18 +344,6 @@ def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
             hub.mark(self)
         return result
 
-    return disguise(hook, original)
-
-
-def disguise(hook: Function, original: Function) -> Function:
-    """Let the hook look like what it replaces, to people and to tracing compilers."""
-    for name in functools.WRAPPER_ASSIGNMENTS:
-        with contextlib.suppress(AttributeError, TypeError):  # C functions may lack or bend some
-            setattr(hook, name, getattr(original, name))
-    vars(hook).update(getattr(original, "__dict__", {}))  # marks such as torch's `step.hooked`
-    hook.__wrapped__ = original  # type: ignore[attr-defined]
-    # torch.compile traces the function that this attribute names in our stead.
-    hook._torchdynamo_inline = original  # type: ignore[attr-defined]
     return hook
 
 

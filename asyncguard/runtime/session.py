@@ -28,6 +28,7 @@ NOT_DEEP_NOTE = (
     "Full depth saw nothing below Python: torch was not imported in the thread that started the"
     " trace."
 )
+CHANGED_NOTE = "{} was changed by the program during the trace and has been left as it is."
 T = TypeVar("T")
 
 
@@ -89,6 +90,7 @@ class Session:
         self._thread = 0
         self._surface: list[Undo] = []
         self._went_deep = False
+        self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._state = "new"
 
     def start(self) -> Session:
@@ -143,7 +145,8 @@ class Session:
             self._unhook()
 
     def _unhook(self) -> None:
-        registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
+        # This may settle what the last wait cost.
+        self._left = registry.release(self._frameworks, self._clock)
         hub.remove(self._recorder)
         hub.remove_marked(self._recorder)
         if self._device is not None:  # no hook is left that would count what this waits for
@@ -166,7 +169,8 @@ class Session:
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
-        return ranks.seated(record, ranks.seat())
+        notes = tuple(CHANGED_NOTE.format(name) for name in self._left)
+        return ranks.seated(replace(record, notes=(*record.notes, *notes)), ranks.seat())
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""

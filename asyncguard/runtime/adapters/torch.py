@@ -13,12 +13,7 @@ from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.overrides import (
-    handle_torch_function,
-    has_torch_function,
-    has_torch_function_unary,
-)
-from torch.utils._device import _device_constructors as device_constructors
+from torch.overrides import has_torch_function_unary
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 import asyncguard.runtime
@@ -80,17 +75,6 @@ class Adapter(Base):
             label = self._labels[device] = str(device)
         return label
 
-    overridden = staticmethod(has_torch_function)
-
-    def dispatch(
-        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Tell tensor subclasses and function modes the name that they know, not that of the hook.
-
-        torch looks the function to report up by its name, and would find ours.
-        """
-        return handle_torch_function(original, args, *args, **kwargs)
-
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
         """As the general one, for tensors that nothing takes over."""
         labels = self._labels
@@ -139,8 +123,6 @@ class Adapter(Base):
 
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
-        # Which factories obey `set_default_device` torch notes on first use: by their own names.
-        device_constructors()
         handle = register_optimizer_step_post_hook(hub.mark)
         return handle.remove  # type: ignore[no-any-return]
 
