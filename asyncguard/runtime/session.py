@@ -65,8 +65,7 @@ class Session:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
         _check_number("warmup", warmup)
         _check_number("timeline", timeline or 0)
-        if not callable(clock):
-            raise AsyncguardError(f"clock must be a function, not {clock!r}")
+        _check_clock(clock)
         self._frameworks = _known(frameworks)
         self._recorder = Recorder(
             clock,
@@ -246,12 +245,27 @@ def _check_number(name: str, value: object) -> None:
         raise AsyncguardError(f"{name} must be a whole number from 0 up, not {value!r}")
 
 
+def _check_clock(clock: Callable[[], int]) -> None:
+    """Ask it once, here: within the program that is traced it would be too late to object."""
+    if not callable(clock):
+        raise AsyncguardError(f"clock must be a function, not {clock!r}")
+    try:
+        now: object = clock()
+    except Exception as error:
+        raise AsyncguardError(f"clock must return nanoseconds, but raised {error!r}") from error
+    if isinstance(now, bool) or not isinstance(now, int):
+        raise AsyncguardError(f"clock must return nanoseconds as an int, not {now!r}")
+
+
 def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:
     if frameworks is None:
         return None
-    names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
+    try:
+        names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
+    except TypeError:
+        raise AsyncguardError(f"frameworks must be names, not {frameworks!r}") from None
     if unknown := names - set(homes()):
         raise AsyncguardError(
-            f"unknown framework {min(unknown)!r}; one of {', '.join(sorted(homes()))}"
+            f"unknown framework {min(unknown, key=str)!r}; one of {', '.join(sorted(homes()))}"
         )
     return names

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
@@ -31,6 +32,11 @@ _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _MASKS = (torch.bool, torch.uint8)
 _BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
+
+UNCOMPILED = (
+    "depth='full': in this version of torch, compiled functions run uncompiled from here on, also"
+    " after the trace; depth='light' leaves them compiled"
+)
 
 
 class Adapter(Base):
@@ -109,7 +115,12 @@ class Adapter(Base):
             return indexing.operators(args, torch.is_tensor, _is_mask)
 
     def deepen(self) -> Undo:
-        """Enter a dispatch mode, which sees every operator that runs in this thread."""
+        """Enter a dispatch mode, which sees every operator that runs in this thread.
+
+        But for those in compiled functions, which run as they do without it.
+        """
+        if not hasattr(TorchDispatchMode, "is_infra_mode"):
+            warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = _Operators(self)
         mode.__enter__()
         return mode.leave
@@ -142,6 +153,11 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
         self._blockers: dict[tuple[str, str], Blocker] = {}
         self._broken_in = 0  # the generation of listeners in which it failed
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """It only looks on: torch.compile need not give way to it, in the trace and after it."""
+        return True
 
     def leave(self) -> None:
         """Leave this thread's stack; in another thread, or below another mode, only go quiet."""
