@@ -230,16 +230,17 @@ def _double(kind: type) -> type:
     if hasattr(kind, "__get__"):
         names["__get__"] = _bind
     flags = _flags(kind)
-    before = flags.value
-    flags.value = before | _MAY_BE_DERIVED_FROM
+    final = not flags.value & _MAY_BE_DERIVED_FROM
+    flags.value |= _MAY_BE_DERIVED_FROM
     try:
         double = type(kind)(kind.__name__, (kind,), {**names, "__call__": staticmethod(_unset)})
     finally:
-        flags.value = before
+        if final:  # this bit alone: the interpreter keeps others there, of its caches
+            flags.value &= ~_MAY_BE_DERIVED_FROM
     if double.__basicsize__ != kind.__basicsize__ or double.__flags__ & _CALLED_BY_VECTOR:
         raise TypeError(f"{kind.__name__} objects cannot be watched in place")
     del double.__slots__  # type: ignore[attr-defined]
-    _flags(double).value |= before & _BINDS_WITHOUT_GET  # calls of methods stay as fast
+    _flags(double).value |= flags.value & _BINDS_WITHOUT_GET  # calls of methods stay as fast
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(double))
     return double
 

@@ -4,7 +4,14 @@ import tempfile
 
 import torch
 from digest import digest
-from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments, set_seed
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    PrinterCallback,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
 
 set_seed(0)
 config = GPT2Config(vocab_size=64, n_positions=16, n_embd=16, n_layer=2, n_head=2)
@@ -17,6 +24,7 @@ with tempfile.TemporaryDirectory() as folder:
         use_cpu=True, seed=0,
     )  # fmt: skip
     trainer = Trainer(model, arguments, train_dataset=rows, eval_dataset=rows[:8])
+    trainer.remove_callback(PrinterCallback)
     trainer.train()
 for entry in trainer.state.log_history:
     print({key: value for key, value in entry.items() if "loss" in key or "norm" in key})

@@ -6,7 +6,8 @@ import torchmetrics as metrics
 torch.manual_seed(0)
 several = metrics.MetricCollection([
     metrics.classification.MulticlassAccuracy(5), metrics.classification.MulticlassAUROC(5),
-    metrics.classification.MulticlassF1Score(5), metrics.classification.MulticlassConfusionMatrix(5),
+    metrics.classification.MulticlassF1Score(5),
+    metrics.classification.MulticlassConfusionMatrix(5),
     metrics.classification.MulticlassAveragePrecision(5),
 ])  # fmt: skip
 for _ in range(4):

@@ -253,3 +253,25 @@ def test_an_interpreter_that_ends_meanwhile_ends_well() -> None:
     )
     done = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_the_interpreter_notes_of_a_type_meanwhile_is_kept() -> None:
+    has_version = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: without it, caches are not emptied
+
+    class Noting(type):
+        def __new__(cls, name: str, bases: Any, names: Any) -> Any:
+            made = super().__new__(cls, name, bases, names)
+            if bases:
+                assert bases[0].__name__ == made.__mro__[1]().read()  # a look-up of the base's
+            return made
+
+    class Kind(metaclass=Noting):
+        def read(self) -> str:
+            return "Kind"
+
+        def __call__(self) -> None: ...
+
+    Kind.read = Kind.read  # type: ignore[method-assign]  # the type has no version from here on
+    assert not Kind.__flags__ & has_version
+    takeover._double(Kind)
+    assert Kind.__flags__ & has_version
