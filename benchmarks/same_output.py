@@ -86,10 +86,10 @@ def main() -> int:
     for name in names:
         found[name] = compare(PROGRAMS / f"{name}.py")
         print(f"{name:30} {found[name]}", flush=True)
-    if options.keep:
-        before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        kept = {name: each for name, each in found.items() if each["outcome"] != "left out"}
-        RESULTS.write_text(json.dumps({**before, **kept}, indent=2, sort_keys=True) + "\n")
+        if options.keep and found[name]["outcome"] != "left out":
+            before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+            kept = {**before, name: found[name]}
+            RESULTS.write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
     return int(any(each["outcome"] == "differs" for each in found.values()))
 
 

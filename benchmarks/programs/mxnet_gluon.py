@@ -10,7 +10,7 @@ net.initialize(mx.init.Xavier())
 trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 1e-3})
 loss_of, metric = mx.gluon.loss.SoftmaxCrossEntropyLoss(), mx.metric.Accuracy()
 for _ in range(2):
-    x, y = mx.nd.random.normal(shape=(2, 3, 64, 64)), mx.nd.array([0, 3])
+    x, y = mx.nd.random.normal(shape=(2, 3, 224, 224)), mx.nd.array([0, 3])
     with mx.autograd.record():
         out = net(x)
         loss = loss_of(out, y)
