@@ -51,6 +51,8 @@ _FLAGS = object.__basicsize__ + 19 * _POINTER  # in a type, where its flags are
 _MAY_BE_DERIVED_FROM = 1 << 10  # Py_TPFLAGS_BASETYPE
 _BINDS_WITHOUT_GET = 1 << 17  # Py_TPFLAGS_METHOD_DESCRIPTOR
 _CALLED_BY_VECTOR = 1 << 11  # Py_TPFLAGS_HAVE_VECTORCALL
+_COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC: a header of the collector's precedes the object
+_PRECEDED = 0b11100 | _COLLECTED  # and its dictionary, its weak references and its values
 _METHOD = object.__basicsize__ + 3 * _POINTER  # in a method descriptor: its definition
 
 _new_method = ctypes.pythonapi.PyDescr_NewMethod
@@ -114,8 +116,9 @@ class _ByType:
         self._kind: type = type(thing)
         self._double = _double(self._kind)
         self._original = _original(thing)
-        # The object may outlive us, and what it points to must live as long.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._double))
+        # Neither is ever freed, also where the interpreter ends in a trace.
+        for each in (thing, self._double):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
     def original(self) -> Function:
         return self._original
@@ -237,12 +240,25 @@ def _double(kind: type) -> type:
     finally:
         if final:  # this bit alone: the interpreter keeps others there, of its caches
             flags.value &= ~_MAY_BE_DERIVED_FROM
-    if double.__basicsize__ != kind.__basicsize__ or double.__flags__ & _CALLED_BY_VECTOR:
+    if not kind.__flags__ & _COLLECTED:  # every class is, by default
+        _flags(double).value &= ~_COLLECTED
+    if _memory(double) != _memory(kind) or double.__flags__ & _CALLED_BY_VECTOR:
         raise TypeError(f"{kind.__name__} objects cannot be watched in place")
     del double.__slots__  # type: ignore[attr-defined]
     _flags(double).value |= flags.value & _BINDS_WITHOUT_GET  # calls of methods stay as fast
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(double))
     return double
+
+
+def _memory(kind: type) -> tuple[int, ...]:
+    """What memory an object of this type takes, before and behind its address, and how."""
+    return (
+        kind.__basicsize__,
+        kind.__itemsize__,
+        kind.__dictoffset__,
+        kind.__weakrefoffset__,
+        kind.__flags__ & _PRECEDED,
+    )
 
 
 def _bind(self: Any, instance: Any, owner: Any = None) -> Any:

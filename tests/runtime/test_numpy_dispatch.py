@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from typing import Any
 
 import pytest
 
+from asyncguard.runtime import takeover
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
 from tests.runtime.helpers import is_watched
@@ -38,6 +40,18 @@ def fill() -> dict[Any, Any]:
         numpy.concatenate: lambda parts: numpy.concatenate(plain(parts)),
         numpy.stack: lambda parts: numpy.stack(plain(parts)),
     }
+
+
+@pytest.mark.parametrize("name", ["concatenate", "stack", "asarray"])
+def test_the_collector_finds_each_object_as_it_was_made(name: str) -> None:
+    thing, layer = getattr(numpy, name), takeover.Layer(lambda original: original)
+    before = gc.is_tracked(thing)
+    takeover.target(thing).add(layer)
+    try:
+        assert gc.is_tracked(thing) == before  # else a header is looked for that is not there
+        gc.collect()
+    finally:
+        takeover.target(thing).remove(layer)
 
 
 @pytest.mark.parametrize("framework", HOLDERS)

@@ -255,6 +255,7 @@ def test_an_interpreter_that_ends_meanwhile_ends_well() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="noted elsewhere from 3.13 on")
 def test_what_the_interpreter_notes_of_a_type_meanwhile_is_kept() -> None:
     has_version = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: without it, caches are not emptied
 
