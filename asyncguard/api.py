@@ -54,6 +54,10 @@ class Trace:
         self._session.stop()
         self._record = self._session.record()
 
+    def __reduce__(self) -> tuple[Callable[[TraceRecord], Trace], tuple[TraceRecord]]:
+        """Copied and pickled is what has been recorded, so far where the block still runs."""
+        return _recorded, (self.record,)
+
     @property
     def record(self) -> TraceRecord:
         """The plain data, as it is saved."""
@@ -158,6 +162,10 @@ class Trace:
         return f"<asyncguard.Trace: {record.total_syncs} syncs, {record.step_count} steps>"
 
 
+def _recorded(record: TraceRecord) -> Trace:
+    return Trace(record=record)
+
+
 def trace(
     *,
     frameworks: Iterable[str] | None = None,
@@ -183,7 +191,9 @@ def trace(
     warmup:     how many steps at the start are kept apart from the per-step figures.
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
     depth:      "light": the entry points that Python can call; "full": on torch also the operators
-                below them, in the thread that starts the trace alone.
+                below them, in the thread that starts the trace alone, and not in functions that
+                torch.compile has compiled. A torch without infra modes (before 2.5) runs those
+                uncompiled from then on; a RuntimeWarning says so.
     device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
                 causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them
                 that can. None: nobody, which costs nothing; a GPU stall is then None.

@@ -1,7 +1,7 @@
 """The pytest plugin: a limit on sync points as a marker, and a trace as a fixture.
 
 @pytest.mark.max_syncs(2)               # in the whole test
-@pytest.mark.max_syncs(1, per="step")   # in each step, the first (warm-up) step left out
+@pytest.mark.max_syncs(1, per="step")   # in each step; the first of several is warm-up
 @pytest.mark.max_syncs(2, device="sim") # on a simulated CUDA device; "sim:PROFILE" for another one
 def test_train(sync_trace): ...         # the trace of the test's own body
 """
@@ -25,8 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "max_syncs(n, per=None, device=None): fail if the test waits for the device more than n "
-        'times (per="step": in any step after the first; device="sim": on a simulated CUDA device, '
-        "fixtures included)",
+        'times (per="step": in any step; where there are several, the first is warm-up; '
+        'device="sim": on a simulated CUDA device, fixtures included)',
     )
 
 
@@ -64,7 +64,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     if marker is None:
         return (yield)
     limit = _Limit(*marker.args, **marker.kwargs)
-    with asyncguard.trace() as trace:
+    with asyncguard.trace(warmup=0) as trace:
         result = yield
     message = _excess(trace.record, limit.n, limit.per)
     if message:
@@ -76,6 +76,8 @@ class _Limit:
     """What a marker says. Raises UsageError where it says something else."""
 
     def __init__(self, n: int, per: str | None = None, device: str | None = None) -> None:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise pytest.UsageError(f"max_syncs: {n!r}; it is a whole number from 0 up")
         if per not in (None, "step"):
             raise pytest.UsageError(f'max_syncs: per={per!r}; it is None or "step"')
         kind, _, profile = (device or "").partition(":")
@@ -99,8 +101,10 @@ def _excess(record: TraceRecord, limit: int, per: str | None) -> str:
             "asyncguard.step() in the test"
         )
     else:
-        steps = zip(record.step_syncs, record.step_allowed, strict=True)
-        most = max((waits - allowed for waits, allowed in steps), default=0)
+        pairs = zip(record.step_syncs, record.step_allowed, strict=True)
+        steps = [waits - allowed for waits, allowed in pairs]
+        kept_all = len(steps) == record.step_count  # of many, the newest are
+        most = max(steps[1:] if kept_all and len(steps) > 1 else steps)
         unit = " in one step"
     if most <= limit:
         return ""

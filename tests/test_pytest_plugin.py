@@ -69,6 +69,21 @@ def test_the_limit_can_be_per_step(pytester: pytest.Pytester, limit: int, outcom
     done.assert_outcomes(**{outcome: 1})
 
 
+@pytest.mark.parametrize(("limit", "outcome"), [(2, "passed"), (1, "failed")])
+def test_the_only_step_counts(pytester: pytest.Pytester, limit: int, outcome: str) -> None:
+    done = run(
+        pytester,
+        f"""
+    @pytest.mark.max_syncs({limit}, per="step")
+    def test_it():
+        for _ in range(2):
+            torch.ones(1).item()
+        asyncguard.step()
+    """,
+    )
+    done.assert_outcomes(**{outcome: 1})
+
+
 def test_per_step_without_steps_says_what_is_missing(pytester: pytest.Pytester) -> None:
     done = run(
         pytester,

@@ -68,16 +68,6 @@ class Adapter:
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
 
-    # Whether a value among the arguments takes calls over (a tensor subclass): then a hook goes
-    # through `dispatch`.
-    overridden: Callable[[tuple[Any, ...]], bool] | None = None
-
-    def dispatch(
-        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Call `original` as the framework calls what is overridden."""
-        return original(*args, **kwargs)
-
     def blocker(self, point: SyncPoint, device: str, users_only: bool = False) -> Blocker:
         """One API of this framework on one device; `users_only`: its own calls never count."""
         internals = self.framework.blocking_internals

@@ -117,24 +117,51 @@ class Copies:
         return weakref.ref(owner, gone)
 
 
-class _Fresh:
-    """How many references a hook sees to a value that nothing but its call holds."""
+@dataclass(frozen=True)
+class Fresh:
+    """How many references hooks see to a value that nothing but their call holds."""
 
-    def hook(*args: Any, **kwargs: Any) -> int:
-        result = args[0]
-        return sys.getrefcount(result)
-
-    def read(self, /, *rest: Any, **named: Any) -> int:
-        result = self
-        return sys.getrefcount(result)
-
-    def through(self, /, *rest: Any, **named: Any) -> int:
-        return _Fresh.hook(self, *rest, **named)
+    hook: int
+    read: int  # in the hook that stands in front of the other for plain reads
+    through: int  # in the other one behind it
 
 
-FRESH_IN_HOOK = _Fresh().hook()
-FRESH_IN_READ = _Fresh().read()
-FRESH_THROUGH_READ = _Fresh().through()
+def _hook(*args: Any, **kwargs: Any) -> int:
+    result = args[0]
+    return sys.getrefcount(result)
+
+
+def _read(self: Any, /, *rest: Any, **named: Any) -> int:
+    result = self
+    return sys.getrefcount(result)
+
+
+def _through(self: Any, /, *rest: Any, **named: Any) -> int:
+    return _hook(self, *rest, **named)
+
+
+def _by_type(call: Callable[..., int]) -> Callable[..., int]:
+    """Calls as those of a callable of a C type that is watched."""
+    way: Callable[..., int] = type("Way", (), {"__call__": staticmethod(call)})()
+    return way
+
+
+def _by_code(call: Callable[..., int]) -> Callable[..., int]:
+    """Calls as those of a function of Python's that is watched."""
+
+    def detour(*args: Any, **kwargs: Any) -> int:
+        return call(*args, **kwargs)
+
+    return detour
+
+
+def _measured(way: Callable[[Callable[..., int]], Callable[..., int]]) -> Fresh:
+    hook, read, through = (way(each)(object()) for each in (_hook, _read, _through))
+    return Fresh(hook, read, through)
+
+
+# By how many frames the caller is above the hook: one, or two where a detour is in between.
+FRESH = {1: _measured(_by_type), 2: _measured(_by_code)}
 
 
 def name_read(code: CodeType, at: int) -> str | None:

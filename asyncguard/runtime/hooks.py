@@ -1,17 +1,16 @@
-"""The functions that stand in the place of blocking APIs while somebody listens.
+"""What calls of blocking APIs pass through while somebody listens.
 
-A hook asks its `Probe`s whether this call is a sync point, looks up the site, times the original
-and reports. Inside a sync point (`doing.waiting`) everything passes straight through, so that a
-`print` which calls `tolist` counts once. Whatever fails in here is logged once and switches the
-hook off; the original is always called, and its exceptions leave without a trace of us.
+The API itself stays the object that it is (see `takeover`). A hook asks its `Probe`s whether this
+call is a sync point, looks up the site, times the original and reports. Inside a sync point
+(`doing.waiting`) everything passes straight through, so that a `print` which calls `tolist` counts
+once. Whatever fails in here is logged once and switches the hook off; the original is always
+called, and its exceptions leave without a trace of us.
 
 The hooks repeat each other and inline what could be functions: they run at every read.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,12 +19,7 @@ from typing import Any
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.copies import (
-    FRESH_IN_HOOK,
-    FRESH_IN_READ,
-    FRESH_THROUGH_READ,
-    Copies,
-)
+from asyncguard.runtime.copies import FRESH, Copies
 from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
@@ -46,28 +40,34 @@ class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
     """A wait where a limit allows none; the message names the line and the advice."""
 
 
-def make(original: Function, name: str, adapter: Adapter, probes: Sequence[Probe]) -> Function:
-    """A replacement for `original` that reports its waits; `name` is for the log."""
+def make(
+    original: Function, name: str, adapter: Adapter, probes: Sequence[Probe], up: int
+) -> Function:
+    """What calls `original` and reports its waits.
+
+    `name` is for the log; `up` says how many frames the caller is above the outermost hook.
+    """
     early = [probe.before for probe in probes if not probe.late]
     late = [probe for probe in probes if probe.late]
     judge = early[0] if len(early) == 1 else _first_of(early)
     if late:
-        hook = _late_hook(_calls(original, adapter), name, judge, late, adapter.copies)
+        hook = _late_hook(original, name, judge, late, adapter.copies, up)
     else:
-        hook = _hook(original, name, judge, adapter)
+        hook = _hook(original, name, judge, adapter, up)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies)
+            hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies, up)
     if name.endswith(".__getitem__"):
-        hook = _subscript_hook(_calls(original, adapter), hook)
+        hook = _subscript_hook(original, hook)
     if len(probes) == 1 and (first := probes[0].numbers_from) is not None:
-        hook = _number_hook(original, hook, first, NUMBERS | adapter.plain, adapter)
-    return disguise(hook, original)
+        hook = _number_hook(original, hook, first, NUMBERS | adapter.plain)
+    return hook
 
 
-def _caller() -> FrameType | None:
+def _caller(up: int) -> FrameType | None:
     """Who called the hook, from within it: another hook may stand in front of it."""
-    frame = _getframe(2)
-    return frame.f_back if frame.f_globals is _GLOBALS else frame
+    above = _getframe(2)
+    frame = above.f_back if above.f_globals is _GLOBALS else above
+    return frame.f_back if up > 1 and frame is not None else frame
 
 
 def _first_of(judges: Sequence[Judge]) -> Judge:
@@ -81,23 +81,9 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _calls(original: Function, adapter: Adapter) -> Function:
-    """The original, called as the framework's own dispatch would have it."""
-    overridden, dispatch = adapter.overridden, adapter.dispatch
-    if overridden is None:
-        return original
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if overridden(args):
-            return dispatch(original, args, kwargs)
-        return original(*args, **kwargs)
-
-    return call
-
-
-def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Function:
+def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int) -> Function:
     """The hot path: what the call waits for is known before it starts."""
-    overridden, dispatch, copies = adapter.overridden, adapter.dispatch, adapter.copies
+    copies, fresh = adapter.copies, FRESH[up]
     broken_in = 0  # the generation of listeners in which it failed
 
     def hook(*args: Any, **kwargs: Any) -> Any:
@@ -111,7 +97,11 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 try:
                     blocker = judge(args, kwargs)
                     if blocker is not None:
-                        frame = _caller()
+                        above = _getframe(1)
+                        through = above.f_globals is _GLOBALS  # another hook stands in front
+                        frame = above.f_back if through else above
+                        if up > 1 and frame is not None:
+                            frame = frame.f_back
                         if blocker.stand_in and _is_on_host(doing, copies, args, frame):
                             return original(*args, **kwargs)
                         try:
@@ -129,16 +119,13 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
                 except Exception as error:  # noqa: BLE001  the user's call must go on
                     broken_in, site = generation, None
                     hub.fail(name, error)
-            if overridden is not None and overridden(args):
-                result = dispatch(original, args, kwargs)
-            else:
-                result = original(*args, **kwargs)
+            result = original(*args, **kwargs)
             if site is not None:
                 try:
                     sink.end(site, began)
                     if args and result is args[0] and site.blocker.stand_in:
-                        fresh = FRESH_IN_HOOK if _getframe(1) is frame else FRESH_THROUGH_READ
-                        held = getrefcount(result) - fresh
+                        expected = fresh.through if through else fresh.hook
+                        held = getrefcount(result) - expected
                         copies.add(result, frame, held)
                 except Exception as error:  # noqa: BLE001
                     broken_in = generation
@@ -156,7 +143,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter) -> Func
 
 
 def _read_hook(
-    original: Function, name: str, quick: QuickJudge, hook: Function, copies: Copies
+    original: Function, name: str, quick: QuickJudge, hook: Function, copies: Copies, up: int
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
@@ -165,7 +152,7 @@ def _read_hook(
     that is looked at counts: so the wait is only noted down, for the listener to look at later.
     """
     last = _NOWHERE
-    known = copies.known
+    known, fresh = copies.known, FRESH[up].read
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
         nonlocal last
@@ -183,7 +170,7 @@ def _read_hook(
                     or named
                     or running_tasks
                 ):
-                    frame = _getframe(1)
+                    frame = _getframe(up)
                     code, instruction, blocker, site = last
                     if (
                         frame.f_lasti != instruction
@@ -209,7 +196,7 @@ def _read_hook(
                 if len(log) >= BATCH:
                     sink.settle()  # type: ignore[union-attr]
                 if result is self and blocker.stand_in:
-                    held = getrefcount(self) - FRESH_IN_READ
+                    held = getrefcount(self) - fresh
                     copies.add(self, frame, held)
             except Exception as error:  # noqa: BLE001
                 hub.fail(name, error)
@@ -233,7 +220,7 @@ def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | Non
 
 
 def _late_hook(
-    original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies
+    original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies, up: int
 ) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
     broken_in = 0  # the generation of listeners in which it failed
@@ -266,7 +253,7 @@ def _late_hook(
                             blocker = probe.after(args, kwargs, result)
                     site = None
                     if blocker is not None:
-                        frame = _caller()
+                        frame = _caller(up)
                         if not (blocker.stand_in and _is_on_host(doing, copies, args, frame)):
                             site = blocker.site_of_caller(frame)
                     if site is not None:
@@ -304,10 +291,10 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
 
 
 def _number_hook(
-    original: Function, hook: Function, first: int, plain: frozenset[type], adapter: Adapter
+    original: Function, hook: Function, first: int, plain: frozenset[type]
 ) -> Function:
     """In front of another hook: programs give sizes often, and plain ones never wait."""
-    overridden, dispatch, known = adapter.overridden, adapter.dispatch, plain.issuperset
+    known = plain.issuperset
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -321,8 +308,6 @@ def _number_hook(
                 )
             ):
                 return hook(*args, **kwargs)
-            if overridden is not None and overridden(args):
-                return dispatch(original, args, kwargs)
             return original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
@@ -331,20 +316,25 @@ def _number_hook(
     return call
 
 
-def step_hook(original: Function, name: str, adapter: Adapter) -> Function:
-    """A replacement for what ends a step, such as an optimizer's `update`; `name` for the log."""
+def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:
+    """What calls `original`, which ends a step, such as an optimizer's `update`.
+
+    `owner` is the module, or the class for whose instances alone that holds; `name` for the log.
+    """
+    kind = owner if isinstance(owner, type) else object
 
     def hook(*args: Any, **kwargs: Any) -> Any:
         doing = state.doing
-        outermost = not doing.stepping
-        doing.stepping = True
+        outermost = not doing.stepping and (not args or isinstance(args[0], kind))
+        doing.stepping = doing.stepping or outermost
         try:
             result = original(*args, **kwargs)
         except BaseException as error:
             _forget_this_frame(error)
             raise
         finally:
-            doing.stepping = not outermost
+            if outermost:
+                doing.stepping = False
         if outermost:
             try:
                 if not adapter.is_tracing():
@@ -355,18 +345,19 @@ def step_hook(original: Function, name: str, adapter: Adapter) -> Function:
                 hub.fail(name, error)
         return result
 
-    return disguise(hook, original)
+    return hook
 
 
-def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
-    """A replacement for the call of a compiled function, which may be a whole training step.
+def compiled_hook(original: Function, owner: Any) -> Function:
+    """What calls `original`, the call of compiled functions, which may be whole training steps.
 
     What ends a step is then called only while the function is traced: that is remembered of it.
     """
+    kind = owner if isinstance(owner, type) else object
 
     def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         doing = state.doing
-        outermost = doing.compiled is None
+        outermost = doing.compiled is None and isinstance(self, kind)
         if outermost:
             doing.compiled = self
         try:
@@ -381,11 +372,11 @@ def compiled_hook(original: Function, name: str, adapter: Adapter) -> Function:
             hub.mark(self)
         return result
 
-    return disguise(hook, original)
+    return hook
 
 
 def loading_hook(original: Function) -> Function:
-    """A replacement for what a data loader calls to load data: that is done on the host."""
+    """What calls `original`, by which a data loader loads data: that is done on the host."""
 
     def load(*args: Any, **kwargs: Any) -> Any:
         doing = state.doing
@@ -401,19 +392,7 @@ def loading_hook(original: Function) -> Function:
             if doing.log_of is None:
                 doing.log_of = log_of
 
-    return disguise(load, original)
-
-
-def disguise(hook: Function, original: Function) -> Function:
-    """Let the hook look like what it replaces, to people and to tracing compilers."""
-    for name in functools.WRAPPER_ASSIGNMENTS:
-        with contextlib.suppress(AttributeError, TypeError):  # C functions may lack or bend some
-            setattr(hook, name, getattr(original, name))
-    vars(hook).update(getattr(original, "__dict__", {}))  # marks such as torch's `step.hooked`
-    hook.__wrapped__ = original  # type: ignore[attr-defined]
-    # torch.compile traces the function that this attribute names in our stead.
-    hook._torchdynamo_inline = original  # type: ignore[attr-defined]
-    return hook
+    return load
 
 
 def _forget_this_frame(error: BaseException) -> None:

@@ -3,14 +3,21 @@
 They hold for the code inside the `with` block, in its thread and in the asyncio tasks that it
 starts (which share its number), with or without a trace around. Steps that end elsewhere, in
 another thread or in a task that the limit does not hold for, are none of its own. A wait too many
-raises before it waits, at the line that would have waited.
+raises before it waits, at the line that would have waited; a program that catches that meets it
+again at the end of the block.
+
+As decorators they hold while the function's own code runs: a generator's between two items too,
+but not its caller's.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Literal, TypeVar
@@ -24,8 +31,7 @@ from asyncguard.runtime.steps import Pace
 __all__ = ["SyncLimitExceeded", "allow_syncs", "forbid_syncs", "limit_syncs"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-_limits: ContextVar[tuple[limit_syncs, ...]] = ContextVar("asyncguard_limits", default=())
-_allowed: ContextVar[str | None] = ContextVar("asyncguard_allowed", default=None)
+_scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("asyncguard_scopes", default=())
 
 
 class _Scope:
@@ -33,24 +39,138 @@ class _Scope:
 
     _active = 0  # how many blocks are entered, in all threads
 
-    def __call__(self, function: F) -> F:
-        """Decorate: the block is the call."""
+    def __init__(self) -> None:
+        self._tokens: list[Token[tuple[_Scope, ...]]] = []
+        self.abandoned = False  # left where it cannot be taken back from who entered it
 
-        @functools.wraps(function)
+    def __call__(self, function: F) -> F:
+        """Decorate: the block is the call, with all that it awaits or yields."""
+        if inspect.isasyncgenfunction(function):
+            guarded = self._around_async_generator(function)
+        elif inspect.isgeneratorfunction(function):
+            guarded = self._around_generator(function)
+        elif inspect.iscoroutinefunction(function):
+            guarded = self._around_coroutine(function)
+        else:
+            guarded = self._around_call(function)
+        return functools.update_wrapper(guarded, function)  # type: ignore[return-value]
+
+    def _around_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*args: Any, **kwargs: Any) -> Any:
             with self._again():
                 return function(*args, **kwargs)
 
-        return guarded  # type: ignore[return-value]
+        return guarded
+
+    def _around_coroutine(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        async def guarded(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return await function(*args, **kwargs)
+
+        return guarded
+
+    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            inner = function(*args, **kwargs)
+            with self._again()._opened() as scope:
+                resume, value = inner.send, None
+                while True:
+                    with scope._held():
+                        try:
+                            item = resume(value)
+                        except StopIteration as stop:
+                            return stop.value
+                    try:
+                        resume, value = inner.send, (yield item)
+                    except GeneratorExit:
+                        with scope._held():
+                            inner.close()
+                        raise
+                    except BaseException as error:  # noqa: BLE001  thrown in, and so handed on
+                        resume, value = inner.throw, error
+
+        return guarded
+
+    def _around_async_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        async def guarded(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            inner = function(*args, **kwargs)
+            with self._again()._opened() as scope:
+                resume, value = inner.asend, None
+                while True:
+                    with scope._held():
+                        try:
+                            item = await resume(value)
+                        except StopAsyncIteration:
+                            return
+                    try:
+                        resume, value = inner.asend, (yield item)
+                    except GeneratorExit:
+                        with scope._held():
+                            await inner.aclose()
+                        raise
+                    except BaseException as error:  # noqa: BLE001  thrown in, and so handed on
+                        resume, value = inner.athrow, error
+
+        return guarded
 
     def _again(self) -> _Scope:
         """A fresh one of the same kind."""
         raise NotImplementedError
 
-    def __enter__(self) -> Any:
+    def _open(self) -> None:
+        """Something holds somewhere from now on."""
         with hub.lock:
             _Scope._active += 1
             hub.set_scope(_look)
+        self.abandoned = False
+
+    def _close(self) -> None:
+        with hub.lock:
+            _Scope._active -= 1
+            if not _Scope._active:
+                hub.set_scope(None)
+
+    def _judge(self, error: type[BaseException] | None) -> None:
+        """Say at the end of the block what the block has kept to itself."""
+
+    @contextmanager
+    def _opened(self) -> Iterator[_Scope]:
+        self._open()
+        failed: type[BaseException] | None = None
+        try:
+            yield self
+        except BaseException as error:
+            failed = type(error)
+            raise
+        finally:
+            self._close()
+            self._judge(failed)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """It holds here: in this thread and task, until the end of the block."""
+        token = _scopes.set((*_scopes.get(), self))
+        try:
+            yield
+        finally:
+            self._let_go(token)
+
+    def _let_go(self, token: Token[tuple[_Scope, ...]]) -> None:
+        try:
+            _scopes.reset(token)
+        except ValueError:
+            self.abandoned = True
+            name = type(self).__name__
+            warnings.warn(
+                f"{name} was left in another task or thread than it was entered in: it held for "
+                "the one that entered it, and no longer does",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def __enter__(self) -> Any:
+        self._open()
+        self._tokens.append(_scopes.set((*_scopes.get(), self)))
         return self
 
     def __exit__(
@@ -59,10 +179,9 @@ class _Scope:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with hub.lock:
-            _Scope._active -= 1
-            if not _Scope._active:
-                hub.set_scope(None)
+        self._close()
+        self._let_go(self._tokens.pop())
+        self._judge(kind)
 
 
 class limit_syncs(_Scope):  # noqa: N801  called like a function
@@ -74,7 +193,8 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
     One more raises SyncLimitExceeded at the line that would wait, before it waits. It holds for the
     thread that enters the block and the asyncio tasks started there; no trace is needed. Steps end
     where an optimizer updates or `asyncguard.step()` is called. Waits under `allow_syncs` are free.
-    Also a decorator: `@limit_syncs(2)`. Raises ValueError for another `count` or `per`.
+    Where the block catches that itself, its end raises it again. Also a decorator of functions,
+    coroutines and generators: `@limit_syncs(2)`. Raises ValueError for another `count` or `per`.
     """
 
     def __init__(self, count: int, per: Literal["step"] | None = None) -> None:
@@ -82,43 +202,42 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
             raise ValueError(f"count must be a whole number from 0 up, not {count!r}")
         if per not in (None, "step"):
             raise ValueError(f"per must be None or 'step', not {per!r}")
+        super().__init__()
         self.count = count
         self.per = per
         self.used = 0
         self._pace = Pace()
         self._lock = threading.Lock()
-        self._token: Token[tuple[limit_syncs, ...]] | None = None
+        self._exceeded: str | None = None
+        self._is_open = False
 
     def _again(self) -> _Scope:
         return limit_syncs(self.count, self.per)
 
-    def __enter__(self) -> limit_syncs:
-        if self._token is not None:
+    def _open(self) -> None:
+        if self._is_open:
             raise RuntimeError("this limit is entered already; make another one")
+        self._is_open = True
+        self.used, self._pace, self._exceeded = 0, Pace(), None
         registry.acquire(None)
         if self.per:
             hub.add_marked(self)
-        self._token = _limits.set((*_limits.get(), self))
-        super().__enter__()
-        return self
+        super()._open()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        assert self._token is not None
-        _limits.reset(self._token)
-        self._token = None
+    def _close(self) -> None:
+        super()._close()
         if self.per:
             hub.remove_marked(self)
         registry.release(None)
+        self._is_open = False
+
+    def _judge(self, error: type[BaseException] | None) -> None:
+        if error is None and self._exceeded is not None:
+            raise SyncLimitExceeded(f"{self._exceeded} (caught in the block that it was to limit)")
 
     def mark(self, source: object | None) -> None:
         """A step ended: the next one has its own allowance."""
-        if self not in _limits.get():
+        if self not in _scopes.get():
             return
         with self._lock:
             if self._pace.ends_step(source):
@@ -128,7 +247,8 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
         """Account for one wait; raises SyncLimitExceeded where it is one too many."""
         with self._lock:
             if self.used >= self.count:
-                raise SyncLimitExceeded(_message(site, self.count, self.per))
+                self._exceeded = _message(site, self.count, self.per)
+                raise SyncLimitExceeded(self._exceeded)
             self.used += 1
 
 
@@ -156,36 +276,24 @@ class allow_syncs(_Scope):  # noqa: N801
     def __init__(self, reason: str) -> None:
         if not isinstance(reason, str) or not reason.strip():
             raise ValueError("say why: allow_syncs('log every 100 steps')")
+        super().__init__()
         self.reason = reason
-        self._tokens: list[Token[str | None]] = []
 
     def _again(self) -> _Scope:
         return allow_syncs(self.reason)
 
-    def __enter__(self) -> allow_syncs:
-        self._tokens.append(_allowed.set(self.reason))
-        super().__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        _allowed.reset(self._tokens.pop())
-
 
 def _look(site: Site) -> Site:
     """Charge a wait that is about to happen to the limits around it; the hub's scope."""
-    reason = _allowed.get()
-    if reason is not None:
-        return site.allowed(reason)
+    scopes = [scope for scope in _scopes.get() if not scope.abandoned]
+    for scope in reversed(scopes):
+        if isinstance(scope, allow_syncs):
+            return site.allowed(scope.reason)
     if site.blocker.stand_in and registry.accelerator_in_use():
         return site
-    for limit in _limits.get():
-        limit.spend(site)
+    for scope in scopes:
+        if isinstance(scope, limit_syncs):
+            scope.spend(site)
     return site
 
 

@@ -1,13 +1,13 @@
-"""Replacing attributes, and putting back the very same objects.
+"""Finding attributes by dotted paths, and setting some until the last trace ends.
 
 Stands at the bottom of the runtime: knows modules, classes and attributes, and nothing of
-frameworks. An adapter hands it the replacements and calls `restore` when the last trace ends.
+frameworks.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,11 @@ class Place:
 
     owner: Any
     name: str
+
+    def __str__(self) -> str:
+        of = getattr(self.owner, "__qualname__", "")
+        module = getattr(self.owner, "__module__" if of else "__name__", "")
+        return ".".join(part for part in (module, of, self.name) if part)
 
     @property
     def key(self) -> tuple[int, str]:
@@ -66,15 +71,6 @@ def find(path: str) -> Place | NotLoaded:
     return Place(owner, parts[-1])
 
 
-def rewrap(raw: Any, make: Callable[[Any], Any]) -> Any:
-    """Apply `make` to the function inside static methods, class methods and properties."""
-    if isinstance(raw, staticmethod | classmethod):
-        return type(raw)(make(raw.__func__))
-    if isinstance(raw, property):
-        return property(make(raw.fget), raw.fset, raw.fdel, raw.__doc__)
-    return make(raw)
-
-
 class Patcher:
     """Replaces attributes; `restore` undoes everything, the newest first."""
 
@@ -92,20 +88,24 @@ class Patcher:
         """Whether this patcher has replaced the attribute."""
         return place.key in self._undo
 
-    def restore(self) -> None:
+    def restore(self) -> tuple[Place, ...]:
         """Put every old object back; where it had been inherited, delete ours.
 
-        An attribute that somebody else has replaced meanwhile is theirs to restore: it is left.
+        An attribute that somebody else has replaced meanwhile is theirs to restore: it is left,
+        and returned.
         """
+        left = []
         while self._undo:
             _, (place, old, new) = self._undo.popitem()
             if place.raw() is not new:
+                left.append(place)
                 continue
             with _as_before(place):
                 if old is MISSING:
                     delattr(place.owner, place.name)
                 else:
                     setattr(place.owner, place.name, old)
+        return tuple(left)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ NOT_DEEP_NOTE = (
     "Full depth saw nothing below Python: torch was not imported in the thread that started the"
     " trace."
 )
+CHANGED_NOTE = "{} was changed by the program during the trace and has been left as it is."
 T = TypeVar("T")
 
 
@@ -66,8 +67,7 @@ class Session:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
         _check_number("warmup", warmup)
         _check_number("timeline", timeline or 0)
-        if not callable(clock):
-            raise AsyncguardError(f"clock must be a function, not {clock!r}")
+        _check_clock(clock)
         self._frameworks = _known(frameworks)
         self._model = present.model
         if self._model is not None and clock is time.perf_counter_ns:
@@ -95,6 +95,7 @@ class Session:
         self._thread = 0
         self._surface: list[Undo] = []
         self._went_deep = False
+        self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._state = "new"
 
     def start(self) -> Session:
@@ -156,7 +157,8 @@ class Session:
             self._unhook()
 
     def _unhook(self) -> None:
-        registry.release(self._frameworks, self._clock)  # may settle what the last wait cost
+        # This may settle what the last wait cost.
+        self._left = registry.release(self._frameworks, self._clock)
         hub.remove(self._recorder)
         hub.remove_marked(self._recorder)
         if self._overlap is not None:
@@ -181,7 +183,8 @@ class Session:
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
-        return ranks.seated(record, ranks.seat())
+        notes = tuple(CHANGED_NOTE.format(name) for name in self._left)
+        return ranks.seated(replace(record, notes=(*record.notes, *notes)), ranks.seat())
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""
@@ -257,12 +260,27 @@ def _check_number(name: str, value: object) -> None:
         raise AsyncguardError(f"{name} must be a whole number from 0 up, not {value!r}")
 
 
+def _check_clock(clock: Callable[[], int]) -> None:
+    """Ask it once, here: within the program that is traced it would be too late to object."""
+    if not callable(clock):
+        raise AsyncguardError(f"clock must be a function, not {clock!r}")
+    try:
+        now: object = clock()
+    except Exception as error:
+        raise AsyncguardError(f"clock must return nanoseconds, but raised {error!r}") from error
+    if isinstance(now, bool) or not isinstance(now, int):
+        raise AsyncguardError(f"clock must return nanoseconds as an int, not {now!r}")
+
+
 def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:
     if frameworks is None:
         return None
-    names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
+    try:
+        names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
+    except TypeError:
+        raise AsyncguardError(f"frameworks must be names, not {frameworks!r}") from None
     if unknown := names - set(homes()):
         raise AsyncguardError(
-            f"unknown framework {min(unknown)!r}; one of {', '.join(sorted(homes()))}"
+            f"unknown framework {min(unknown, key=str)!r}; one of {', '.join(sorted(homes()))}"
         )
     return names

@@ -10,7 +10,6 @@ from typing import Protocol
 from asyncguard.model import TraceRecord
 
 MARK = " (simulated)"  # behind the device's name, in every record
-STANDS_IN = "_asyncguard_stands_in"  # attribute of functions that stand in for the framework's
 
 
 class Model(Protocol):

@@ -3,13 +3,23 @@
 A step is one iteration of the loop. Where one optimizer steps, each of its updates ends one. Where
 several do (a GAN's two, one for each parameter), one of them sets the pace: the first to step,
 until another one steps twice without it in between - because it steps more often, or because the
-first one's phase of the training is over. A step that the user marks settles the matter: from then
-on optimizers no longer count.
+first one's phase of the training is over. Trainings in several threads are independent: in each of
+them one optimizer sets the pace. A step that the user marks settles the matter: from then on
+optimizers no longer count.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
+
+
+class _Lead(threading.local):
+    """Who sets the pace in the calling thread."""
+
+    def __init__(self) -> None:
+        self.leader: weakref.ref[object] | None = None
+        self.others: dict[int, weakref.ref[object]] = {}  # who stepped since the leader did
 
 
 class Pace:
@@ -17,8 +27,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.explicit = False
-        self._leader: weakref.ref[object] | None = None
-        self._others: dict[int, weakref.ref[object]] = {}  # who stepped since the leader did
+        self._lead = _Lead()
 
     def ends_step(self, source: object | None) -> bool:
         """Whether this mark of `source` (None: the user's own) ends a step."""
@@ -27,27 +36,29 @@ class Pace:
             return True
         if self.explicit:
             return False
-        if self._leader is not None and self._leader() is source:
-            if self._others:
-                self._others.clear()
+        lead = self._lead
+        if lead.leader is not None and lead.leader() is source:
+            if lead.others:
+                lead.others.clear()
             return True
         reference = _reference(source)
-        leader = self._leader and self._leader()
-        if leader is reference() or leader is None or self._has_stepped(reference):
-            self._leader = reference
-            self._others.clear()
+        leader = lead.leader and lead.leader()
+        if leader is reference() or leader is None or _has_stepped(lead, reference):
+            lead.leader = reference
+            lead.others.clear()
             return True
-        self._others[id(reference())] = reference
+        lead.others[id(reference())] = reference
         return False
 
     @property
     def leader(self) -> weakref.ref[object] | None:
-        """Who sets the pace, where that is beyond doubt: its next mark ends a step."""
-        return None if self.explicit or self._others else self._leader
+        """Who sets the pace in this thread, beyond doubt: its next mark ends a step."""
+        return None if self.explicit or self._lead.others else self._lead.leader
 
-    def _has_stepped(self, reference: weakref.ref[object]) -> bool:
-        earlier = self._others.get(id(reference()))
-        return earlier is not None and earlier() is reference()
+
+def _has_stepped(lead: _Lead, reference: weakref.ref[object]) -> bool:
+    earlier = lead.others.get(id(reference()))
+    return earlier is not None and earlier() is reference()
 
 
 class CompiledSteps:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from asyncguard.runtime.patch import MISSING, Patcher, Place
-from asyncguard.runtime.simulated import STANDS_IN
 
 
 class StandIns:
@@ -22,8 +21,6 @@ class StandIns:
         """Put all in place. Modules that took a function with `from torch import f` get ours."""
         for place, new in replacements:
             old = place.raw()
-            if isinstance(new, types.FunctionType):
-                setattr(new, STANDS_IN, True)
             if isinstance(place.owner, types.ModuleType) and callable(new):
                 self._pairs.append((old, new))
             self._patcher.replace(place, new)

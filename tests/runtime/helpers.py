@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import types
 from collections import Counter
 from typing import Any
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime import takeover
 
 
 class Clock:
@@ -27,6 +29,13 @@ def counts(record: TraceRecord) -> dict[str, int]:
     for site in record.sites:
         total[site.api] += site.count
     return dict(total)
+
+
+def is_watched(thing: Any) -> bool:
+    """Whether the calls of this object pass through a hook."""
+    if isinstance(thing, types.FunctionType):
+        return thing.__code__.co_filename == takeover.__file__
+    return type(thing) is not thing.__class__
 
 
 def attributes(owner: Any) -> dict[str, Any]:

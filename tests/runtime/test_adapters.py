@@ -98,7 +98,7 @@ def test_an_option_that_cannot_be_is_a_wrong_call(option: str, value: object) ->
         Session(**{option: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("good", [0, 1], ids=["when it starts", "when it stops"])
+@pytest.mark.parametrize("good", [1, 2], ids=["when it starts", "when it stops"])  # once checked
 def test_a_clock_that_fails_leaves_no_hook_behind(good: int) -> None:
     looks = iter([0] * good)
 

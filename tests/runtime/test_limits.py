@@ -1,8 +1,13 @@
+# ruff: noqa: PT012, SIM117  what a limit does shows in blocks of several statements
+
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import inspect
 import threading
 import traceback
+from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 import pytest
@@ -10,6 +15,7 @@ import pytest
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.limits import SyncLimitExceeded, allow_syncs, forbid_syncs, limit_syncs
+from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
 from tests.frameworks import require
 
@@ -46,22 +52,20 @@ def test_work_that_does_not_wait_is_free() -> None:
 
 
 def test_a_limit_allows_its_number_and_not_one_more() -> None:
-    with limit_syncs(2):
+    with pytest.raises(SyncLimitExceeded, match="at most 2 allowed"), limit_syncs(2):
         read()
         read()
-        with pytest.raises(SyncLimitExceeded, match="at most 2 allowed"):
-            read()
+        read()
 
 
 def test_a_limit_a_step_starts_anew_at_each_boundary() -> None:
-    with limit_syncs(2, per="step"):
+    message = "at most 2 allowed a step"
+    with pytest.raises(SyncLimitExceeded, match=message), limit_syncs(2, per="step"):
         for _ in range(5):
             read()
             read()
             step()
-        read()
-        read()
-        with pytest.raises(SyncLimitExceeded, match="at most 2 allowed a step"):
+        for _ in range(3):
             read()
 
 
@@ -76,20 +80,17 @@ def test_an_optimizer_ends_the_step_of_a_limit() -> None:
 
 
 def test_waits_that_are_meant_are_free_and_noted() -> None:
-    with Session() as session, forbid_syncs():
+    with Session() as session, pytest.raises(SyncLimitExceeded), forbid_syncs():
         with allow_syncs("log every 100 steps"):
             read()
-        with pytest.raises(SyncLimitExceeded):
-            read()
+        read()
     (site,) = session.record().sites
     assert (site.allowed, site.count) == ("log every 100 steps", 1)
 
 
 def test_nested_limits_hold_together() -> None:
-    with limit_syncs(2), limit_syncs(5):
-        read()
-        read()
-        with pytest.raises(SyncLimitExceeded, match="at most 2"):
+    with pytest.raises(SyncLimitExceeded, match="at most 2"), limit_syncs(2), limit_syncs(5):
+        for _ in range(3):
             read()
 
 
@@ -129,7 +130,7 @@ def test_tasks_started_in_the_block_are_limited() -> None:
 
 def test_steps_of_other_tasks_and_threads_are_none_of_a_limits_own() -> None:
     async def limited() -> None:
-        with limit_syncs(1, per="step"):
+        with pytest.raises(SyncLimitExceeded, match="caught"), limit_syncs(1, per="step"):
             read()
             await asyncio.sleep(0)  # the other task marks a step meanwhile
             with pytest.raises(SyncLimitExceeded):
@@ -153,17 +154,158 @@ def test_steps_of_other_tasks_and_threads_are_none_of_a_limits_own() -> None:
 
 def test_each_task_has_its_own_limit() -> None:
     async def limited(count: int) -> None:
-        with limit_syncs(count):
+        with pytest.raises(SyncLimitExceeded, match=f"at most {count}"), limit_syncs(count):
             for _ in range(count):
                 read()
                 await asyncio.sleep(0)
-            with pytest.raises(SyncLimitExceeded, match=f"at most {count}"):
-                read()
+            read()
 
     async def main() -> None:
         await asyncio.gather(*map(limited, (1, 2, 3)))
 
     asyncio.run(main())
+
+
+def test_a_limit_that_the_program_swallows_raises_at_the_end_of_its_block() -> None:
+    with (
+        pytest.raises(SyncLimitExceeded, match=r"item waits .* \(caught in the block"),
+        forbid_syncs(),
+    ):
+        with contextlib.suppress(Exception):
+            read()
+    with pytest.raises(KeyError), forbid_syncs():  # an error of the program's own comes first
+        with contextlib.suppress(Exception):
+            read()
+        raise KeyError
+
+
+def test_a_limit_that_is_entered_again_starts_anew() -> None:
+    limit = limit_syncs(1)
+    for _ in range(3):
+        with limit:
+            read()
+    with limit, pytest.raises(RuntimeError, match="entered already"):
+        limit.__enter__()
+
+
+def test_limits_decorate_coroutines() -> None:
+    @limit_syncs(1)
+    async def once(times: int) -> float:
+        for _ in range(times - 1):
+            read()
+            await asyncio.sleep(0)
+        return read()
+
+    async def main() -> None:
+        assert inspect.iscoroutinefunction(once)
+        assert await asyncio.gather(once(1), once(1)) == [1.0, 1.0]
+        with pytest.raises(SyncLimitExceeded):
+            await once(2)
+        read()
+
+    asyncio.run(main())
+
+
+def test_limits_decorate_generators_and_hold_only_while_they_run() -> None:
+    @limit_syncs(2)
+    def reads() -> Generator[float, float, str]:
+        got = yield read()
+        assert got == 5.0
+        try:
+            yield read()
+        except KeyError:
+            yield -1.0
+        return "end"
+
+    def outer() -> Generator[float, float, None]:
+        assert (yield from reads()) == "end"
+
+    assert inspect.isgeneratorfunction(reads)
+    run = outer()
+    assert next(run) == 1.0
+    assert [read() for _ in range(5)] == [1.0] * 5  # the caller's own are free
+    assert run.send(5.0) == 1.0
+    assert run.throw(KeyError()) == -1.0
+    assert list(run) == []
+    guarded = forbid_syncs()(lambda: (yield read()))
+    with pytest.raises(SyncLimitExceeded):
+        next(guarded())
+    assert not registry.adapters()
+
+
+def test_a_generator_that_is_left_early_is_closed_and_its_limit_with_it() -> None:
+    closed: list[bool] = []
+
+    @forbid_syncs()
+    def items() -> Generator[int, None, None]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            closed.append(True)
+
+    run = items()
+    assert next(run) == 1
+    run.close()
+    assert closed == [True]
+    assert not registry.adapters()
+
+
+def test_limits_decorate_async_generators() -> None:
+    closed: list[bool] = []
+
+    @limit_syncs(1)
+    async def reads(times: int) -> AsyncGenerator[float, None]:
+        try:
+            for _ in range(times):
+                await asyncio.sleep(0)
+                yield read()
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        assert inspect.isasyncgenfunction(reads)
+        async for value in reads(1):
+            assert (value, read()) == (1.0, 1.0)
+        with pytest.raises(SyncLimitExceeded):
+            assert [value async for value in reads(2)]
+        left = reads(1)
+        assert await left.asend(None) == 1.0
+        await left.aclose()
+
+    asyncio.run(main())
+    assert closed == [True, True, True]
+    assert not registry.adapters()
+
+
+@pytest.mark.parametrize("scope", [forbid_syncs, lambda: allow_syncs("a test")])
+@pytest.mark.parametrize("elsewhere", ["thread", "task"])
+def test_a_block_that_is_left_elsewhere_cleans_up_and_says_so(scope: Any, elsewhere: str) -> None:
+    entered = scope()
+
+    def leave() -> None:
+        with pytest.warns(RuntimeWarning, match="left in another task or thread"):
+            entered.__exit__(None, None, None)
+
+    async def enter() -> None:
+        entered.__enter__()
+
+    if elsewhere == "task":
+
+        async def main() -> None:
+            await asyncio.create_task(enter())
+            leave()
+
+        asyncio.run(main())
+    else:
+        entered.__enter__()
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+    assert read() == 1.0
+    assert not registry.adapters()
+    with pytest.raises(SyncLimitExceeded), forbid_syncs():
+        read()
 
 
 def test_nothing_is_left_behind() -> None:

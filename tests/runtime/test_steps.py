@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 from asyncguard.runtime.steps import Pace
 
@@ -54,3 +55,23 @@ def test_marks_of_the_user_silence_optimizers() -> None:
 
 def test_what_cannot_be_referred_to_weakly_is_known_by_its_class() -> None:
     assert ends(Pace(), 1, 2, 3) == [True, True, True]
+
+
+def test_each_thread_has_a_pace_of_its_own() -> None:
+    class Optimizer:
+        pass
+
+    pace, ended = Pace(), []
+
+    def train() -> None:
+        optimizer, other = Optimizer(), Optimizer()
+        for _ in range(10):
+            ended.append(pace.ends_step(optimizer))
+            ended.append(pace.ends_step(other))
+
+    threads = [threading.Thread(target=train) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ended.count(True) == 80

@@ -42,7 +42,7 @@ def masks() -> None:
         values[mask]
 
 
-@lambda function: hooks.step_hook(function, "a step", Mock(spec=Adapter))
+@lambda function: hooks.step_hook(function, "a step", Mock(spec=Adapter), None)
 def python_function() -> None:
     warnings.warn("from within", DeprecationWarning, stacklevel=2)
 

@@ -8,33 +8,28 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any
 
 import torch
-from torch.jit import _builtins as builtins
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.overrides import (
-    handle_torch_function,
-    has_torch_function,
-    has_torch_function_unary,
-)
-from torch.utils._device import _device_constructors as device_constructors
+from torch.overrides import has_torch_function_unary
+from torch.utils import _device as placement
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 from torch.utils.data import dataloader
 
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime import indexing
+from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.copies import Memory
 from asyncguard.runtime.hooks import SyncLimitExceeded, loading_hook
 from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.patch import Patcher, Place
 from asyncguard.runtime.probes import Args, Kwargs
-from asyncguard.runtime.simulated import MARK, STANDS_IN, present
+from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker, Site
 
 __warningregistry__ = None  # see `warned`
@@ -43,9 +38,9 @@ _AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 # What takes data from a data set: data loaders, and methods of data sets and samplers.
 LOADERS = (
-    (dataloader._SingleProcessDataLoaderIter, "_next_data"),
-    (dataloader._MultiProcessingDataLoaderIter, "_next_data"),
-    (dataloader._MultiProcessingDataLoaderIter, "_reset"),
+    dataloader._SingleProcessDataLoaderIter._next_data,
+    dataloader._MultiProcessingDataLoaderIter._next_data,
+    dataloader._MultiProcessingDataLoaderIter._reset,
 )
 FETCH = "torch.utils.data._utils.fetch"
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
@@ -53,6 +48,11 @@ TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations
 STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
 _MASKS = (torch.bool, torch.uint8)
 _BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
+
+UNCOMPILED = (
+    "depth='full': in this version of torch, compiled functions run uncompiled from here on, also"
+    " after the trace; depth='light' leaves them compiled"
+)
 
 
 class Adapter(Base):
@@ -105,7 +105,7 @@ class Adapter(Base):
 
     def is_device_set(self) -> bool:
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
-        return torch.utils._device.CURRENT_DEVICE is not None
+        return placement.CURRENT_DEVICE is not None
 
     def is_pinned(self, value: Any) -> bool:
         """Whether a tensor is in page-locked memory."""
@@ -117,20 +117,6 @@ class Adapter(Base):
             simulated = present.model is not None and device.type == "cuda"
             label = self._labels[device] = str(device) + (MARK if simulated else "")
         return label
-
-    overridden = staticmethod(has_torch_function)
-
-    def dispatch(
-        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Tell tensor subclasses and function modes the name that they know, not that of the hook.
-
-        torch looks the function to report up by its name, and would find ours. What stands in on a
-        simulated device calls torch's own, which tells them.
-        """
-        if getattr(original, STANDS_IN, False):
-            return original(*args, **kwargs)
-        return handle_torch_function(original, args, *args, **kwargs)
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
         """As the general one, for tensors that nothing takes over."""
@@ -181,7 +167,12 @@ class Adapter(Base):
             return indexing.operators(args, _PLACE)
 
     def deepen(self) -> Undo:
-        """Enter a dispatch mode, which sees every operator that runs in this thread."""
+        """Enter a dispatch mode, which sees every operator that runs in this thread.
+
+        But for those in compiled functions, which run as they do without it.
+        """
+        if not hasattr(TorchDispatchMode, "is_infra_mode"):
+            warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = _Operators(self)
         mode.__enter__()
         return mode.leave
@@ -205,28 +196,16 @@ class Adapter(Base):
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
         self._labels.clear()  # a simulated device comes and goes
-        # Which factories obey `set_default_device` torch notes on first use: by their own names.
-        device_constructors()
-        find = builtins._find_builtin
-        table = builtins._get_builtin_table()  # likewise, of what torch.jit knows by itself
-
-        def find_original(function: Any) -> Any:
-            """What torch.jit takes a function for: a hook for what it hooks."""
-            while id(function) not in table and hasattr(function, "__wrapped__"):
-                function = function.__wrapped__
-            return find(function)
-
-        builtins._find_builtin = find_original
         handle = register_optimizer_step_post_hook(hub.mark)
-        loaders = Patcher()
-        for kind, name in LOADERS:
-            place = Place(kind, name)
-            loaders.replace(place, loading_hook(place.raw()))
+        loaders = [takeover.target(function) for function in LOADERS]
+        layer = takeover.Layer(loading_hook)
+        for loader in loaders:
+            loader.add(layer)
 
         def undo() -> None:
-            builtins._find_builtin = find
             handle.remove()
-            loaders.restore()
+            for loader in loaders:
+                loader.remove(layer)
 
         return undo
 
@@ -246,6 +225,11 @@ class _Operators(TorchDispatchMode):  # type: ignore[misc]
         self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
         self._blockers: dict[tuple[str, str], Blocker] = {}
         self._broken_in = 0  # the generation of listeners in which it failed
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """It only looks on: torch.compile need not give way to it, in the trace and after it."""
+        return True
 
     def leave(self) -> None:
         """Leave this thread's stack; in another thread, or below another mode, only go quiet."""

@@ -1,0 +1,171 @@
+"""One framework's hooks: which objects the catalogue's paths lead to, taken over and given back."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from asyncguard.catalogue import SyncPoint
+from asyncguard.runtime import hooks, patch, takeover, versions
+from asyncguard.runtime.adapter import Adapter, Clock, Undo
+from asyncguard.runtime.hub import log
+from asyncguard.runtime.probes import Probe
+from asyncguard.runtime.sites import ranks
+
+
+@dataclass(frozen=True)
+class Found:
+    """A path of the catalogue, where it leads, and the callable that is there."""
+
+    path: str
+    place: patch.Place
+    thing: Any
+
+    @property
+    def binds(self) -> bool:
+        """Whether the callable's first argument is the value whose method it is."""
+        raw = self.place.effective()
+        return isinstance(self.place.owner, type) and not isinstance(raw, staticmethod)
+
+    def is_there(self) -> bool:
+        """Whether nobody has put another object in the place since."""
+        return takeover.unwrap(self.place.effective()) is self.thing
+
+
+@dataclass(frozen=True, eq=False)
+class Hook:
+    """A callable that is watched, under each of the paths that lead to it."""
+
+    found: tuple[Found, ...]
+    target: takeover.Target
+    layer: takeover.Layer
+
+    def put(self, patcher: patch.Patcher) -> None:
+        """Watch it. Raises TypeError where C code reaches it past a class that cannot change."""
+        self.target.add(self.layer)
+        for each in self.found:
+            if takeover.in_slot(each.thing) and isinstance(each.place.owner, type):
+                patcher.replace(each.place, each.thing)  # itself: the class's slot leads there now
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything to be watched with the modules that were loaded when it was made."""
+
+    loaded: int  # how many modules that was
+    hooks: tuple[Hook, ...]
+    missing: frozenset[str]  # modules with something to hook that nobody has imported yet
+
+
+class Installation:
+    """One framework's hooks. Planned once, put in place and taken away as often as needed."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self.adapter = adapter
+        self._patcher = patch.Patcher()
+        self._made: dict[tuple[int, tuple[str, ...]], Hook | None] = {}  # None: refused
+        self._put: dict[int, Hook] = {}  # by the id of what is watched
+        self._plan = Plan(0, (), frozenset())
+        self._undo: Undo | None = None
+        for name in adapter.framework.modules:
+            directory = _directory(sys.modules.get(name))
+            if directory:
+                ranks.add_framework(directory)
+
+    def install(self, clock: Clock) -> None:
+        """Put all hooks in place whose modules are loaded."""
+        self._undo = self.adapter.install(clock)
+        self.complete()
+
+    def complete(self) -> None:
+        """Put in place what is not yet: a module of the framework may have been imported since."""
+        if not all(each.is_there() for hook in self._plan.hooks for each in hook.found):
+            self._plan = Plan(0, (), frozenset())
+        for hook in self.plan().hooks:
+            key = id(hook.target.thing)
+            before = self._put.get(key)
+            if before is not hook:
+                if before is not None:
+                    before.target.remove(before.layer)
+                self._put[key] = hook
+                try:
+                    hook.put(self._patcher)
+                except (TypeError, AttributeError) as error:
+                    log.warning("%s cannot be hooked: %s", hook.found[0].path, error)
+
+    def uninstall(self) -> tuple[str, ...]:
+        """Give everything back; the attributes that somebody else has changed meanwhile."""
+        for hook in self._put.values():
+            hook.target.remove(hook.layer)
+        self._put.clear()
+        left = self._patcher.restore()
+        if self._undo is not None:
+            self._undo()
+            self._undo = None
+        return tuple(str(place) for place in left)
+
+    def plan(self) -> Plan:
+        """What to watch; made anew when modules have been imported since the last time."""
+        if self._plan.loaded != len(sys.modules):
+            loaded = len(sys.modules)
+            places = {path: patch.find(path) for path in self._points()}
+            missing = {at.module for at in places.values() if isinstance(at, patch.NotLoaded)}
+            missing |= {name for name in self.adapter.watched if name not in sys.modules}
+            by_thing: dict[int, list[Found]] = defaultdict(list)
+            for path, place in places.items():
+                if isinstance(place, patch.Place):
+                    thing = takeover.unwrap(place.effective())
+                    if thing is not patch.MISSING:
+                        by_thing[id(thing)].append(Found(path, place, thing))
+            made = (self._hook(tuple(found)) for found in by_thing.values())
+            hooks = tuple(hook for hook in made if hook is not None)
+            self._plan = Plan(loaded, hooks, frozenset(missing))
+        return self._plan
+
+    def _points(self) -> dict[str, list[SyncPoint]]:
+        """Attribute path -> its catalogue entries in their order; none for what ends a step."""
+        if not self.adapter.patches:
+            return {}
+        version = self.adapter.version()
+        result: dict[str, list[SyncPoint]] = {}
+        for point in self.adapter.framework.sync:
+            if point.runtime is not None and versions.matches(version, point.versions):
+                for path in point.runtime.patch:
+                    result.setdefault(path, []).append(point)
+        steps = self.adapter.framework.steps
+        return {**result, **{path: [] for path in steps.runtime + steps.runtime_compiled}}
+
+    def _hook(self, found: tuple[Found, ...]) -> Hook | None:
+        key = id(found[0].thing), tuple(each.path for each in found)
+        if key not in self._made:
+            try:
+                target = takeover.target(found[0].thing)
+                layer = takeover.Layer(self._maker(found))
+                self._made[key] = Hook(found, target, layer)
+            except TypeError as error:
+                self._made[key] = None
+                log.warning("%s cannot be hooked: %s", found[0].path, error)
+        return self._made[key]
+
+    def _maker(self, found: tuple[Found, ...]) -> takeover.Make:
+        """What makes the hook; the paths share it, so they are of one sort."""
+        adapter, steps = self.adapter, self.adapter.framework.steps
+        path, owner = found[0].path, found[0].place.owner
+        if path in steps.runtime_compiled:
+            return lambda original: hooks.compiled_hook(original, owner)
+        if path in steps.runtime:
+            return lambda original: hooks.step_hook(original, path, adapter, owner)
+        points = self._points()
+        asked = {point.id: (point, each) for each in found for point in points[each.path]}
+        probes = [Probe(point, adapter, each.binds) for point, each in asked.values()]
+        up = 2 if takeover.is_python(found[0].thing) else 1
+        return lambda original: hooks.make(original, path, adapter, probes, up)
+
+
+def _directory(module: types.ModuleType | None) -> str:
+    file = getattr(module, "__file__", None)
+    return os.path.dirname(file) if file else ""

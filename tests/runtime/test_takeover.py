@@ -1,0 +1,278 @@
+"""What is taken over stays the object that it is, on plain objects of every kind."""
+
+from __future__ import annotations
+
+import array
+import collections
+import copy
+import ctypes
+import gc
+import inspect
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from asyncguard.runtime import takeover
+from asyncguard.runtime.takeover import Layer, Target, target, unwrap
+
+
+class Thing:
+    """A thing."""
+
+    def __getitem__(self, index: int) -> int:
+        return index
+
+    def method(self, a: int, b: int = 2) -> int:
+        """Add."""
+        return a + b
+
+    @property
+    def prop(self) -> int:
+        return 7
+
+    def __repr__(self) -> str:
+        return "thing"
+
+    def __bool__(self) -> bool:
+        return True
+
+    @staticmethod
+    def static(x: int) -> int:
+        return x
+
+    @classmethod
+    def klass(cls) -> type:
+        return cls
+
+
+def function(a: int, b: int = 1) -> int:
+    return a + b
+
+
+BY_NAME = (
+    Thing.method, Thing.__getitem__, Thing.__repr__, function, math.sqrt, math.hypot,
+    array.array.tolist, collections.deque.copy, str.encode,
+)  # fmt: skip
+THINGS = (
+    *BY_NAME, Thing.__bool__,
+    *(unwrap(vars(Thing)[name]) for name in ("prop", "static", "klass")),
+)  # fmt: skip
+FACTS = (
+    "__name__ __qualname__ __doc__ __module__ __class__ __self__ __objclass__ __text_signature__"
+)
+
+
+def use(times: int) -> None:
+    """Call each of them, often enough for the interpreter to specialise its instructions."""
+    thing, items, numbers = Thing(), collections.deque([1]), array.array("i", [1])
+    for _ in range(times):
+        thing[1], thing.method(1), thing.method(a=1, b=3), thing.prop, f"{thing}"
+        assert thing
+        thing.static(1), Thing.static(2), thing.klass(), function(1), function(1, b=2)
+        math.sqrt(4.0), math.hypot(3, 4), numbers.tolist(), array.array.tolist(numbers)
+        items.copy(), "x".encode("ascii")
+        bound = items.copy
+        bound()
+
+
+CALLS = 18  # in each turn
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def make(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            self.calls += 1
+            return original(*args, **kwargs)
+
+        return hook
+
+
+@pytest.fixture
+def counter() -> Iterator[Counter]:
+    """Counts the calls of all things."""
+    counter = Counter()
+    layers = [(target(thing), Layer(counter.make)) for thing in THINGS]
+    for at, layer in layers:
+        at.add(layer)
+    yield counter
+    for at, layer in layers:
+        at.remove(layer)
+
+
+def test_every_call_is_seen_also_where_the_interpreter_has_specialised_it(counter: Counter) -> None:
+    counter.calls = 0
+    use(300)
+    assert counter.calls == 300 * CALLS
+
+
+def test_calls_are_not_seen_any_more_when_the_last_layer_is_gone() -> None:
+    counter = Counter()
+    layer = Layer(counter.make)
+    for _ in range(3):
+        target(function).add(layer)
+        use(200)
+        target(function).remove(layer)
+        use(200)
+    assert counter.calls == 3 * 200 * 2
+    assert type(function) is type(use)
+
+
+def facts(thing: Any) -> list[Any]:
+    """What can be asked of a callable."""
+    try:
+        signature: object = inspect.signature(thing)
+    except ValueError:
+        signature = None
+    known = [getattr(thing, name, "none") for name in FACTS]
+    kinds = (inspect.isfunction, inspect.isbuiltin, inspect.ismethoddescriptor, inspect.isroutine)
+    return [id(thing), hash(thing), repr(thing), signature, *known, *(ask(thing) for ask in kinds)]
+
+
+def test_it_shows_what_it_showed_before() -> None:
+    before = [facts(thing) for thing in THINGS]
+    counter = Counter()
+    layers = [(target(thing), Layer(counter.make)) for thing in THINGS]
+    table = dict.fromkeys(THINGS, "before")
+    for at, layer in layers:
+        at.add(layer)
+    try:
+        assert [facts(thing) for thing in THINGS] == before
+        assert all(table[thing] == "before" for thing in THINGS)
+        assert all(isinstance(thing, thing.__class__) for thing in THINGS)
+    finally:
+        for at, layer in layers:
+            at.remove(layer)
+    assert [facts(thing) for thing in THINGS] == before
+
+
+def test_it_is_pickled_by_name_and_copied_as_itself() -> None:
+    before = [pickle.dumps(thing) for thing in BY_NAME]
+    layers = [(target(thing), Layer(Counter().make)) for thing in BY_NAME]
+    for at, layer in layers:
+        at.add(layer)
+    try:
+        assert [pickle.dumps(thing) for thing in BY_NAME] == before
+        assert [pickle._dumps(thing) for thing in BY_NAME]  # type: ignore[attr-defined]
+        assert all(copy.deepcopy(thing) is thing for thing in BY_NAME)
+        assert all(pickle.loads(data) is t for data, t in zip(before, BY_NAME, strict=True))
+    finally:
+        for at, layer in layers:
+            at.remove(layer)
+
+
+def test_layers_nest_and_leave_in_any_order() -> None:
+    calls: list[str] = []
+
+    def layer(name: str) -> Layer:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def hook(*args: Any, **kwargs: Any) -> Any:
+                calls.append(name)
+                return original(*args, **kwargs)
+
+            return hook
+
+        return Layer(make)
+
+    at, inner, outer = target(math.hypot), layer("inner"), layer("outer")
+    at.add(inner)
+    at.add(outer)
+    assert math.hypot(3, 4) == 5
+    at.remove(inner)
+    assert math.hypot(3, 4) == 5
+    at.remove(outer)
+    assert math.hypot(3, 4) == 5
+    assert calls == ["outer", "inner", "outer"]
+
+
+def test_a_hook_is_made_once_for_as_long_as_what_it_calls_is_the_same() -> None:
+    made: list[object] = []
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        made.append(original)
+        return original
+
+    layer = Layer(make)
+    for _ in range(3):
+        target(math.hypot).add(layer)
+        target(math.hypot).remove(layer)
+    assert len(made) == 1
+
+
+def test_exceptions_pass_and_arguments_are_checked_as_before() -> None:
+    layer = Layer(Counter().make)
+    target(math.sqrt).add(layer)
+    try:
+        with pytest.raises(ValueError, match="math domain error"):
+            math.sqrt(-1)
+        with pytest.raises(TypeError, match="exactly one argument"):
+            math.sqrt()  # type: ignore[call-arg]
+    finally:
+        target(math.sqrt).remove(layer)
+
+
+def test_memory_holds_what_is_referred_to(counter: Counter) -> None:
+    for _ in range(3):
+        gc.collect()
+        counter.calls = 0
+        use(10)
+        assert counter.calls == 10 * CALLS
+
+
+def test_a_class_is_refused() -> None:
+    with pytest.raises(TypeError, match="is a class"):
+        Target(int)
+
+
+def test_another_layout_is_refused_and_nothing_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    pointer = ctypes.sizeof(ctypes.c_void_p)
+    monkeypatch.setattr(takeover, "_TYPE", object.__basicsize__)
+    with pytest.raises(TypeError, match="objects are not laid out"):
+        Target(math.floor)
+    monkeypatch.setattr(takeover, "_FLAGS", takeover._FLAGS - pointer)
+    with pytest.raises(TypeError, match="types are not laid out"):
+        Target(math.floor)
+    assert type(math.floor) is type(len)
+
+
+def test_an_interpreter_that_ends_meanwhile_ends_well() -> None:
+    program = (
+        "import collections, math\n"
+        "from asyncguard.runtime.takeover import Layer, target\n"
+        "def f(): pass\n"
+        "for thing in (f, math.sqrt, collections.deque.copy, str.__getitem__):\n"
+        "    target(thing).add(Layer(lambda original: lambda *a: original(*a)))\n"
+        "f(), math.sqrt(4), collections.deque().copy()\n"
+    )
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="noted elsewhere from 3.13 on")
+def test_what_the_interpreter_notes_of_a_type_meanwhile_is_kept() -> None:
+    has_version = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: without it, caches are not emptied
+
+    class Noting(type):
+        def __new__(cls, name: str, bases: Any, names: Any) -> Any:
+            made = super().__new__(cls, name, bases, names)
+            if bases:
+                assert bases[0].__name__ == made.__mro__[1]().read()  # a look-up of the base's
+            return made
+
+    class Kind(metaclass=Noting):
+        def read(self) -> str:
+            return "Kind"
+
+        def __call__(self) -> None: ...
+
+    Kind.read = Kind.read  # type: ignore[method-assign]  # the type has no version from here on
+    assert not Kind.__flags__ & has_version
+    takeover._double(Kind)
+    assert Kind.__flags__ & has_version
