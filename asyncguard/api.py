@@ -192,7 +192,7 @@ def trace(
     timeline:   how many of the newest waits and steps to keep one by one; None: none.
     depth:      "light": the entry points that Python can call; "full": on torch also the operators
                 below them, in the thread that starts the trace alone, and not in functions that
-                torch.compile has compiled. A torch without infra modes (before 2.5) runs those
+                torch.compile has compiled. A torch without infra modes runs those
                 uncompiled from then on; a RuntimeWarning says so.
     device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
                 causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them

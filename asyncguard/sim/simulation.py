@@ -28,6 +28,24 @@ from asyncguard.sim.waits import Waits, cuda_call
 _FRAMEWORKS = frozenset({"torch"})
 
 
+@contextlib.contextmanager
+def _scriptable() -> Iterator[None]:
+    """Let torch.jit take a stand-in for the builtin that it stands in for."""
+    builtins = torch.jit._builtins
+    find, table = builtins._find_builtin, builtins._get_builtin_table()
+
+    def find_original(function: Any) -> Any:
+        while id(function) not in table and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        return find(function)
+
+    builtins._find_builtin = find_original
+    try:
+        yield
+    finally:
+        builtins._find_builtin = find
+
+
 class Simulation:
     """See `asyncguard.simulate_cuda`. Enter it before traces and limits; a simulation is used once.
 
@@ -60,6 +78,7 @@ class Simulation:
         with contextlib.ExitStack() as undo:
             undo.callback(self._stand_ins.restore)
             self._replace()
+            undo.enter_context(_scriptable())
             present.model = self
             undo.callback(setattr, present, "model", None)
             self.machine.is_running = True

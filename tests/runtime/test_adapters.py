@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,24 @@ def test_an_option_that_cannot_be_is_a_wrong_call(option: str, value: object) ->
         Session(**{option: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("good", [1, 2], ids=["when it starts", "when it stops"])  # once checked
+def raising() -> int:
+    raise RuntimeError("no time")
+
+
+@pytest.mark.parametrize("clock", [raising, lambda: "noon", lambda: 1.5, lambda: None])
+def test_a_wrong_clock_is_told_of_before_anything_is_hooked(clock: Any) -> None:
+    with pytest.raises(AsyncguardError, match="clock must return nanoseconds"):
+        Session(clock=clock)
+    assert not registry.adapters()
+
+
+@pytest.mark.parametrize("frameworks", [5, ["torch", 5]])
+def test_frameworks_are_names(frameworks: Any) -> None:
+    with pytest.raises(AsyncguardError, match=r"frameworks must be names|unknown framework 5"):
+        Session(frameworks=frameworks)
+
+
+@pytest.mark.parametrize("good", [1, 2], ids=["when it starts", "when it stops"])
 def test_a_clock_that_fails_leaves_no_hook_behind(good: int) -> None:
     looks = iter([0] * good)
 

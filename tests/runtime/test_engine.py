@@ -70,20 +70,18 @@ def test_a_full_queue_is_a_wait_of_its_own_kind() -> None:
 
 def test_limits_hold_for_the_engine_too() -> None:
     x = np.ones(3)
-    with forbid_syncs():
-        with pytest.raises(
-            SyncLimitExceeded, match=r"test_engine\.py:\d+: engine\.ndarray\.asnumpy"
-        ):
-            x.asnumpy()
-        with allow_syncs("a test"):
-            x.asnumpy()
+    message = r"test_engine\.py:\d+: engine\.ndarray\.asnumpy"
+    with pytest.raises(SyncLimitExceeded, match=message), forbid_syncs():
+        x.asnumpy()
+    with forbid_syncs(), allow_syncs("a test"):
+        x.asnumpy()
 
 
 def test_a_limit_on_the_engine_refuses_before_the_wait() -> None:
     may_end = threading.Event()
     with engine.use(engine.ThreadedEngine()) as busy:
         busy.push(lambda: may_end.wait(5), writes=[busy.new_variable()])
-        with forbid_syncs(), pytest.raises(SyncLimitExceeded):
+        with pytest.raises(SyncLimitExceeded), forbid_syncs():
             engine.waitall()
         assert not may_end.is_set()
         may_end.set()

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 
+import asyncguard
 from asyncguard.runtime import slots
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session
@@ -284,3 +285,13 @@ def test_what_is_compiled_over_a_function_of_pythons_runs_in_a_trace_and_after(
 def test_nothing_is_watched_without_a_session() -> None:
     assert not registry.adapters()
     assert not any(is_watched(named(name)) for name in NAMES)
+
+
+def test_a_trace_is_copied_and_pickled_with_what_it_has_recorded() -> None:
+    with asyncguard.trace(frameworks=["torch"]) as trace:
+        DATA[0, 1].item()
+        running = copy.deepcopy(trace)
+        DATA[0, 1].item()
+    again = pickle.loads(pickle.dumps(trace))
+    assert (running.total_syncs, trace.total_syncs) == (1, 2)
+    assert again.record == trace.record
