@@ -87,15 +87,6 @@ class Knowledge:
         self.eager_contexts = {
             f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
-        self.partners = {
-            f.name: frozenset(
-                g.name
-                for g in frameworks
-                for to in f.aliases.values()
-                if g is not f and to.partition(".")[0] in g.modules
-            )
-            for f in frameworks
-        }
         self.module_framework = {
             name: f.name for f in frameworks for name in (*f.companions, *f.modules)
         }
@@ -171,7 +162,6 @@ class Knowledge:
                 self.sync_protocols.setdefault((point.framework, protocol), point)
             for operator in source.operators:
                 self.sync_operators.setdefault((point.framework, operator), point)
-        self.sync_function_patterns = [name for name in self.sync_functions if _WILD.search(name)]
 
     def _index_steps(self, frameworks: list[Framework]) -> None:
         self.step_methods = _owners((f.name, f.steps.methods) for f in frameworks)
@@ -189,7 +179,6 @@ class Knowledge:
             (name, "hot", f.name) for f in frameworks for name in f.steps.hot_decorators
         )
         self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
-        self.hot_names = frozenset(name.rpartition(".")[2] for name in self.hot_functions)
         self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
         self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
         self.functional = frozenset[str]().union(*self.step_states.values())
