@@ -30,6 +30,7 @@ FLOORS = [
     {"lint.program"},
     {"lint.report"},
     {"lint.checks"},
+    {"lint.fixes"},
     {"lint.run"},
     {"lint.check"},
     {"lint", "runtime"},
@@ -38,9 +39,8 @@ FLOORS = [
     {"render"},
     {"api"},
     {"integrations"},
-    {"demo"},
     {"screens"},
-    {"cli_check"},
+    {"demo", "cli_check"},
     {"cli", "pytest_plugin", "lsp"},
     {"__main__"},
 ]
