@@ -1,4 +1,4 @@
-"""What a message quotes of the program: the expression that waits, and the calls that lead to a read."""
+"""Messages quote the expression that waits, and name the calls that lead to a read."""
 
 from __future__ import annotations
 
