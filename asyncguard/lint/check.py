@@ -21,6 +21,7 @@ from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import Chosen, choose
+from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
 from asyncguard.lint.selectors import matches
@@ -173,7 +174,7 @@ def _check_files(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
-    linked = mended(linking.link(network.Network(known)), settings.jobs)
+    linked = mended(in_sources(linking.link(network.Network(known))), settings.jobs)
     cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
     return linked
 
