@@ -26,12 +26,10 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     FUNCTION,
     HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     INSTANCE,
     LOW,
-    MASK,
     MEDIUM,
     MODEL,
     NAMED,
@@ -39,7 +37,7 @@ from asyncguard.lint.domain.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     without_params,
 )
@@ -153,7 +151,7 @@ class Frame:
         found = self.usage(path)
         if found:
             told = Value(found[0], found[1], MEDIUM)
-            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
+            return told._replace(role=Role.UNPLACED) if found[0] == DEVICE else told
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
@@ -163,7 +161,7 @@ class Frame:
             if found[0] == MODEL and _DOES(last):
                 return UNKNOWN_VALUE
             told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
-            return told._replace(name=HINTED) if told.kind == DEVICE else told
+            return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def usage(self, path: str) -> tuple[str, str] | None:
@@ -316,7 +314,7 @@ class Frame:
             self.statement,
             tuple(self.blocks),
             value.params | self.left_out,
-            value.name == MASK,
+            value.role == Role.MASK,
         )
         if site.params:
             self.reads.append(site)

@@ -17,8 +17,8 @@ from asyncguard.lint.domain.values import (
     LOW,
     MEDIUM,
     NAMED,
-    STRUCTURE,
     UNKNOWN,
+    Role,
     Value,
     container,
     weaken,
@@ -217,7 +217,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
             frame.evidence()
         if given and (back or agents or goes_on):
             sure = MEDIUM if back or agents or frame.trains else NAMED
-            made = Value(DEVICE, framework, sure, STRUCTURE)
+            made = Value(DEVICE, framework, sure, Role.MODEL_OUTPUT)
             plain = [path for path in agents if not _STATE(path)]
             items = zip(given, unpacked(frame, value, len(given)), strict=True)
             return container(

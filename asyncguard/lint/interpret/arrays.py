@@ -12,10 +12,10 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    MASK,
     MEDIUM,
     MODEL,
     UNKNOWN,
+    Role,
     Value,
     device,
 )
@@ -137,7 +137,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = device(owner.framework, max(owner.confidence, MEDIUM))
-        return moved._replace(name=MASK if owner.name == MASK else "")
+        return moved._replace(role=Role.MASK if owner.role == Role.MASK else Role.NONE)
     in_place = method.endswith("_")  # such a one writes into its own array
     stays = in_place or method in frame.analysis.knowledge.shaped
     if not stays and any(a.value.kind == DEVICE for a in arguments):

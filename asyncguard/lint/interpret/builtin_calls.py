@@ -14,7 +14,6 @@ from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
     DEVICE,
-    DICT,
     FUNCTION,
     HOST,
     HOST_ARRAY,
@@ -23,6 +22,7 @@ from asyncguard.lint.domain.values import (
     MEDIUM,
     MODEL,
     SYMBOL,
+    Role,
     Value,
     container,
     without_params,
@@ -47,7 +47,7 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
     if name in ("dict", *COLLECTIONS) and not any(v.kind == CONTAINER for v in values):
         fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
         element = functools.reduce(join, (value for _, value in fields)) if fields else None
-        return Value(CONTAINER, name=DICT, element=element, fields=fields)
+        return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
     if not values:
         return container(None) if name in ("list", "set", "tuple") else None
     values = [opened(frame, value) for value in values]
@@ -65,7 +65,7 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
     if name == "functools.partial":
         return _with_arguments(first, arguments[1:])
     if name == "slice":
-        return Value(HOST, name="slice")
+        return Value(HOST, role=Role.SLICE)
     if name == "range":
         return container(HOST_VALUE)
     if name == "next":

@@ -13,9 +13,7 @@ from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     FUNCTION,
-    GRADIENT,
     HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
@@ -25,7 +23,7 @@ from asyncguard.lint.domain.values import (
     SUPER,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     device,
     somewhere,
@@ -102,7 +100,7 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         last = name.rpartition(".")[2]
         for argument in arguments:
             value = first_device(argument.value)
-            listed = argument.value.kind == CONTAINER or value.name == HINTED
+            listed = argument.value.kind == CONTAINER or value.role == Role.NAME_INFERRED
             own = "" if listed else last  # a list has no such methods
             if value.kind == DEVICE and knowledge.dispatches(value.framework, own):
                 frame.operation(value.framework)
@@ -130,8 +128,8 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         uploads = knowledge.frameworks[framework].asynchronous_cpu
         made = _device_result(framework, arguments, uploads=uploads)
         moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
-        if made.name == WHEREVER and not moves:
-            made = made._replace(name="")  # it computes, which is done on the device
+        if made.role == Role.UNPLACED and not moves:
+            made = made._replace(role=Role.NONE)  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         if name in knowledge.numbers and _gives_one(arguments, knowledge.numbers[name]):
@@ -149,9 +147,12 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         inner = arguments[0].value
         if knowledge.compiled.find(name) is not None:
             traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
-            asks = inner.name == GRADIENT or knowledge.step_functions.find(name) is not None
-            asked = GRADIENT if asks else ""
-            return Value(kind, framework, name=asked, ref=inner.ref if traced else None)
+            asks = (
+                inner.role == Role.GRADIENT_FUNCTION
+                or knowledge.step_functions.find(name) is not None
+            )
+            asked = Role.GRADIENT_FUNCTION if asks else Role.NONE
+            return Value(kind, framework, role=asked, ref=inner.ref if traced else None)
         if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
@@ -169,7 +170,7 @@ def _gives_one(arguments: Arguments, most: int) -> bool:
 def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
     """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
-    placed = (v for v in held if v.kind == DEVICE and v.name != WHEREVER)
+    placed = (v for v in held if v.kind == DEVICE and v.role != Role.UNPLACED)
     confidence = max((v.confidence for v in placed), default=LOW)
     arrays = [first_host_array(argument.value) for argument in arguments]
     on_host = any(array is not None and array.framework == framework for array in arrays)
@@ -179,7 +180,7 @@ def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Va
     known = [value for value in held if value.kind == DEVICE]
     if known:
         made = device(framework, max(confidence, MEDIUM))
-        told = all(value.name == WHEREVER for value in known)
-        return made._replace(name=WHEREVER) if told else made
+        told = all(value.role == Role.UNPLACED for value in known)
+        return made._replace(role=Role.UNPLACED) if told else made
     unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
     return somewhere(framework, HIGH if uploads else MEDIUM) if unknown else device(framework, HIGH)

@@ -13,22 +13,16 @@ from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
     DEVICE,
-    DICT,
     HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    INDICES,
-    MASK,
     MEDIUM,
     NAMED,
-    STRUCTURE,
     SYMBOL,
-    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     container,
     device,
@@ -55,12 +49,12 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return stored
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
+        if owner.role == Role.MODEL_OUTPUT and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
         return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
-        number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
+        number = owner.role == Role.INDICES and all(i.kind == HOST and not i.role for i in indices)
         for index in indices:
             if index.kind == DEVICE and owner.framework == "numpy":
                 protocol_site(frame, "__array__", node, index)
@@ -69,7 +63,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         item = _container_item(frame, node, owner, indices)
         told = item.kind == UNKNOWN and path and owner.framework  # by its name
         return frame.hint(path) if told else item
-    if owner.kind == HOST and owner.name not in ("None", "slice"):
+    if owner.kind == HOST and owner.role not in (Role.ABSENT, Role.SLICE):
         return owner if owner.literal is not None else HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
         index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
@@ -96,7 +90,7 @@ def chosen_by_comparison(frame: Frame, owner: Value, indices: list[Value]) -> Va
     Of the only framework in the file, if that knows of no other arrays.
     """
     analysis = frame.analysis
-    if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
+    if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.role != Role.MASK for i in indices):
         return None
     if not analysis.is_alone:
         return None
@@ -130,15 +124,15 @@ def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
-                told = value.confidence < MEDIUM and value.name == WHEREVER
+                told = value.confidence < MEDIUM and value.role == Role.UNPLACED
                 if value.kind == DEVICE and not told:
                     operator_site(frame, "slice-bound", bound, value)
-    return result._replace(name="slice")
+    return result._replace(role=Role.SLICE)
 
 
 def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
     index = indices[0] if len(indices) == 1 else HOST_VALUE
-    if index.name == "slice":
+    if index.role == Role.SLICE:
         return container(element_of(frame, owner))
     key = index.literal
     if isinstance(key, str):
@@ -153,9 +147,9 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         and -len(owner.items) <= key < len(owner.items)
     ):
         return owner.items[key]
-    if owner.name == DICT:
+    if owner.role == Role.DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE and index.name != STRUCTURE:  # which may be a dict's key
+    if index.kind == DEVICE and index.role != Role.MODEL_OUTPUT:  # which may be a dict's key
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 
@@ -165,8 +159,12 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
     for element, index in zip(node.slice, indices, strict=True):
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
-            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
-            if index.kind == owner.kind == DEVICE and (index.name == MASK or _in_module(frame)):
+            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(
+                role=Role.NONE
+            )
+            if index.kind == owner.kind == DEVICE and (
+                index.role == Role.MASK or _in_module(frame)
+            ):
                 read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
@@ -190,7 +188,7 @@ def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> Non
 def _may_be_numpy(frame: Frame, owner: Value) -> bool:
     """Whether what is indexed may as well be an array of NumPy's, which has the same methods."""
     alike = frame.analysis.knowledge.dispatches(owner.framework)
-    return alike and owner.name in (WHEREVER, HINTED)
+    return alike and owner.role in (Role.UNPLACED, Role.NAME_INFERRED)
 
 
 def _indexed(owner: Value, index: Value) -> Value:
@@ -210,14 +208,24 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
-    named = index.name != INDICES and _MASK_NAME(_chooser(frame, node))
+        return (
+            UPLOADED_INDEX
+            if index.role != Role.MASK and not _is_element(frame, node)
+            else FREE_INDEX
+        )
+    named = index.role != Role.INDICES and _MASK_NAME(_chooser(frame, node))
     named = named and _has_masks(frame, index)
-    if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
+    if index.kind in (DEVICE, UNKNOWN) and (index.role == Role.MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
-        known = index.confidence == HIGH and index.name not in (WHEREVER, STRUCTURE, HINTED)
-        return DEVICE_INDEX if known or index.name == INDICES else FREE_INDEX  # it may be a mask
+        known = index.confidence == HIGH and index.role not in (
+            Role.UNPLACED,
+            Role.MODEL_OUTPUT,
+            Role.NAME_INFERRED,
+        )
+        return (
+            DEVICE_INDEX if known or index.role == Role.INDICES else FREE_INDEX
+        )  # it may be a mask
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
@@ -252,10 +260,10 @@ def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
 def _sequence_cost(index: Value) -> str:
     """Return what a tuple or list costs as an index: a tuple of indices is as many of them."""
     parts = [*(index.items or ()), *([index.element] if index.element is not None else [])]
-    if any(part.name == "slice" for part in parts):
+    if any(part.role == Role.SLICE for part in parts):
         return FREE_INDEX
     on_device = any(part.kind == DEVICE for part in parts)
-    if index.name != TUPLE:
+    if index.role != Role.TUPLE:
         return DEVICE_INDEX if on_device else UPLOADED_INDEX
     if any(part.kind in _UPLOADED for part in parts):
         return UPLOADED_INDEX

@@ -7,7 +7,6 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.values import (
-    ANSWER,
     CALLABLE,
     CONTAINER,
     DEVICE,
@@ -15,17 +14,14 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    ITSELF,
     LOW,
     MEDIUM,
     NAMED,
     NONE_VALUE,
-    PART,
-    PLACE,
-    READ,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     from_params,
     literal,
@@ -60,9 +56,9 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return known._replace(confidence=MEDIUM)  # a name that was copied outside the loop
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
-    if known.name == READ and not known.params:
+    if known.role == Role.ALREADY_READ and not known.params:
         return known  # usage and its name tell of what it was before it was read
-    hinted = frame.hint(path, named=known.name != ANSWER)
+    hinted = frame.hint(path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
@@ -79,7 +75,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN and value.name != ITSELF:
+    if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
@@ -106,7 +102,11 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         if kind == HOST:
             given = owner.kind == DEVICE and bool(owner.params)
-            return Value(HOST, name=PLACE) if given and attr == "device" else HOST_VALUE
+            return (
+                Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+                if given and attr == "device"
+                else HOST_VALUE
+            )
         return owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -118,7 +118,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
             return Value(*found, MEDIUM, params=owner.params)
-        return Value(name=PART, params=owner.params)
+        return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:

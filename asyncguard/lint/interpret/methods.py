@@ -24,13 +24,11 @@ from asyncguard.lint.domain.values import (
     MEDIUM,
     MODEL,
     NAMED,
-    PLACE,
-    STRUCTURE,
     SUPER,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     device,
     somewhere,
@@ -75,9 +73,11 @@ def call_method(
     as_given = doubtful and _is_as_given(frame, func.value)
     moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    to_another = PLACE in [a.value.name for a in arguments]  # where it mostly is as well
+    to_another = Role.DEVICE_OF_ARGUMENT in [
+        a.value.role for a in arguments
+    ]  # where it mostly is as well
     if not to_another:
-        moved |= owner.name == WHEREVER or _is_handed(frame, owner, func.value)
+        moved |= owner.role == Role.UNPLACED or _is_handed(frame, owner, func.value)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
         return up._replace(confidence=max(up.confidence, owner.confidence))
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
@@ -246,14 +246,14 @@ def unknown_method(
         if hinted.kind in CALLABLE:
             frame.evidence()
             output = device(hinted.framework, hinted.confidence)
-            return output if hinted.kind == "criterion" else output._replace(name=STRUCTURE)
+            return output if hinted.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
         if owner.kind == "loader":
             mark_compiled(frame, arguments)  # what a data set maps is traced
         else:
             run_given(frame, arguments)
-        return Value(kind, owner.framework, MEDIUM, STRUCTURE)
+        return Value(kind, owner.framework, MEDIUM, Role.MODEL_OUTPUT)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):

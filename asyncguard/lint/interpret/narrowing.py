@@ -8,7 +8,6 @@ from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.domain.join import join, merge
 from asyncguard.lint.domain.values import (
-    ANSWER,
     CONTAINER,
     DEVICE,
     HOST,
@@ -20,7 +19,7 @@ from asyncguard.lint.domain.values import (
     NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     container,
     weaken,
@@ -138,8 +137,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = container(current)
             unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
             keep = current.params if unsure else frozenset()
-            name = WHEREVER if value.kind == DEVICE else value.name
-            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
+            role = Role.UNPLACED if value.kind == DEVICE else value.role
+            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, role=role))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
@@ -147,7 +146,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
     elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
-        frame.note(path, Value(name=ANSWER))  # no array, whatever its name suggests
+        frame.note(path, Value(role=Role.OPAQUE_RESULT))  # no array, whatever its name suggests
 
 
 def _is_tensor(node: cst.BaseExpression) -> bool:

@@ -9,7 +9,6 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.values import (
-    ACTION,
     CONTAINER,
     DEVICE,
     HOST,
@@ -19,7 +18,7 @@ from asyncguard.lint.domain.values import (
     NAMED,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     device,
     weaken,
@@ -36,7 +35,7 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     held = first_device(value)
     if held.kind == CONTAINER:
         return held.element is not None or held.items is not None
-    doubtful = held.confidence < MEDIUM or held.name == WHEREVER
+    doubtful = held.confidence < MEDIUM or held.role == Role.UNPLACED
     unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
@@ -62,7 +61,7 @@ def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
     """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
-    sure = given.confidence >= MEDIUM and given.name != WHEREVER
+    sure = given.confidence >= MEDIUM and given.role != Role.UNPLACED
     return moves and given.kind == DEVICE and sure
 
 
@@ -115,7 +114,7 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
         counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
-        if value.name == ACTION and trigger.protocol == "__array__":
+        if value.role == Role.ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
         elif counts and _COUNT(dotted(argument.node)):
             value = _converted(frame, value)  # a number of the host's is not converted to one

@@ -12,18 +12,13 @@ from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.values import (
-    ANSWER,
-    BATCH,
     CONTAINER,
     DEVICE,
-    DICT,
-    HINTED,
     HOST,
     HOST_ARRAY,
     MEDIUM,
-    STRUCTURE,
     UNKNOWN,
-    WHEREVER,
+    Role,
     Value,
     container,
     device,
@@ -90,8 +85,8 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     value = evaluate(frame, node.value)
     result = combine(before, value)
     scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
-    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
-        result = result._replace(name=ANSWER)  # a number, whatever its name suggests
+    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.role:
+        result = result._replace(role=Role.OPAQUE_RESULT)  # a number, whatever its name suggests
     store(frame, node.target, result)
     return True
 
@@ -144,7 +139,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             protocol_site(frame, "__array__", target, value)
         elif (
             value.framework == owner.framework
-            and owner.name != BATCH
+            and owner.role != Role.BATCH
             and all(index.kind == HOST for index in indices)  # through an array it must be there
         ):
             operator_site(frame, "device-write", target, value)
@@ -156,14 +151,14 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     if owner.kind == CONTAINER:
         element = value if owner.element is None else join(owner.element, value)
         if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
-            element = element._replace(name=WHEREVER)  # they are moved one by one
+            element = element._replace(role=Role.UNPLACED)  # they are moved one by one
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value
         frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
-        frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))
+        frame.give(path, Value(CONTAINER, role=Role.DICT, element=value, fields=((key, value),)))
 
 
 def _write_sites(
@@ -190,9 +185,13 @@ def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) 
     known = frame.analysis.knowledge.frameworks[owner.framework]
     copied = value.framework == owner.framework or known.asynchronous_cpu
     entry = any(isinstance(index.literal, str) for index in indices)
-    points = all(i.kind == HOST and i.name not in ("slice", "None") for i in indices)
+    points = all(i.kind == HOST and i.role not in (Role.SLICE, Role.ABSENT) for i in indices)
     number = points and len(indices) > 2
-    return copied and not (entry or number) and owner.name not in (STRUCTURE, HINTED, WHEREVER)
+    return (
+        copied
+        and not (entry or number)
+        and owner.role not in (Role.MODEL_OUTPUT, Role.NAME_INFERRED, Role.UNPLACED)
+    )
 
 
 STATEMENTS: Statements = {

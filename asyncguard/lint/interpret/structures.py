@@ -16,11 +16,10 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     HOST_ARRAY,
     HOST_VALUE,
-    MASK,
     MEDIUM,
-    STRUCTURE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     device,
@@ -71,7 +70,7 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
             (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
             for key, value in tree.fields
         )
-    return container(result)._replace(name=tree.name, fields=fields)
+    return container(result)._replace(role=tree.role, fields=fields)
 
 
 def _brings_to_host(function: Value) -> bool:
@@ -87,7 +86,7 @@ def leaf(tree: Value) -> Value:
     found = innermost_value(first_device(tree))
     if found.kind == CONTAINER:
         return Value(params=found.params)
-    return found._replace(name=MASK if found.name == MASK else "")
+    return found._replace(role=Role.MASK if found.role == Role.MASK else Role.NONE)
 
 
 def innermost_value(value: Value) -> Value:
@@ -106,7 +105,7 @@ def passed_on(context: Value, given: Value) -> Value:
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
-    element = owner if owner.name == STRUCTURE else part_of(owner)
+    element = owner if owner.role == Role.MODEL_OUTPUT else part_of(owner)
     if method in _WITH_KEYS:
         return _with_keys(element, method)
     return container(element) if method == "values" else element

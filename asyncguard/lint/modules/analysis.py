@@ -33,14 +33,13 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    ITSELF,
     LOW,
     MEDIUM,
     MODEL,
-    STRUCTURE,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     device,
@@ -252,7 +251,7 @@ class FileAnalysis:
         with outer.quiet():
             declared = types.type_value(outer, annotation.annotation)
         if declared.kind == HOST and declared.name in types.HOST_TYPES:
-            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.name
+            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.role
             return result if computed else declared  # by arithmetic or a framework's function
         if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
             return weaken(declared, MEDIUM)._replace(params=result.params)
@@ -332,7 +331,7 @@ class FileAnalysis:
     def _assigned(self, cls: ClassInfo, name: str, setters: Sequence[FunctionInfo]) -> Value | None:
         """Join what the methods that assign an attribute give it."""
         found = cls.own.get(name)
-        cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
+        cls.attributes[name] = found or Value(role=Role.IN_PROGRESS)  # what it sees itself as
         for method in setters:
             value = self._given(method).get(name)
             if value is not None:
@@ -369,7 +368,7 @@ class FileAnalysis:
         params = frozenset({index})
         value = self._declared(frame, parameter)
         if info.compiled and value.kind == UNKNOWN:
-            value = Value(DEVICE, self.frameworks[0], name=STRUCTURE)
+            value = Value(DEVICE, self.frameworks[0], role=Role.MODEL_OUTPUT)
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
             value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
@@ -394,7 +393,7 @@ class FileAnalysis:
         if parameter.default is not None:
             with outer.quiet():
                 value = evaluate(outer, parameter.default)
-            if value.kind == HOST and value.literal is not None and value.name == "literal":
+            if value.kind == HOST and value.literal is not None and value.role == Role.LITERAL:
                 return HOST_VALUE
             if value.kind in _TOOLS:
                 return value
