@@ -38,9 +38,8 @@ FLOORS = [
     {"render"},
     {"api"},
     {"integrations"},
-    {"demo"},
     {"screens"},
-    {"cli_check"},
+    {"demo", "cli_check"},
     {"cli", "pytest_plugin", "lsp"},
     {"__main__"},
 ]
