@@ -16,6 +16,7 @@ from asyncguard.lint.domain.values import (
     UNKNOWN_VALUE,
     Role,
     Value,
+    derived,
     part_of,
 )
 
@@ -59,10 +60,10 @@ def batch(frame: Frame, loader: Value) -> Value:
     """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
-        return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
+        return derived(loader, HOST_ARRAY, "numpy")  # it has none: someone else's
     if known is not None and known.asynchronous_cpu:
-        return Value(DEVICE, loader.framework, loader.confidence)
-    return Value(HOST_ARRAY, loader.framework, loader.confidence, Role.BATCH)
+        return derived(loader, DEVICE, loader.framework)
+    return derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
 
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:

@@ -6,18 +6,16 @@ blocks on that path, whatever it is on the other.
 
 from __future__ import annotations
 
+from asyncguard.lint.domain.reasons import CERTAIN, HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
     DEVICE,
     EITHER,
     FUNCTION,
-    HIGH,
     HOST,
     HOST_ARRAY,
     INSTANCE,
-    LOW,
-    MEDIUM,
     MODEL,
     SUPER,
     SYMBOL,
@@ -25,8 +23,8 @@ from asyncguard.lint.domain.values import (
     UNKNOWN_VALUE,
     Role,
     Value,
+    doubted,
     from_params,
-    weaken,
 )
 
 
@@ -78,7 +76,7 @@ def _join_same_kind(left: Value, right: Value) -> Value:
     return Value(
         left.kind,
         left.framework or right.framework,
-        min(left.confidence, right.confidence) if left.kind != CONTAINER else HIGH,
+        weaker(left.why, right.why) if left.kind != CONTAINER else CERTAIN,
         _common_role(left.role, right.role),
         left.name if left.name == right.name else "",
         left.literal if left.literal == right.literal else None,
@@ -86,6 +84,7 @@ def _join_same_kind(left: Value, right: Value) -> Value:
         items,
         join_fields(left.fields, right.fields),
         left.ref if left.ref is right.ref else None,
+        left.doubt | right.doubt if left.kind != CONTAINER else 0,
         left.params | right.params,
     )
 
@@ -145,8 +144,9 @@ def _doubt(value: Value, other: Value) -> Value:
     if other.kind == HOST and other.role in START_VALUES:
         return value
     if other.kind == UNKNOWN or (other.kind == HOST and other.confidence < HIGH):
-        return weaken(value, MEDIUM)
-    return weaken(value, MEDIUM if value.kind != DEVICE or other.kind != HOST else LOW)
+        return doubted(value, Doubt.ANOTHER_PATH)
+    read = value.kind == DEVICE and other.kind == HOST
+    return doubted(value, Doubt.HOST_PATH if read else Doubt.ANOTHER_PATH)
 
 
 def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:

@@ -12,9 +12,8 @@ import enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
 from asyncguard.lint.names.words import MAX_NAMES
-
-LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: by its name alone, which is MEDIUM where it is hot
 
 # Beside the catalogue's kinds:
 UNKNOWN = "unknown"
@@ -69,7 +68,7 @@ class Value(NamedTuple):
 
     kind: str = UNKNOWN
     framework: str = ""
-    confidence: int = HIGH
+    why: Reason = CERTAIN
     role: Role = Role.NONE
     name: str = ""  # the dotted name of a symbol, or the name of a plain object's type
     literal: str | int | float | bool | None = None
@@ -77,7 +76,13 @@ class Value(NamedTuple):
     items: tuple[Value, ...] | None = None  # a tuple's elements
     fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
     ref: Any = None
+    doubt: int = 0  # flags of `Doubt`
     params: frozenset[int] = NO_PARAMS
+
+    @property
+    def confidence(self) -> int:
+        """How sure the kind is: LOW, NAMED, MEDIUM or HIGH."""
+        return strength(self.why, self.doubt) if self.doubt else STRENGTH[self.why.kind]
 
     @property
     def is_none(self) -> bool:
@@ -95,14 +100,14 @@ HOST_VALUE = Value(HOST)
 NONE_VALUE = Value(HOST, role=Role.ABSENT)
 
 
-def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_PARAMS) -> Value:
+def device(framework: str, why: Reason = CERTAIN, params: frozenset[int] = NO_PARAMS) -> Value:
     """Return a device value of `framework`."""
-    return Value(DEVICE, framework, confidence, params=params)
+    return Value(DEVICE, framework, why, params=params)
 
 
-def somewhere(framework: str, confidence: int, params: frozenset[int] = NO_PARAMS) -> Value:
+def unplaced(framework: str, why: Reason, params: frozenset[int] = NO_PARAMS) -> Value:
     """Return an array of `framework` that may be in host memory still, if it is moved."""
-    return device(framework, confidence, params)._replace(role=Role.UNPLACED)
+    return Value(DEVICE, framework, why, Role.UNPLACED, params=params)
 
 
 @lru_cache(MAX_NAMES)
@@ -131,9 +136,29 @@ def container(element: Value | None, items: tuple[Value, ...] | None = None) -> 
     return Value(CONTAINER, element=element, items=items)
 
 
-def weaken(value: Value, confidence: int) -> Value:
-    """Return `value` known no better than `confidence`."""
-    return value if value.confidence <= confidence else value._replace(confidence=confidence)
+def doubted(value: Value, doubt: Doubt) -> Value:
+    """Return `value` under one more doubt."""
+    return value if value.doubt & doubt else value._replace(doubt=value.doubt | doubt)
+
+
+def confirmed(value: Value, why: Reason) -> Value:
+    """Return `value` known at least as well as this reason tells."""
+    return value if value.confidence >= why.strength else value._replace(why=why, doubt=0)
+
+
+def as_sure(value: Value, other: Value) -> Value:
+    """Return `value`, believed for the reason of another one."""
+    return value._replace(why=other.why, doubt=other.doubt)
+
+
+def no_surer(value: Value, than: Value) -> Value:
+    """Return `value` known no better than another one."""
+    return value._replace(why=weaker(value.why, than.why), doubt=value.doubt | than.doubt)
+
+
+def derived(source: Value, kind: str, framework: str, role: Role = Role.NONE) -> Value:
+    """Return something as sure as what it is inferred from, of none of its parameters."""
+    return Value(kind, framework, source.why, role, doubt=source.doubt)
 
 
 def from_params(value: Value, params: frozenset[int]) -> Value:

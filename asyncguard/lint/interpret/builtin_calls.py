@@ -10,6 +10,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -19,7 +20,6 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    MEDIUM,
     MODEL,
     SYMBOL,
     Role,
@@ -108,7 +108,8 @@ def opened(frame: Frame, value: Value) -> Value:
     summary = frame.analysis.summary_for(method)
     given = summary.result
     if given.kind == CONTAINER and given.ref is None and summary.step_loops:
-        return given._replace(ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))
+        why = frame.reason(Provenance.USAGE, f"`{method.qualname}` goes over batches")
+        return given._replace(ref=Value("loader", frame.analysis.frameworks[0], why))
     return given if given.kind in (CONTAINER, "loader") else value
 
 

@@ -16,24 +16,22 @@ from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
     HOST,
     HOST_ARRAY,
-    LOW,
-    MEDIUM,
-    NAMED,
     NONE_VALUE,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
+    confirmed,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
@@ -84,7 +82,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if result.kind == DEVICE and not result.params:
         frame.operation(result.framework)
     if result.confidence == NAMED and result.role == Role.MODEL_OUTPUT and frame.trains:
-        return result._replace(confidence=MEDIUM)
+        return confirmed(result, result.why._replace(kind=Provenance.HOT_NAME))
     return result
 
 
@@ -119,7 +117,7 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
     inner.depth += 4
     result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE
     for site in (*inner.sites, *(r for r in inner.reads if r not in inner.sites)):
-        value = Value(DEVICE, site.point.framework, site.confidence, params=site.params)
+        value = Value(DEVICE, site.point.framework, site.why, doubt=site.doubt, params=site.params)
         if site not in inner.sites:
             value = Value(params=site.params)
         frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
@@ -140,7 +138,9 @@ def reads_of_call(
             if not read.whole:
                 value = first_device(value)
             elif value.role == Role.MODEL_OUTPUT and not read.compared:
-                value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
+                value = doubted(
+                    value, Doubt.MAY_HOLD
+                )  # it may as well be a dict or a tuple of device values
             if read.point.kind == SyncKind.TEXT and value.role in (
                 Role.MODEL_OUTPUT,
                 Role.NAME_INFERRED,

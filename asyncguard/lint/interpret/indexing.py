@@ -9,26 +9,26 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
     DEVICE,
-    HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    MEDIUM,
-    NAMED,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
+    confirmed,
     container,
     device,
+    doubted,
+    no_surer,
     part_of,
     symbol,
-    weaken,
 )
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
@@ -52,7 +52,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         if owner.role == Role.MODEL_OUTPUT and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
-        return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
+        return confirmed(part, _by_mask(frame)) if chosen else part
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
         number = owner.role == Role.INDICES and all(i.kind == HOST and not i.role for i in indices)
         for index in indices:
@@ -66,8 +66,9 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     if owner.kind == HOST and owner.role not in (Role.ABSENT, Role.SLICE):
         return owner if owner.literal is not None else HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
-        index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
-        return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
+        masked = device(_framework_of(indices), _by_mask(frame))
+        index_sites(frame, node, masked, indices)
+        return masked
     if owner.kind == SYMBOL and frame.analysis.knowledge.framework_of(owner.name) == "numpy":
         return Value(HOST_ARRAY, "numpy")  # `np.r_[0:4, 5:n]`
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
@@ -94,7 +95,12 @@ def chosen_by_comparison(frame: Frame, owner: Value, indices: list[Value]) -> Va
         return None
     if not analysis.is_alone:
         return None
-    return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
+    why = frame.by_name("a comparison chooses from it")
+    return device(analysis.frameworks[0], why, owner.params)
+
+
+def _by_mask(frame: Frame) -> Reason:
+    return frame.reason(Provenance.USAGE, "a mask on the device chooses from it")
 
 
 def _framework_of(values: list[Value]) -> str:
@@ -159,13 +165,13 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
     for element, index in zip(node.slice, indices, strict=True):
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
-            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(
+            read = (index if index.kind == DEVICE else doubted(owner, Doubt.INFERRED))._replace(
                 role=Role.NONE
             )
             if index.kind == owner.kind == DEVICE and (
                 index.role == Role.MASK or _in_module(frame)
             ):
-                read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
+                read = confirmed(read, _by_mask(frame))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
@@ -182,7 +188,8 @@ def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> Non
     with frame.quiet():
         indices = [index_value(frame, element.slice) for element in node.slice]
     if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
-        index_sites(frame, node, device(framework, MEDIUM), indices)
+        why = frame.reason(Provenance.USAGE, "a part of it is passed to a model")
+        index_sites(frame, node, device(framework, why), indices)
 
 
 def _may_be_numpy(frame: Frame, owner: Value) -> bool:
@@ -195,8 +202,8 @@ def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
     parts = (index, *(index.items or ()))
     if any(part.kind == HOST_ARRAY and part.framework == owner.framework for part in parts):
-        owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
-    return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
+        owner = confirmed(owner, Reason(Provenance.USAGE, "a tensor indexes it"))
+    return no_surer(owner, index) if index.kind != UNKNOWN else doubted(owner, Doubt.INFERRED)
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""

@@ -11,6 +11,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.reasons import LOW, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
@@ -19,15 +20,14 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    LOW,
-    MEDIUM,
     MODEL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
     container,
-    device,
+    derived,
+    doubted,
 )
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.interpret.functions import call_function, note_act
@@ -68,7 +68,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         elif frame.loops and frame.loops[-1].step_name:
             frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
         return compiled_result(frame, callee.ref, callee.framework)
-    output = device(callee.framework, callee.confidence)
+    output = derived(callee, DEVICE, callee.framework)
     return output if callee.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
 
 
@@ -93,18 +93,18 @@ def model_method(
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
     if kind in _COLLECTIONS:
-        return _COLLECTIONS[kind](device(owner.framework, owner.confidence))
+        return _COLLECTIONS[kind](derived(owner, DEVICE, owner.framework))
     if kind == MODEL:
         return owner
     if kind == DEVICE:
         frame.evidence()
-        return device(owner.framework, owner.confidence)
+        return derived(owner, DEVICE, owner.framework)
     if kind is not None:
         if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
             note_training(frame, arguments)
         if kind == HOST_ARRAY and arguments:
             frame.evidence()  # it predicts
-        return Value(kind, owner.framework, owner.confidence)
+        return derived(owner, kind, owner.framework)
     frame.call_by_name(method)
     if ACTS(method):
         frame.evidence()
@@ -115,9 +115,7 @@ def model_method(
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return device(owner.framework, min(MEDIUM, owner.confidence))._replace(
-            role=Role.MODEL_OUTPUT
-        )
+        return doubted(derived(owner, DEVICE, owner.framework, Role.MODEL_OUTPUT), Doubt.INFERRED)
     return UNKNOWN_VALUE
 
 

@@ -15,18 +15,17 @@ from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_a
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    MEDIUM,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -34,9 +33,10 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
     container,
+    derived,
     from_params,
     literal,
-    weaken,
+    no_surer,
 )
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import asked_for, narrow, truth
@@ -61,7 +61,10 @@ def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Va
         return
     known = frame.analysis.knowledge.frameworks.get(other.framework)
     if other.confidence == HIGH and known is not None and not known.asynchronous_cpu:
-        frame.note(node.value, Value(HOST_ARRAY, other.framework, MEDIUM, params=value.params))
+        frame.note(
+            node.value,
+            Value(HOST_ARRAY, other.framework, Reason(Provenance.USAGE), params=value.params),
+        )
 
 
 def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
@@ -119,22 +122,19 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         if one.kind == DEVICE:
             if other.kind == CONTAINER and one.confidence < MEDIUM:
                 continue  # a list, more likely: those are added to lists
-            if other.kind == DEVICE:
-                confidence = max(left.confidence, right.confidence)
-            else:
-                confidence = one.confidence
+            surer = left if left.confidence >= right.confidence else right
+            source = surer if other.kind == DEVICE else one
             sure = other.kind == DEVICE and other.role != Role.NAME_INFERRED
             doubt = Role.NAME_INFERRED if one.role == Role.NAME_INFERRED and not sure else Role.NONE
-            return Value(
-                DEVICE, one.framework, confidence, Role.MASK if mask else doubt, params=params
-            )
+            role = Role.MASK if mask else doubt
+            return from_params(derived(source, DEVICE, one.framework, role), params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
             return one._replace(params=params, role=Role.MASK if mask else Role.NONE)
     if left.kind == right.kind == HOST:
-        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
+        return no_surer(no_surer(HOST_VALUE, left), right)
     return Value(params=params, role=Role.MASK if mask else Role.NONE)
 
 

@@ -11,23 +11,21 @@ from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CALLABLE,
     CONTAINER,
     DEVICE,
-    HIGH,
     HOST,
     HOST_ARRAY,
-    LOW,
-    MEDIUM,
     MODEL,
-    NAMED,
     SYMBOL,
     UNKNOWN,
     Role,
     Value,
     device,
+    doubted,
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
@@ -73,12 +71,13 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
                 return Value(HOST_ARRAY, framework)
             if where.is_none:
                 continue
-            return device(framework, HIGH if where.kind != UNKNOWN else MEDIUM)
+            made = device(framework, frame.reason(Provenance.CATALOGUE, "it is made on a device"))
+            return made if where.kind != UNKNOWN else doubted(made, Doubt.INFERRED)
     if any(a.stars == 2 for a in arguments):
-        return device(framework, LOW)
+        return device(framework, frame.reason(Provenance.GUESS, "its options may name a device"))
     if frame.analysis.device == Device.ACCELERATOR:
-        return device(framework, MEDIUM)
-    return Value(HOST_ARRAY, framework, MEDIUM)
+        return device(framework, Reason(Provenance.USAGE, "`device` is set to `accelerator`"))
+    return Value(HOST_ARRAY, framework, Reason(Provenance.USAGE))
 
 
 def as_mask(
@@ -205,18 +204,21 @@ def unknown_upload(
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
     if not frame.loops and _makes_instance(owner):
-        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), MEDIUM)
+        why = frame.reason(Provenance.MOVED, "it is made and moved to a device")
+        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), why)
     for point in points:
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
-        value = device(point.framework, MEDIUM if frame.trains else NAMED)
+        says = f"`.{method}` moves it to a device"
+        value = device(point.framework, frame.by_name(says))
+        why = frame.reason(Provenance.MOVED, says)
         there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
         if not there and conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
             known = frame.env.get(owner.value) if type(owner) is cst.Name else None
             if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
-                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, Role.BATCH))
-        moved = device(point.framework, MEDIUM)
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
+        moved = device(point.framework, why)
         if type(owner) is cst.Call or dotted(owner).startswith("self."):
             return moved._replace(role=Role.NAME_INFERRED)  # it may as well be a part of a model
         return moved._replace(role=Role.MOVED)

@@ -11,19 +11,21 @@ from asyncguard.lint.contexts import conditions, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     HOST,
     HOST_ARRAY,
-    MEDIUM,
     UNKNOWN,
     Role,
     Value,
     container,
-    device,
+    derived,
+    doubted,
+    from_params,
+    no_surer,
     part_of,
-    weaken,
 )
 from asyncguard.lint.interpret.binding import SEQUENCES, bind_target
 from asyncguard.lint.interpret.indexing import (
@@ -125,7 +127,9 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             or index_cost(frame, e.slice, i) == MASK_INDEX
             for e, i in chosen_by
         ):  # through which no array in host memory is written what is on the device
-            owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
+            owner = doubted(
+                from_params(derived(value, DEVICE, value.framework), owner.params), Doubt.INFERRED
+            )
     named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
@@ -174,7 +178,7 @@ def _write_sites(
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):
-        operator_site(frame, "host-write", target, weaken(owner, value.confidence))
+        operator_site(frame, "host-write", target, no_surer(owner, value))
 
 
 def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:

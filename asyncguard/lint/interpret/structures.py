@@ -11,20 +11,20 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import LoopRecord
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     HOST_ARRAY,
     HOST_VALUE,
-    MEDIUM,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
     container,
     device,
+    doubted,
     part_of,
-    weaken,
 )
 from asyncguard.lint.syntax.tree import dotted
 
@@ -36,7 +36,7 @@ def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Argum
         return arguments
     element = arguments[0]._replace(value=iteration.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [element._replace(value=container(weaken(given, MEDIUM)))]
+    return [element._replace(value=container(doubted(given, Doubt.INFERRED)))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -58,7 +58,7 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
     if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
-        result = Value(HOST_ARRAY, "numpy", MEDIUM)
+        result = Value(HOST_ARRAY, "numpy", Reason(Provenance.USAGE))
     tree = given[0].value if given else UNKNOWN_VALUE
     if result.kind == UNKNOWN or tree.kind != CONTAINER:
         return result
@@ -100,7 +100,8 @@ def passed_on(context: Value, given: Value) -> Value:
     """Return what a collective of a trainer's context makes of what it is given: as much, there."""
     if given.kind in (DEVICE, CONTAINER):
         return given
-    return device(context.framework, MEDIUM, given.params)
+    why = Reason(Provenance.USAGE, "a collective returns it")
+    return device(context.framework, why, given.params)
 
 
 def mapping_method(owner: Value, method: str) -> Value:

@@ -8,13 +8,13 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
     CLASS,
     DEVICE,
     HOST,
     HOST_VALUE,
     INSTANCE,
-    LOW,
     NONE_VALUE,
     SYMBOL,
     UNKNOWN,
@@ -22,7 +22,7 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.syntax.tree import dotted, parse_type
 
@@ -88,7 +88,7 @@ def _union(values: list[Value]) -> Value:
     if kinds <= {HOST}:
         return HOST_VALUE if known else NONE_VALUE
     if DEVICE in kinds:
-        return weaken(next(v for v in known if v.kind == DEVICE), LOW)
+        return doubted(next(v for v in known if v.kind == DEVICE), Doubt.MAY_HOLD)
     return UNKNOWN_VALUE
 
 
