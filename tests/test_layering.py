@@ -30,6 +30,7 @@ FLOORS = [
     {"lint.program"},
     {"lint.report"},
     {"lint.checks"},
+    {"lint.fixes"},
     {"lint.run"},
     {"lint.check"},
     {"lint", "runtime"},

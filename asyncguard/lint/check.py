@@ -21,6 +21,7 @@ from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import Chosen, choose
+from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
@@ -49,7 +50,8 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     checker = worker.Worker({}, _options(settings))
 
     facts = worker.with_deep_stack(lambda: checker.check(path, data))
-    return select(linking.link(network.Network({path: facts})), settings)
+    linked = linking.link(network.Network({path: facts}))
+    return select(mended(linked, 1, {path: data}), settings)
 
 
 def check_paths(
@@ -171,7 +173,7 @@ def _check_files(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
-    linked = linking.link(network.Network(known))
+    linked = mended(linking.link(network.Network(known)), settings.jobs)
     cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
     return linked
 
