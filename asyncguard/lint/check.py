@@ -127,7 +127,7 @@ def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Setting
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
     findings = refine(told.findings, enabled)
-    kept, idle = apply(findings, told.suppressions)
+    kept, idle = apply(findings, told.suppressions, told.silenced)
     if asg901.CODE in enabled:
         idle = [comment for comment in idle if _could(comment, enabled)]
         idle += [comment for comment in told.suppressions if comment.problem]
