@@ -13,7 +13,7 @@ import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.domain.values import NAMED
+from asyncguard.lint.domain.reasons import NAMED
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.program.facts import Candidate, Via
 from asyncguard.lint.report import registry
