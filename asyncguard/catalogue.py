@@ -25,7 +25,9 @@ from asyncguard.model import AsyncguardError, Confidence, SyncKind
 from asyncguard.plain import fits, made
 
 SCHEMA = 1
-FAMILIES = "names.toml"  # beside the rules files: what the names in a program suggest (lint.names)
+# Beside the rules files: what the names in a program suggest (lint.names), and how generated files
+# are recognised (lint.run.generated).
+FAMILIES, GENERATED = "names.toml", "generated.toml"
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
@@ -278,13 +280,16 @@ def rules_directory() -> Path:
     return Path(__file__).parent / "data"
 
 
+_APART = (FAMILIES, GENERATED)
+
+
 def load_directory(directory: Path) -> Catalogue:
     """Load every `*.toml` of `directory`; raises CatalogueError."""
     frameworks: dict[str, Framework] = {}
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
     language = NO_LANGUAGE
-    for path in sorted(set(directory.glob("*.toml")) - {directory / FAMILIES}):
+    for path in sorted(set(directory.glob("*.toml")) - {directory / name for name in _APART}):
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)

@@ -101,10 +101,21 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that leads to a finding; in a notebook, `line` counts within the `cell` (from 1)."""
+
+    path: str
+    line: int
+    function: str = ""
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One place in the source that a rule objects to.
 
-    Lines count from 1; columns count from 1, in characters, as editors show them.
+    Lines count from 1; columns count from 1, in characters, as editors show them. `reached_from`
+    are the calls that hand a device value to what is read in a helper, the hottest first.
     """
 
     code: str
@@ -124,6 +135,7 @@ class Finding:
     source: str = ""
     fix: Fix | None = None
     cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
+    reached_from: tuple[CallSite, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
@@ -141,6 +153,7 @@ class Finding:
         if fix := values.get("fix"):
             edits = tuple(Edit(**edit) for edit in fix["edits"])
             values["fix"] = Fix(fix["message"], edits, Applicability(fix["applicability"]))
+        values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
         return cls(**values)
 
 
