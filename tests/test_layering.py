@@ -34,7 +34,7 @@ FLOORS = [
     {"lint.fixes"},
     {"lint.run"},
     {"lint.check"},
-    {"lint.trial"},
+    {"lint.trial", "lint.live"},
     {"lint", "runtime"},
     {"sim"},
     {"advise", "gate"},
