@@ -26,6 +26,9 @@ from asyncguard.plain import fits, made
 
 SCHEMA = 1
 FAMILIES = "names.toml"  # beside the rules files: what the names in a program suggest (lint.names)
+LIBRARIES = (
+    "libraries.toml"  # beside them too: what avoids waits inside libraries (advise.libraries)
+)
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
@@ -284,7 +287,9 @@ def load_directory(directory: Path) -> Catalogue:
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
     language = NO_LANGUAGE
-    for path in sorted(set(directory.glob("*.toml")) - {directory / FAMILIES}):
+    for path in sorted(directory.glob("*.toml")):
+        if path.name in (FAMILIES, LIBRARIES):
+            continue
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)

@@ -36,6 +36,7 @@ FLOORS = [
     {"sim"},
     {"advise", "gate"},
     {"render"},
+    {"reports"},
     {"api"},
     {"integrations"},
     {"demo"},

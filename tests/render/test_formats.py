@@ -17,7 +17,14 @@ import pytest
 from asyncguard.advise.ranks import merge
 from asyncguard.gate.baseline import Rate, SiteKey
 from asyncguard.gate.compare import GrownSite
-from asyncguard.model import AsyncguardError, SiteStats, Suggestion, SyncKind, TimelineEvent
+from asyncguard.model import (
+    AsyncguardError,
+    CallPath,
+    SiteStats,
+    Suggestion,
+    SyncKind,
+    TimelineEvent,
+)
 from asyncguard.render import FindingsReport, Screen, TraceReport, formats, gate
 from asyncguard.render.words import duration
 from tests.records import finding, record, site, steady
@@ -203,7 +210,9 @@ def test_no_format_of_a_trace_lets_control_characters_through(name: str) -> None
         **dict.fromkeys(
             ("path", "function", "api", "framework", "source", "device", "thread"), f"a{HOSTILE}b"
         ),
-        stack=(HOSTILE,),
+        callers=(HOSTILE,),
+        library=(HOSTILE,),
+        paths=(CallPath((HOSTILE,), 1, 2),),
     )
     hostile = TraceReport(
         replace(
