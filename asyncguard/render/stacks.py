@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 
 class Weight(NamedTuple):
-    """What a tree's widths are: a call path's nanoseconds, or its waits where times mean nothing."""
+    """What widths are: nanoseconds of call paths, or their waits where times mean nothing."""
 
     unit: str  # "nanoseconds" or "waits"
 
