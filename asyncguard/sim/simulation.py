@@ -121,7 +121,7 @@ class Simulation:
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
-            libraries.replacements(machine, self._mode),
+            libraries.replacements(machine, self._mode, lambda undo: self._left.callback(undo)),
         )
         self._stand_ins.place(list(parts))
 
