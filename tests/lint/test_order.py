@@ -60,7 +60,7 @@ FILES = {
                 log(loss)
     """,
 }
-EXPECTED = {("train.py", 10), ("models.py", 11), ("deep.py", 3)}
+EXPECTED = {("models.py", 11), ("deep.py", 3)}
 
 
 @pytest.fixture
