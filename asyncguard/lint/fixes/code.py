@@ -187,7 +187,7 @@ class Code:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(re.findall(r"\w+", self.text))
+        return frozenset(re.findall(r"(?<![\w.])[^\W\d]\w*", self.text))
 
     def _map(self, statement: ast.stmt) -> None:
         if statement in self._mapped:

@@ -20,7 +20,7 @@ _EVERYTHING = frozenset({"torch.cuda.synchronize", "mxnet.waitall", "engine.wait
 _RELEASE = frozenset({"torch.cuda.empty_cache"})
 _DELICATE = re.compile(
     r"\btime\b|perf_counter|monotonic|process_time|[Tt]imer|[Ss]tream|\bEvent\b|elapsed"
-    r"|non_blocking|profile|record_function|barrier|all_reduce|ipc|CUDAGraph|\.share_memory"
+    r"|non_blocking|profile|record_function|\.barrier\(|all_reduce|ipc|CUDAGraph|\.share_memory"
 )
 _READS = frozenset({"item", "tolist", "asnumpy", "asscalar", "numpy", "cpu", "get"})
 
