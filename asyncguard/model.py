@@ -101,10 +101,21 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that leads to a finding; in a notebook, `line` counts within the `cell` (from 1)."""
+
+    path: str
+    line: int
+    function: str = ""
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One place in the source that a rule objects to.
 
-    Lines count from 1; columns count from 1, in characters, as editors show them.
+    Lines count from 1; columns count from 1, in characters, as editors show them. `reached_from`
+    are the calls that hand a device value to what is read in a helper, the hottest first.
     """
 
     code: str
@@ -124,6 +135,7 @@ class Finding:
     source: str = ""
     fix: Fix | None = None
     cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
+    reached_from: tuple[CallSite, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
@@ -141,7 +153,22 @@ class Finding:
         if fix := values.get("fix"):
             edits = tuple(Edit(**edit) for edit in fix["edits"])
             values["fix"] = Fix(fix["message"], edits, Applicability(fix["applicability"]))
+        values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
         return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class CallPath:
+    """One way in which a program came to wait at a site: waits, and nanoseconds blocked in them.
+
+    `callers` called the site's function; `library` are the frames of libraries between the site's
+    line and the wait. Both read "path:line function", innermost first.
+    """
+
+    callers: tuple[str, ...]
+    count: int
+    cpu_stall_ns: int
+    library: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +176,8 @@ class SiteStats:
     """What happened at one sync point of the traced program, summed over the run.
 
     `count` is the number of waits. Stalls are in nanoseconds. `gpu_stall_ns` is device idle time
-    that the waits caused, None where it was not measured.
+    that the waits caused, None where it was not measured. `callers` and `library` are those of the
+    call path that waited longest; where there are several, `paths` has all of them.
     """
 
     path: str
@@ -169,10 +197,27 @@ class SiteStats:
     steady_stall_ns: int = 0  # the CPU stall of those
     max_stall_ns: int = 0
     stall_histogram: Mapping[int, int] = field(default_factory=dict)  # log2(ns) -> waits
-    stack: tuple[str, ...] = ()  # "path:line function", innermost first, user's frames only
+    callers: tuple[str, ...] = ()  # "path:line function", innermost first, without frameworks
+    library: tuple[str, ...] = ()  # between the line and the wait, innermost first
+    paths: tuple[CallPath, ...] = ()  # what waited longest first
     thread: str = ""
     allowed: str | None = None  # the reason given to allow_syncs
     steps: int = 0  # in how many steps it waited; 0 where that is not known
+
+    @property
+    def place(self) -> str:
+        """The line as call paths show it: "path:line function"."""
+        return f"{self.path}:{self.line} {self.function}"
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The call path that waited longest, innermost first, the line itself included."""
+        return (*self.library, *((self.place,) if self.line else ()), *self.callers)
+
+    @property
+    def call_paths(self) -> tuple[CallPath, ...]:
+        """Every call path, also where there is only one."""
+        return self.paths or (CallPath(self.callers, self.count, self.cpu_stall_ns, self.library),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from asyncguard.catalogue import Graph
-from asyncguard.lint.domain.values import HIGH
+from asyncguard.lint.domain.reasons import HIGH
 from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import Report
