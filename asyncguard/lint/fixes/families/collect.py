@@ -89,7 +89,7 @@ def _outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
 def _is_emptied(statement: ast.stmt, name: str) -> bool:
     """Whether it is `name = []`, or `name, other = [], []`."""
     if isinstance(statement, ast.AnnAssign):
-        pairs = [(statement.target, statement.value)]
+        pairs: list[tuple[ast.expr, ast.expr | None]] = [(statement.target, statement.value)]
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, value = statement.targets[0], statement.value
         pairs = [(target, value)]

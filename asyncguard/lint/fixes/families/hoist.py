@@ -26,7 +26,9 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 def _fix(spot: Spot) -> Fix | None:
     code, node = spot.code, spot.node
-    around = code.around(node, flow.COMPREHENSIONS)
+    around: flow.Comprehension | None = next(
+        (p for p in code.parents(node) if isinstance(p, flow.COMPREHENSIONS)), None
+    )
     if around is None or not _is_read(node) or not flow.is_pure(node):
         return None
     if code.around(around, (*flow.COMPREHENSIONS, ast.Lambda)) is not None:

@@ -223,7 +223,7 @@ def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
     function = value.func
     if not isinstance(function, ast.Attribute) or function.attr != "clamp":
         return False
-    first = function.value if flow.root(function) == name else (value.args or [None])[0]
+    first = function.value if flow.root(function) == name else next(iter(value.args), None)
     return isinstance(first, ast.Name) and first.id == name
 
 
