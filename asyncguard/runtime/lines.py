@@ -109,7 +109,7 @@ class Lines:
         def undo() -> None:
             if sys.gettrace() is call:
                 sys.settrace(None)
-            threading.settrace(before)  # type: ignore[arg-type]  # takes None, too
+            threading.settrace(before)
 
         return undo
 
