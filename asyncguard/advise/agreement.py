@@ -115,10 +115,8 @@ class _Join:
         self._through: dict[tuple[str, int], list[SiteStats]] = {}
         for site in record.sites:
             self._at.setdefault((self._full(record.root, site.path), site.line), []).append(site)
-            for place in _places(site.stack[1:]):
-                self._through.setdefault((self._full(record.root, place[0]), place[1]), []).append(
-                    site
-                )
+            for path, line in _ways(site):
+                self._through.setdefault((self._full(record.root, path), line), []).append(site)
         lines = record.extra.get(KEY)
         self._ran: dict[str, set[int]] | None = None
         if isinstance(lines, dict):
@@ -216,10 +214,13 @@ def hidden(finding: Finding) -> str:
     return "the settings leave it out"
 
 
-def _places(stack: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Path and line of each entry, "path:line function"."""
-    for entry in stack:
+def _ways(site: SiteStats) -> set[tuple[str, int]]:
+    """Path and line of all entries on the ways to a wait, "path:line function"."""
+    entries = {e for path in site.call_paths for e in (*path.callers, *path.library)}
+    places = set()
+    for entry in entries:
         path, _, rest = entry.rpartition(":")
         number = rest.partition(" ")[0]
         if number.isdigit():
-            yield path, int(number)
+            places.add((path, int(number)))
+    return places

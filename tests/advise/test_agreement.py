@@ -64,7 +64,7 @@ def test_a_statement_over_several_lines_is_one_place() -> None:
 
 
 def test_a_wait_below_a_call_confirms_the_call_unless_it_has_a_finding_itself() -> None:
-    below = counted(20, stack=("train.py:20 log", "train.py:3 main"))
+    below = counted(20, callers=("train.py:3 main",))
     assert only(joined([finding(3)], [below])).verdict is Verdict.CONFIRMED
     found = joined([finding(3), finding(20)], [below], lines=[3, 20])
     assert {row.line: row.verdict for row in found.rows} == {
