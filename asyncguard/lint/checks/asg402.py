@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.values import MEDIUM
+from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.report.may_block import waits_at
 from asyncguard.lint.report.reports import Report
 from asyncguard.lint.report.statement_order import index_in, suite, walk_own
