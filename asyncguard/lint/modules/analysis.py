@@ -44,6 +44,7 @@ from asyncguard.lint.domain.values import (
     device,
     doubted,
     from_params,
+    settled,
     symbol,
 )
 from asyncguard.lint.interpret import blocks, types
@@ -790,7 +791,7 @@ _STANDS_IN = family("function.stands_in")
 
 
 def _summary_of(frame: Frame) -> Summary:
-    result = _join_all(frame.returns)
+    result = settled(_join_all(frame.returns))
     if frame.yields:
         result = container(_join_all(frame.yields))
     return Summary(
