@@ -310,7 +310,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     found: list[Finding] = []
     if source_paths:
         configuration = cli_check.configuration(arguments)
-        found, _ = cli_check.find(source_paths, configuration)
+        found = list(cli_check.find(source_paths, configuration).findings)
     if arguments.update:
         baseline.update(
             path,

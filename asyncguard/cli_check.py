@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import screens
+from asyncguard import cli_findings, screens
 from asyncguard.model import AsyncguardError, Device, Finding
 
 if TYPE_CHECKING:
+    from asyncguard.lint.check import LintResult
     from asyncguard.lint.run.configuration import Configuration
     from asyncguard.lint.run.settings import Settings
     from asyncguard.lint.source.fixes import FixOutcome
@@ -57,11 +58,8 @@ def add(commands: Any) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output-format", "--format", metavar="F", default="text",
-        help="text (default), json or markdown",
-    )  # fmt: skip
-    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
+    cli_findings.add_format(parser)
+    cli_findings.add_order(parser)
     parser.add_argument(
         "--show-files", action="store_true", help="list the files that would be checked and exit"
     )
@@ -146,6 +144,7 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
     from asyncguard.lint.run.settings import MOST_JOBS
 
+    cli_findings.require_sense(arguments)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
@@ -185,33 +184,28 @@ def configuration(arguments: argparse.Namespace) -> Configuration:
 
 
 def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
-    from asyncguard.lint.labels import labels
     from asyncguard.lint.run import pool
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    render = screens.renderer(arguments.output_format, "findings")
+    screens.renderer(cli_findings.chosen_format(arguments), "findings")  # before the work
     if STDIN in arguments.paths:
-        found, files_checked = _find_in_stdin(arguments, settings)
+        result = _find_in_stdin(arguments, settings)
     else:
-        found, files_checked = find([Path(path) for path in arguments.paths], settings)
-    found = _unrecorded(arguments, found)
+        result = find([Path(path) for path in arguments.paths], settings)
+    found = _unrecorded(arguments, list(result.findings))
     if arguments.diff:
         return _show_patch(arguments, found)
     if arguments.fix:
         found = _fix(arguments, found)
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    from asyncguard.render import FindingsReport
-
-    names = {label.code: label.name for label in labels()}
-    report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
-    screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    cli_findings.show(arguments, found, result.files_checked, result.hidden)
     return 1 if found and not arguments.exit_zero else 0
 
 
-def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding], int]:
-    """Check paths, or the working directory; returns the findings and the number of files."""
+def find(paths: Sequence[Path], settings: Configuration) -> LintResult:
+    """Check paths, or the working directory, and tell what was left out."""
     from asyncguard.lint.check import check_configured
 
     with screens.progress("checking", sys.stderr) as progress:
@@ -220,20 +214,18 @@ def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding],
         _tell(note)
     if not result.files_checked and not result.notes:
         _tell(f"no Python files to check in {', '.join(map(str, paths)) or 'this directory'}")
-    return list(result.findings), result.files_checked
+    return result
 
 
-def _find_in_stdin(
-    arguments: argparse.Namespace, settings: Configuration
-) -> tuple[list[Finding], int]:
-    from asyncguard.lint.check import check_source
+def _find_in_stdin(arguments: argparse.Namespace, settings: Configuration) -> LintResult:
+    from asyncguard.lint.check import LintResult, check_source
     from asyncguard.lint.run.discover import is_excluded
 
     name = arguments.stdin_filename or "<stdin>"
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
-        return [], 0
-    return check_source(sys.stdin.buffer.read(), name, here), 1
+        return LintResult((), 0)
+    return LintResult(tuple(check_source(sys.stdin.buffer.read(), name, here)), 1)
 
 
 def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:

@@ -42,10 +42,10 @@ def hot(directory: Path) -> Path:
 
 
 def test_check_finds_and_exits_1(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "hot.py"]) == 1
+    assert main(["check", "--output-format", "text", "hot.py"]) == 1
     out = capsys.readouterr().out
     assert "hot.py:8:15: ASG102" in out
-    assert "print(loss.item())" in out
+    assert "    print(loss.item())\n          ^^^^^^^^^^^\n" in out
     assert "Found 1 finding in 1 file (1 file checked)." in out
 
 

@@ -42,6 +42,7 @@ FLOORS = [
     {"api"},
     {"integrations"},
     {"screens"},
+    {"cli_findings"},
     {"demo", "cli_check"},
     {"cli", "pytest_plugin", "lsp"},
     {"__main__"},
