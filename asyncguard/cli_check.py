@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from asyncguard.lint.source.fixes import FixOutcome
 
 STDIN = "-"
+ADD_IGNORE = "--add-ignore"
+
+
+def prepared(argv: Sequence[str]) -> list[str]:
+    """Give `--add-ignore` an empty reason where it has none: the next word is a path."""
+    return [f"{ADD_IGNORE}=" if word == ADD_IGNORE else word for word in argv]
 
 
 def add(commands: Any) -> None:
@@ -42,6 +48,10 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--diff", action="store_true", help="print the fixes as a patch, change nothing"
     )
+    parser.add_argument(
+        ADD_IGNORE, metavar="=REASON", dest="add_ignore", default=None,
+        help="silence each finding with a comment on its line, which may give a reason",
+    )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
     )
@@ -156,6 +166,15 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
     if standard and len(arguments.paths) > 1:
         raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
+    writes = [
+        name
+        for name in ("add_ignore", "fix", "diff", "write_baseline")
+        if getattr(arguments, name) not in (None, False)
+    ]
+    if len(writes) > 1 and "add_ignore" in writes:
+        raise AsyncguardError("--add-ignore cannot be combined with --fix, --diff and the like")
+    if standard and arguments.add_ignore is not None:
+        raise AsyncguardError("--add-ignore cannot write to standard input")
     if standard and arguments.fix:
         raise AsyncguardError("--fix cannot write to standard input; use --diff")
 
@@ -188,19 +207,24 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    screens.renderer(cli_findings.chosen_format(arguments), "findings")  # before the work
+    screens.renderer(
+        cli_findings.chosen_format(arguments.output_format), "findings"
+    )  # before the work
     if STDIN in arguments.paths:
         result = _find_in_stdin(arguments, settings)
     else:
         result = find([Path(path) for path in arguments.paths], settings)
-    found = _unrecorded(arguments, list(result.findings))
+    found, notes = _unrecorded(arguments, result)
+    if arguments.add_ignore is not None:
+        return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
         return _show_patch(arguments, found)
     if arguments.fix:
         found = _fix(arguments, found)
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    cli_findings.show(arguments, found, result.files_checked, result.hidden)
+    how = cli_findings.How.of(arguments)
+    cli_findings.show(how, found, result.files_checked, result.hidden, notes)
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -228,17 +252,39 @@ def _find_in_stdin(arguments: argparse.Namespace, settings: Configuration) -> Li
     return LintResult(tuple(check_source(sys.stdin.buffer.read(), name, here)), 1)
 
 
-def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Leave out the findings that the baseline holds."""
+def _unrecorded(
+    arguments: argparse.Namespace, result: LintResult
+) -> tuple[list[Finding], list[str]]:
+    """Leave out the findings that the baseline holds, and say what in it is stale."""
+    found = list(result.findings)
     if not arguments.baseline:
-        return found
+        return found, []
     from asyncguard.gate import baseline, compare
 
     remedy = f"asyncguard check --write-baseline {arguments.baseline}"
     accepted = baseline.load(arguments.baseline, remedy).findings
     if accepted is None:
         raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
-    return list(compare.new_findings(found, accepted))
+    stale = compare.stale_findings(found, accepted, result.files)
+    return list(compare.new_findings(found, accepted)), cli_findings.stale(
+        stale, arguments.baseline, f"{remedy} PATHS"
+    )
+
+
+def _add_ignores(reason: str, found: list[Finding]) -> int:
+    """Silence the findings with comments."""
+    from asyncguard.lint.source.fixes import fix_files
+    from asyncguard.lint.source.ignores import with_ignores
+    from asyncguard.render.words import count
+
+    silenced = with_ignores(found, " ".join(reason.split()))
+    outcome = fix_files(silenced, unsafe=False, write=True)
+    files = count(len({finding.path for finding in silenced}), "file")
+    _tell(f"{count(outcome.fixed, 'comment')} added in {files}")
+    left = [finding for finding in found if finding.cell is not None]
+    if left:
+        _tell(f"{count(len(left), 'finding')} in notebooks left as they are")
+    return 0
 
 
 def _write_baseline(path: Path, found: list[Finding]) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncguard import screens
 from asyncguard.model import AsyncguardError, Finding
@@ -48,14 +49,44 @@ def require_sense(arguments: argparse.Namespace) -> None:
         )
 
 
-def chosen_format(arguments: argparse.Namespace) -> str:
+def chosen_format(name: str | None) -> str:
     """Return the format that was named, or the one that fits standard output."""
     default = "text" if screens.screen(sys.stdout).wrapped else "concise"
-    return arguments.output_format or default
+    return name or default
+
+
+class How(NamedTuple):
+    """How to show findings: a format ("": as standard output wants), an order, groups, a limit."""
+
+    format: str = ""
+    sort: str = "impact"
+    group_by: str | None = None
+    limit: int | None = None
+    statistics: bool = False
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> How:
+        """Return what the command line asks for."""
+        return cls(
+            arguments.output_format or "",
+            arguments.sort,
+            arguments.group_by,
+            arguments.limit,
+            arguments.statistics,
+        )
+
+
+def stale(entries: Sequence[object], path: Path, remedy: str) -> list[str]:
+    """Say how many entries of a baseline are stale, and what prunes them."""
+    if not entries:
+        return []
+    number = len(entries)
+    what = "1 entry is stale: it" if number == 1 else f"{number:,} entries are stale: they"
+    return [f"{path}: {what} no longer occur{'s' if number == 1 else ''}; prune with `{remedy}`"]
 
 
 def show(
-    arguments: argparse.Namespace,
+    how: How,
     found: Iterable[Finding],
     files_checked: int,
     hidden: int = 0,
@@ -67,18 +98,18 @@ def show(
     from asyncguard.render import FindingsReport, RuleText
     from asyncguard.render.closing import not_shown
 
-    name = chosen_format(arguments)
+    name = chosen_format(how.format)
     render = screens.renderer(name, "findings")
-    findings = impact.ordered(found, arguments.sort)
+    findings = impact.ordered(found, how.sort)
     hotspots = impact.groups(findings, "function")
-    groups = impact.groups(findings, arguments.group_by) if arguments.group_by else []
+    groups = impact.groups(findings, how.group_by) if how.group_by else []
     if groups:
         findings = [finding for group in groups for finding in group.findings]
-    shown = findings[: arguments.limit]
+    shown = findings[: how.limit]
     report = FindingsReport(
         tuple(shown),
         files_checked,
-        arguments.statistics,
+        how.statistics,
         {r.code: RuleText(r.name, r.summary, r.explanation, r.url) for r in labels()},
         tuple(_within(groups, len(shown))),
         len(findings) - len(shown),
@@ -87,7 +118,7 @@ def show(
         tuple(notes),
     )
     screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
-    if name not in FOR_PEOPLE and not arguments.statistics:
+    if name not in FOR_PEOPLE and not how.statistics:
         for note in (*(not_shown(report) if report.held_back else ()), *notes):
             screens.write(sys.stderr, f"asyncguard: {screens.one_line(note)}\n")
 

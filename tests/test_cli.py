@@ -262,7 +262,7 @@ def test_gate_passes_what_was_accepted_and_names_what_is_new(
     capsys.readouterr()
     assert main(["gate", "hot.py", "after.json"]) == 1
     out = capsys.readouterr().out
-    assert "train.py:20: new -> 1 a step  torch.Tensor.tolist in log" in out
+    assert "train.py:20: new -> 1 per step  torch.Tensor.tolist in log" in out
     assert "hot.py:10:15: ASG103" in out
     assert "2 sync points new or grown" in out
     assert "train.py:10" not in out

@@ -49,6 +49,7 @@ class LintResult(NamedTuple):
     errors: tuple[Finding, ...] = ()  # the findings that say a file could not be analysed
     notes: tuple[str, ...] = ()  # what was left out though it is named as sources are, and why
     hidden: int = 0
+    files: tuple[str, ...] = ()
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -80,7 +81,8 @@ def check_configured(
                 linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
         findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
-    return LintResult(tuple(findings), len(chosen.files), errors, chosen.notes, hidden)
+    found = tuple(findings)
+    return LintResult(found, len(chosen.files), errors, chosen.notes, hidden, tuple(chosen.files))
 
 
 def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings]]:
