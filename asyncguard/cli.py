@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import cli_check, cli_findings, files, screens
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
 if TYPE_CHECKING:
-    from asyncguard.render import Screen, TraceReport
+    from asyncguard.render import Screen
 
 DEFAULT_TRACE = "asyncguard-trace.json"
 TIMELINE_EVENTS = 100_000
-SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown"}
+SUFFIXES = {
+    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
+}  # fmt: skip
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
 'run' exits as the script does."""
 
@@ -80,6 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_explain,
         _add_rules,
         _add_demo,
+        _add_lsp,
     ):
         add(commands)
     return parser
@@ -115,6 +118,11 @@ def _add_run(commands: Any) -> None:
         help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
     )  # fmt: skip
     parser.add_argument(
+        "--lines", action="store_true",
+        help="record which lines of your own files ran, for check --trace (slower before "
+        "Python 3.12)",
+    )  # fmt: skip
+    parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]",
         help="simulate CUDA devices on a machine without: h200 (default), h100, a100, rtx4090, t4, "
         "or a TOML file; times are modelled",
@@ -140,7 +148,8 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "--format",
         metavar="F",
-        help="text, json, markdown, html or perfetto (default: as FILE's suffix says, else text)",
+        help="text, json, markdown, html, perfetto, speedscope or folded (default: as FILE's "
+        "suffix says, else text)",
     )
     parser.add_argument(
         "-o",
@@ -219,6 +228,16 @@ def _add_demo(commands: Any) -> None:
     parser.set_defaults(command=_demo)
 
 
+def _add_lsp(commands: Any) -> None:
+    parser = commands.add_parser(
+        "lsp",
+        help="serve an editor",
+        description="Serve an editor by the Language Server Protocol over standard input and "
+        "output: findings while you type, explanations, repairs. Needs the extra 'lsp'.",
+    )
+    parser.set_defaults(command=_lsp)
+
+
 def _run(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import launch
     from asyncguard.runtime.session import Session
@@ -241,6 +260,7 @@ def _run(arguments: argparse.Namespace) -> int:
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
+        lines=arguments.lines,
     )
     after = None if arguments.quiet else _show_saved
     return launch.run(target, arguments.output, after, session, saved=simulated.close)
@@ -272,25 +292,10 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
     """One report a trace, or one for all where they are the ranks of one run."""
-    from asyncguard.advise import ranks
+    from asyncguard import reports
     from asyncguard.runtime import store
 
-    records = [store.load(path) for path in paths]
-    if ranks.is_ranked(records):
-        return screens.renderer(name, "ranks")(ranks.merge(records), screen)
-    render = screens.renderer(name, "traces")
-    return "\n".join(
-        _rendered(render, record, path, screen, titled=len(paths) > 1)
-        for record, path in zip(records, paths, strict=True)
-    )
-
-
-def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titled: bool) -> str:
-    try:
-        text: str = render(_trace_report(record, str(path) if titled else ""), screen)
-    except AsyncguardError as error:
-        raise AsyncguardError(f"{path}: {error}") from error
-    return text
+    return reports.text([(str(path), store.load(path)) for path in paths], name, screen)
 
 
 def _diff(arguments: argparse.Namespace) -> int:
@@ -397,11 +402,16 @@ def _demo(arguments: argparse.Namespace) -> int:
     return demo()
 
 
-def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
-    from asyncguard.advise import hints, suggest
-    from asyncguard.render import TraceReport
-
-    return TraceReport(record, suggest(record), _advice(), _urls(), title, hints(record))
+def _lsp(arguments: argparse.Namespace) -> int:
+    try:
+        from asyncguard import lsp
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"pygls", "lsprotocol"}:
+            raise
+        raise AsyncguardError(
+            "lsp needs pygls; install it with `pip install 'asyncguard[lsp]'`"
+        ) from error
+    return lsp.main()
 
 
 def _advice() -> dict[str, str]:
@@ -414,12 +424,6 @@ def _codes() -> dict[str, str]:
     from asyncguard import catalogue
 
     return {point.id: point.rule for point in catalogue.load()}
-
-
-def _urls() -> dict[str, str]:
-    from asyncguard import catalogue
-
-    return {point.id: point.url for point in catalogue.load()}
 
 
 _ANYWHERE = (_explain, _rules)  # commands that need no working directory

@@ -60,6 +60,11 @@ def add(commands: Any) -> None:
         help="record all current findings in FILE and exit",
     )  # fmt: skip
     parser.add_argument(
+        "--trace", metavar="TRACE", type=Path,
+        help="compare with the waits that a trace counted: which findings are confirmed, which "
+        "lines never ran, what only one of the two knows (text, json)",
+    )  # fmt: skip
+    parser.add_argument(
         "--jobs", "-j", metavar="N", type=int,
         help="number of worker processes (default: one per core)",
     )  # fmt: skip
@@ -162,6 +167,8 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     if arguments.jobs is not None and not 1 <= arguments.jobs <= MOST_JOBS:
         raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to {MOST_JOBS} processes")
     standard = STDIN in arguments.paths
+    if arguments.trace and (standard or arguments.fix or arguments.diff):
+        raise AsyncguardError("--trace compares files as they are: leave out '-', --fix and --diff")
     if arguments.stdin_filename and not standard:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
     if standard and len(arguments.paths) > 1:
@@ -207,14 +214,15 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    screens.renderer(
-        cli_findings.chosen_format(arguments.output_format), "findings"
-    )  # before the work
+    name = cli_findings.chosen_format(arguments.output_format)
+    screens.renderer(name, "findings")  # an unknown one is refused before the work
     if STDIN in arguments.paths:
         result = _find_in_stdin(arguments, settings)
     else:
         result = find([Path(path) for path in arguments.paths], settings)
     found, notes = _unrecorded(arguments, result)
+    if arguments.trace:
+        return _compare(arguments, settings, found)
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
@@ -225,6 +233,26 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
         return _write_baseline(arguments.write_baseline, found)
     how = cli_findings.How.of(arguments)
     cli_findings.show(how, found, result.files_checked, result.hidden, notes)
+    return 1 if found and not arguments.exit_zero else 0
+
+
+def _compare(arguments: argparse.Namespace, settings: Configuration, found: list[Finding]) -> int:
+    """Join all that the linter knows with what a trace has counted."""
+    from asyncguard import catalogue
+    from asyncguard.advise import agreement
+    from asyncguard.lint.check import check_configured
+    from asyncguard.lint.run.discover import choose
+    from asyncguard.runtime import store
+
+    render = screens.renderer(arguments.output_format or "text", "agreements")
+    paths = [Path(path) for path in arguments.paths] or [Path()]
+    everything = configuration(argparse.Namespace(**{**vars(arguments), "select": "ALL"}))
+    known = check_configured(paths, everything).findings
+    checked = map(str, choose(paths, settings).files)
+    points = {point.id: point for point in catalogue.load()}
+    record = store.load(arguments.trace)
+    joined = agreement.join(known, found, record, points, checked, str(Path.cwd()))
+    screens.write(sys.stdout, render(joined, screens.screen(sys.stdout)))
     return 1 if found and not arguments.exit_zero else 0
 
 

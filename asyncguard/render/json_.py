@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from asyncguard.model import to_plain
+from asyncguard.model import SiteStats, to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
+    from asyncguard.advise.agreement import Agreement, Row
     from asyncguard.advise.ranks import RankReport
     from asyncguard.gate.difference import Difference, Side, SiteChange
 
@@ -43,7 +44,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
         "syncs_per_step": record.syncs_per_step,
         "cpu_stall_ns": record.cpu_stall_ns,
         "gpu_stall_ns": record.gpu_stall_ns,
-        **to_plain(record),
+        **to_plain(replace(record, sites=())),
+        "sites": [_site(site) for site in record.sites],
     }
     places = {id(site): at for at, site in enumerate(record.sites)}
     data["suggestions"] = [
@@ -55,6 +57,25 @@ def traces(report: TraceReport, screen: Screen) -> str:
         for api in sorted({site.api for site in record.sites})
     }
     return _dump(data)
+
+
+def _site(site: SiteStats) -> dict[str, Any]:
+    """A site with its stacks in one piece: innermost frame first, its own line included."""
+    data: dict[str, Any] = to_plain(replace(site, callers=(), library=(), paths=()))
+    own = (site.place,) if site.line else ()
+    for name in ("callers", "library", "paths"):
+        del data[name]
+    data["library"] = site.library[0] if site.library else ""
+    data["stack"] = list(site.stack)
+    data["paths"] = [
+        {
+            "stack": [*path.library, *own, *path.callers],
+            "count": path.count,
+            "cpu_stall_ns": path.cpu_stall_ns,
+        }
+        for path in site.paths
+    ]
+    return data
 
 
 def ranks(report: RankReport, screen: Screen) -> str:
@@ -70,6 +91,26 @@ def differences(found: Difference, screen: Screen) -> str:
     data["expected"] = found.expected and found.expected._asdict()
     data["sites"] = [_site_change(change) for change in found.sites]
     return _dump(data)
+
+
+def agreements(found: Agreement, screen: Screen) -> str:
+    """Return the places as one JSON object, with the waits in files that were not checked."""
+    return _dump({"places": [_place(row) for row in found.rows], "elsewhere": found.elsewhere})
+
+
+def _place(row: Row) -> dict[str, Any]:
+    return {
+        "verdict": row.verdict.value,
+        "path": row.path,
+        "line": row.line,
+        "api": row.api,
+        "count": row.count,
+        "cpu_stall_ns": row.cpu_stall_ns,
+        "why": row.why,
+        "reported": row.reported,
+        "finding": row.finding and row.finding.to_dict(),
+        "sites": [to_plain(site) for site in row.sites],
+    }
 
 
 def _side(side: Side) -> dict[str, Any]:

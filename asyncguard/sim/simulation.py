@@ -71,7 +71,8 @@ class Simulation:
 
     def settle(self) -> None:
         """A trace ends: tell it of the idle time of the waits so far."""
-        self._waits.settle(self.machine.timeline.close())
+        with self.machine.lock:
+            self._waits.settle(self.machine.idle.close())
 
     def __enter__(self) -> Simulation:
         self._check()
