@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.fixes.sink_into_guard import into_gate
+from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -101,8 +102,9 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site; a read of use only now and then can move to its use."""
+    indices = Indices()
     for site in sites_of(analysis, CODE):
         report = report_site(site, CODE, MESSAGE)
-        if found := into_gate(site):
+        if found := into_gate(site, indices):
             report.fix, report.extra_nodes = found
         yield report

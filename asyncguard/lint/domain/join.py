@@ -143,17 +143,3 @@ def _doubt(value: Value, other: Value) -> Value:
     if other.kind == UNKNOWN or (other.kind == HOST and other.confidence < HIGH):
         return weaken(value, MEDIUM)
     return weaken(value, MEDIUM if value.kind != DEVICE or other.kind != HOST else LOW)
-
-
-def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """Join two paths' variables."""
-    if left is right:
-        return left
-    merged = dict(left)
-    for name, value in right.items():
-        mine = left.get(name)
-        if mine is None:
-            merged[name] = value
-        elif mine is not value:
-            merged[name] = join(mine, value)
-    return merged

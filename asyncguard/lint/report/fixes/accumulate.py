@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.effects import LoopRecord, Site
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.reports import FixMaker, Source
-from asyncguard.lint.report.statement_order import gates, step_loop, uses, walk_own
-from asyncguard.lint.syntax.tree import Place, children, dotted
+from asyncguard.lint.report.statement_order import step_loop
+from asyncguard.lint.syntax.tree import Place
 from asyncguard.model import Edit, Fix, SyncKind
 
 
@@ -42,7 +43,7 @@ class HostSum(NamedTuple):
         return self.read, self.loop
 
 
-def host_sum(site: Site) -> HostSum | None:
+def host_sum(site: Site, indices: Indices) -> HostSum | None:
     """Return what a site's read is added to, if to nothing that the loop needs."""
     loop = step_loop(site)
     read = _read(site)
@@ -51,13 +52,15 @@ def host_sum(site: Site) -> HostSum | None:
         return None
     name, adds, statement = target
     assert isinstance(loop.node, (cst.For, cst.While))
-    others = uses(loop.node, name, but=statement)
-    gated = [use for gate in _gates(loop) for use in uses(gate.body, name, but=statement)]
-    if len(others) > len(gated):
-        return None
-    start = _start(site, name)
-    reused = bool(gated) or _shared(site, name)
-    return HostSum(name, adds, statement, read, loop.node, bool(gated), start, reused)
+    uses = indices.uses(site.function.node)
+    gated = uses.count(loop.node, name, but=statement) > 0
+    if gated:
+        gates, others = indices.gates(loop.node, uses), uses.places(loop.node, name, statement)
+        if not all(map(gates.hold, others)):
+            return None
+    start = _start(site, name, indices)
+    reused = gated or name in indices.shared(site.function.node)
+    return HostSum(name, adds, statement, read, loop.node, gated, start, reused)
 
 
 def _read(site: Site) -> cst.BaseExpression | None:
@@ -118,29 +121,13 @@ def _is_term(value: cst.BaseExpression, read: cst.CSTNode) -> bool:
     return False
 
 
-def _gates(loop: LoopRecord) -> list[cst.If]:
-    bodies = [n.body for n in walk_own(loop.node) if type(n) is cst.IndentedBlock]
-    return [gate for body in bodies for gate in gates(body)]
-
-
-def _start(site: Site, name: str) -> cst.BaseExpression | None:
+def _start(site: Site, name: str, indices: Indices) -> cst.BaseExpression | None:
     """Return what is assigned to the variable before the loop, nearest first."""
     for body, index in reversed(site.blocks):
-        for statement in reversed(body[:index]):
-            for part in children(statement):
-                if type(part) is cst.Assign and dotted(part.targets[-1].target) == name:
-                    return part.value if len(part.targets) == 1 else None
+        found = indices.body(body).start(name, index)
+        if found is not None:
+            return found.value if len(found.targets) == 1 else None
     return None
-
-
-def _shared(site: Site, name: str) -> bool:
-    """Whether the variable is known to more than the function's own statements."""
-    return any(
-        item.name.value == name
-        for node in walk_own(site.function.node)
-        if isinstance(node, (cst.Global, cst.Nonlocal))
-        for item in node.names
-    )
 
 
 def sum_on_device(site: Site, found: HostSum, detach: str) -> FixMaker:

@@ -11,20 +11,21 @@ from collections.abc import Sequence
 import libcst as cst
 
 from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.reports import FixMaker, Source
-from asyncguard.lint.report.statement_order import assigned, gates, names_in, suite, uses
+from asyncguard.lint.report.statement_order import names_in, suite
 from asyncguard.lint.syntax.tree import Place
 from asyncguard.model import Edit, Fix
 
 
-def into_gate(site: Site) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
+def into_gate(site: Site, indices: Indices) -> tuple[FixMaker, tuple[cst.CSTNode, ...]] | None:
     """Return the fix of a read that can move into the one place of its use, and its nodes."""
     place = suite(site.blocks)
     if place is None or site.via is not None or not site.loops:
         return None
     body, index = place
     name = _assigned_name(body[index], site)
-    gate = _only_use(site, name, body, index) if name else None
+    gate = _only_use(site, name, body, index, indices) if name else None
     if gate is None or type(gate.body) is not cst.IndentedBlock:
         return None
     statement, first = body[index], gate.body.body[0]
@@ -56,16 +57,19 @@ def _assigned_name(statement: cst.CSTNode, site: Site) -> str:
     return target.value if type(target) is cst.Name else ""
 
 
-def _only_use(site: Site, name: str, body: Sequence[cst.CSTNode], index: int) -> cst.If | None:
+def _only_use(
+    site: Site, name: str, body: Sequence[cst.CSTNode], index: int, indices: Indices
+) -> cst.If | None:
     """Return the gate further down that holds every use of the variable, if one does."""
-    statement = body[index]
-    everywhere = uses(site.function.node, name, but=statement)
-    needed = names_in(statement)
-    for gate in gates(body[index + 1 :]):
-        inside = uses(gate.body, name, but=statement)
-        if not inside or len(inside) != len(everywhere):
-            continue
-        until = next(i for i, other in enumerate(body) if other is gate)
-        between = body[index + 1 : until]
-        return None if any(needed & assigned(other) for other in between) else gate
+    function, statement = site.function.node, body[index]
+    uses, known = indices.uses(function), indices.body(body)
+    first = next(uses.places(function, name, but=statement), None)
+    if first is None:
+        return None
+    for until, gate in known.gates:
+        start, end = uses.span(gate.body)
+        if until > index and start <= first <= end:
+            moves = uses.count(gate.body, name, statement) == uses.count(function, name, statement)
+            changed = known.assigns(names_in(statement), index + 1, until)
+            return gate if moves and not changed else None
     return None
