@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,7 +25,9 @@ from asyncguard.model import AsyncguardError, Confidence, SyncKind
 from asyncguard.plain import fits, made
 
 SCHEMA = 1
-FAMILIES = "names.toml"  # beside the rules files: what the names in a program suggest (lint.names)
+# Beside the rules files: what the names in a program suggest (lint.names), and how generated files
+# are recognised (lint.run.generated).
+FAMILIES, GENERATED = "names.toml", "generated.toml"
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
@@ -278,13 +280,16 @@ def rules_directory() -> Path:
     return Path(__file__).parent / "data"
 
 
+_APART = (FAMILIES, GENERATED)
+
+
 def load_directory(directory: Path) -> Catalogue:
     """Load every `*.toml` of `directory`; raises CatalogueError."""
     frameworks: dict[str, Framework] = {}
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
     language = NO_LANGUAGE
-    for path in sorted(set(directory.glob("*.toml")) - {directory / FAMILIES}):
+    for path in sorted(set(directory.glob("*.toml")) - {directory / name for name in _APART}):
         data = _read(path)
         if "trigger" in data:
             triggers += _triggers(path, data)
@@ -297,23 +302,32 @@ def load_directory(directory: Path) -> Catalogue:
     if not frameworks:
         raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
     catalogue = Catalogue(frameworks, triggers, clocks, language)
-    _unique_ids(catalogue)
+    require_unique_ids(catalogue)
     return catalogue
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = tomli.loads(files.read_text(path))
+        return parse(str(path), files.read_text(path))
     except OSError as error:
         raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise CatalogueError(f"{path}: {error}") from error
+
+
+def parse(path: str, text: str) -> dict[str, Any]:
+    """Return what a rules file says, its schema checked; raises CatalogueError."""
+    try:
+        data: dict[str, Any] = tomli.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise CatalogueError(f"{path}: not valid TOML: {reason}") from error
     if data.get("schema") != SCHEMA:
-        raise CatalogueError(f"{path}: schema is {data.get('schema')!r}; expected {SCHEMA}")
+        raise CatalogueError(f"{path}: schema is {data.get('schema')!r:.50}; expected {SCHEMA}")
     return data
 
 
-_BY_KIND = (
+BY_KIND = (
     "returns", "types", "attributes", "methods", "usage", "telling", "parts", "likely", "alone",
     "names", "model_methods",
 )  # fmt: skip
@@ -324,36 +338,37 @@ _KEYS = _OF_FILES.union(Framework._fields) - {"name", "path"}
 def _framework(path: Path, data: dict[str, Any]) -> Framework:
     where = str(path)
     if unknown := sorted(set(data) - _KEYS):
-        raise CatalogueError(f"{where}: unknown key {unknown[0]!r}")
+        raise CatalogueError(f"{where}: unknown key {unknown[0]!r:.50}")
     for key in ("modules", "checked_version", "asynchronous_cpu"):
         if key not in data:
             raise CatalogueError(f"{where}: missing {key!r}")
     values = {key: value for key, value in data.items() if key not in _OF_FILES}
     values |= {"name": data["framework"], "path": path}
-    values |= {table: _by_kind(where, table, data) for table in _BY_KIND}
-    values["steps"] = _build(Steps, data.get("steps", {}), f"{where}: [steps]")
+    values |= {table: by_kind(where, table, data) for table in BY_KIND}
+    values["steps"] = build(Steps, data.get("steps", {}), f"{where}: [steps]")
     for table, cls in (("graph", Graph), ("masks", Masks)):
         if table in data:
-            values[table] = _build(cls, data[table], f"{where}: [{table}]")
+            values[table] = build(cls, data[table], f"{where}: [{table}]")
     values["sync"] = tuple(
-        _sync(path, data["framework"], entry) for entry in _entries(where, "sync", data)
+        sync_point(where, data["framework"], entry) for entry in entries(where, "sync", data)
     )
-    return _build(Framework, values, where)
+    return build(Framework, values, where)
 
 
 def _language(where: str, data: Mapping[str, Any]) -> Language:
-    names = {key: frozenset(_texts(where, key, value)) for key, value in data.items()}
-    made: Language = _build(Language, names, where)
+    names = {key: frozenset(texts(where, key, value)) for key, value in data.items()}
+    made: Language = build(Language, names, where)
     return made
 
 
-def _texts(where: str, key: str, value: object) -> tuple[str, ...]:
+def texts(where: str, key: str, value: object) -> tuple[str, ...]:
+    """Return a list of strings as a tuple; raises CatalogueError."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise CatalogueError(f"{where}: {key!r} must be a list of strings")
     return tuple(value)
 
 
-def _entries(where: str, table: str, data: dict[str, Any]) -> list[dict[str, Any]]:
+def entries(where: str, table: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the tables of an array of tables."""
     entries = data.get(table, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
@@ -363,8 +378,8 @@ def _entries(where: str, table: str, data: dict[str, Any]) -> list[dict[str, Any
 
 def _triggers(path: Path, data: dict[str, Any]) -> tuple[Trigger, ...]:
     return tuple(
-        _build(Trigger, entry, f"{path}: trigger {entry.get('protocol')!r}")
-        for entry in _entries(str(path), "trigger", data)
+        build(Trigger, entry, f"{path}: trigger {entry.get('protocol')!r}")
+        for entry in entries(str(path), "trigger", data)
     )
 
 
@@ -374,52 +389,55 @@ def _strings(path: Path, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _by_kind(where: str, table: str, data: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+def by_kind(where: str, table: str, data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return one of the tables BY_KIND, {} where it is not given; raises CatalogueError."""
     result: dict[str, tuple[str, ...]] = {}
     found = data.get(table, {})
     if not isinstance(found, dict):
         raise CatalogueError(f"{where}: [{table}] must be a table")
     for kind, names in found.items():
         if kind not in VALUE_KINDS:
+            known = ", ".join(VALUE_KINDS)
             raise CatalogueError(
-                f"{where}: [{table}]: unknown value kind {kind!r}; one of {', '.join(VALUE_KINDS)}"
+                f"{where}: [{table}]: unknown value kind {kind!r:.50}; one of {known}"
             )
-        result[kind] = _texts(f"{where}: [{table}]", kind, names)
+        result[kind] = texts(f"{where}: [{table}]", kind, names)
     return result
 
 
 _REQUIRED = ("id", "rule", "kind", "waits_for", "url", "advice", "hit", "miss")
 
 
-def _sync(path: Path, framework: str, entry: dict[str, Any]) -> SyncPoint:
-    where = f"{path}: sync {entry.get('id', '(without id)')!r}"
-    for key in _REQUIRED:
+def sync_point(
+    path: str, framework: str, entry: dict[str, Any], required: Iterable[str] = _REQUIRED
+) -> SyncPoint:
+    """Return one `[[sync]]` entry as a record; raises CatalogueError."""
+    where = f"{path}: sync {entry.get('id', '(without id)')!r:.80}"
+    for key in required:
         if not entry.get(key):
             raise CatalogueError(f"{where}: missing {key!r}")
         if not isinstance(entry[key], str):
             raise CatalogueError(f"{where}: {key!r} must be a string")
     if entry["kind"] not in {kind.value for kind in SyncKind}:
-        raise CatalogueError(f"{where}: unknown kind {entry['kind']!r}")
+        raise CatalogueError(f"{where}: unknown kind {entry['kind']!r:.50}")
     if entry["waits_for"] not in WAITS_FOR:
         raise CatalogueError(f"{where}: unknown waits_for {entry['waits_for']!r}")
     if not re.fullmatch(r"ASG\d{3}", entry["rule"]):
         raise CatalogueError(f"{where}: rule {entry['rule']!r} is no rule code")
-    if not entry["url"].startswith("https://"):
+    if entry["url"] and not str(entry["url"]).startswith("https://"):
         raise CatalogueError(f"{where}: url must start with https://")
     if not ("source" in entry and "runtime" in entry) and not entry.get("one_sided"):
         raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
     parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
     built: dict[str, Any] = {
-        key: _build(cls, entry[key], f"{where}: {key}")
-        for key, cls in parts.items()
-        if key in entry
+        key: build(cls, entry[key], f"{where}: {key}") for key, cls in parts.items() if key in entry
     }
     _check_words(built, where)
     if "confidence" in entry:
         _one_of((entry["confidence"],), tuple(Confidence), f"{where}: confidence")
         built["confidence"] = Confidence(entry["confidence"])
     built |= {"framework": framework, "kind": SyncKind(entry["kind"])}
-    point = _build(SyncPoint, entry | built, where)
+    point = build(SyncPoint, entry | built, where)
     if len(point.makers) not in (0, 3):
         raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
     return point
@@ -440,23 +458,24 @@ def _one_of(words: tuple[str, ...], known: tuple[str, ...], where: str) -> None:
     for word in words:
         if word not in known:
             expected = ", ".join(filter(None, known))
-            raise CatalogueError(f"{where}: unknown {word!r}; one of {expected}")
+            raise CatalogueError(f"{where}: unknown {word!r:.50}; one of {expected}")
 
 
-def _build(cls: type[R], data: Any, where: str) -> R:
+def build(cls: type[R], data: Any, where: str) -> R:
     """Make a record from a TOML table, lists turned into tuples; unknown keys are errors."""
     if not isinstance(data, dict):
         raise CatalogueError(f"{where}: must be a table, not {reprlib.repr(data)}")
     fields: tuple[str, ...] = cls._fields  # type: ignore[attr-defined]  # a NamedTuple
     if unknown := sorted(set(data).difference(fields)):
-        raise CatalogueError(f"{where}: unknown key {unknown[0]!r}")
+        raise CatalogueError(f"{where}: unknown key {unknown[0]!r:.50}")
     try:
         return made(cls, data)
     except ValueError as error:
         raise CatalogueError(f"{where}: {error}") from error
 
 
-def _unique_ids(catalogue: Catalogue) -> None:
+def require_unique_ids(catalogue: Catalogue) -> None:
+    """Raise CatalogueError where two entries have one id."""
     seen: dict[str, str] = {}
     for point in catalogue:
         path = str(catalogue.frameworks[point.framework].path)

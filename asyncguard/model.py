@@ -74,20 +74,48 @@ class Edit:
     text: str
 
 
+class Applicability(str, enum.Enum):
+    """Which option applies a repair."""
+
+    SAFE = "safe"  # --fix: the program computes the same
+    UNSAFE = "unsafe"  # --fix --unsafe-fixes: it may not, in cases that the message names
+    SHOWN = "shown"  # none: the reader has to decide, or to complete it
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A repair: what it does in words, its edits, and whether it keeps the program's meaning."""
+    """A repair: what it does in words, what that changes for the reader, and its edits."""
 
     message: str
     edits: tuple[Edit, ...]
-    safe: bool
+    applicability: Applicability
+
+    @property
+    def safe(self) -> bool:
+        """Whether it keeps the program's meaning."""
+        return self.applicability == Applicability.SAFE
+
+    def is_applied(self, *, unsafe: bool) -> bool:
+        """Whether `--fix` makes the edits, with `--unsafe-fixes` or without."""
+        return self.safe or (unsafe and self.applicability == Applicability.UNSAFE)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that leads to a finding; in a notebook, `line` counts within the `cell` (from 1)."""
+
+    path: str
+    line: int
+    function: str = ""
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One place in the source that a rule objects to.
 
-    Lines count from 1; columns count from 1, in characters, as editors show them.
+    Lines count from 1; columns count from 1, in characters, as editors show them. `reached_from`
+    are the calls that hand a device value to what is read in a helper, the hottest first.
     """
 
     code: str
@@ -107,10 +135,14 @@ class Finding:
     source: str = ""
     fix: Fix | None = None
     cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
+    reached_from: tuple[CallSite, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
-        return to_plain(self)  # type: ignore[no-any-return]
+        data: dict[str, Any] = to_plain(self)
+        if self.fix is not None:
+            data["fix"]["safe"] = self.fix.safe
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Finding:
@@ -119,9 +151,9 @@ class Finding:
         values["loop"] = Loop(values.get("loop", "none"))
         values["confidence"] = Confidence(values.get("confidence", "high"))
         if fix := values.get("fix"):
-            values["fix"] = Fix(
-                fix["message"], tuple(Edit(**edit) for edit in fix["edits"]), fix["safe"]
-            )
+            edits = tuple(Edit(**edit) for edit in fix["edits"])
+            values["fix"] = Fix(fix["message"], edits, Applicability(fix["applicability"]))
+        values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
         return cls(**values)
 
 

@@ -5,10 +5,10 @@
 
 DIR holds one folder a package, named NAME-VERSION, with the unpacked wheel or source archive.
 A site counts when its label says that it runs once a step, unguarded; optional ones count neither
-way. A finding on one of a site's lines, with one of its codes, is a hit, or `cold` where the site
-does not count: true, though not asked for. On a negative it is false, and so it is anywhere else in
-a file that is labelled completely, but for advice, which is not. Each package is checked as a
-whole, so that calls between its files are seen.
+way. A finding on one of a site's lines, or reached from a call there, with one of its codes, is a
+hit, or `cold` where the site does not count: true, though not asked for. On a negative it is false,
+and so it is anywhere else in a file that is labelled completely, but for advice, which is not. Each
+package is checked as a whole, so that calls between its files are seen.
 """
 
 from __future__ import annotations
@@ -152,6 +152,8 @@ def asyncguard_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spo
         for f in check_paths([sources / package], Settings(cache=False)).findings:
             text = f"{f.code} {f.api} {f.confidence.value} {f.function} | {f.source[:90]}"
             found[Path(f.path)].append((f.line, f.end_line, f.code, text))
+            for call in f.reached_from:
+                found[Path(call.path)].append((call.line, call.line, f.code, text))
     return found
 
 

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from asyncguard import demo
 from asyncguard.demo import fetch_library
 from asyncguard.model import AsyncguardError
 from tests.frameworks import require
@@ -40,3 +42,23 @@ def test_a_library_that_cannot_be_had_is_named_with_what_to_do(tmp_path: Path) -
         fetch_library("d2l", "0.0.0.nothing", tmp_path)
     assert str(tmp_path / "d2l-0.0.0.nothing") in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_of_the_demo_is_as_wide_as_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where there is no terminal, a command alone keeps a finding and its message on one line."""
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "def train(model, loader, optimizer):\n"
+        "    for x in loader:\n"
+        "        loss = model(x).sum()\n"
+        "        loss.backward()\n"
+        "        optimizer.step()\n"
+        "        print(loss.item())\n"
+    )
+    monkeypatch.delenv("COLUMNS", raising=False)
+    demo._asyncguard(Console(width=64), tmp_path, "check", "train.py", expected=1)
+    lines = capfd.readouterr().out.splitlines()
+    assert any("ASG102" in line for line in lines)
+    assert max(map(len, lines)) <= 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -80,7 +81,11 @@ def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
     clean_python: Path, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [clean_python, "-m", "asyncguard", "demo"], cwd=tmp_path, capture_output=True, text=True
+        [clean_python, "-m", "asyncguard", "demo"],
+        cwd=tmp_path,
+        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr

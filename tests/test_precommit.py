@@ -21,6 +21,7 @@ def train(model, loader, optimizer):
         optimizer.step()
         print(loss.item())
 """
+FIXABLE = "x = 1  # asyncguard: ignore[ASG102]\n"
 CLEAN = BAD.replace("        print(loss.item())\n", "    print(loss.item())\n")
 
 
@@ -56,8 +57,12 @@ def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) 
     scratch = tmp_path_factory.mktemp("scratch")
     (scratch / ".pre-commit-config.yaml").write_text(
         f"repos:\n- repo: {hook_repository}\n  rev: v0\n  hooks:\n  - id: asyncguard\n"
+        "  - id: asyncguard-fix\n    stages: [manual]\n"
+        "  - id: asyncguard-gate\n    stages: [manual]\n"
     )
     git(scratch, "init", "--quiet", check=True)
+    git(scratch, "config", "user.name", "Test", check=True)
+    git(scratch, "config", "user.email", "test@example.invalid", check=True)
     git(scratch, "add", "--all", check=True)
     install = [sys.executable, "-m", "pre_commit", "install"]
     with pytest.MonkeyPatch.context() as patch:
@@ -88,3 +93,42 @@ def test_a_clean_file_passes(repository: Path) -> None:
     done = commit(repository, "clean.py", CLEAN)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Passed" in done.stdout + done.stderr
+
+
+def hook(repository: Path, name: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the hooks that the scratch repository runs on request only."""
+    return subprocess.run(
+        [sys.executable, "-m", "pre_commit", "run", "--hook-stage", "manual", "--all-files", name],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_fixing_hook_repairs_the_file_and_stops_the_commit_once(repository: Path) -> None:
+    (repository / "fixable.py").write_text(FIXABLE)
+    git(repository, "add", "fixable.py", check=True)
+    done = hook(repository, "asyncguard-fix")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "files were modified by this hook" in done.stdout
+    assert (repository / "fixable.py").read_text() == "x = 1\n"
+    assert hook(repository, "asyncguard-fix").returncode == 0
+    git(repository, "rm", "--quiet", "--force", "fixable.py", check=True)
+
+
+def test_the_gate_hook_fails_on_what_is_not_in_the_baseline(repository: Path) -> None:
+    (repository / "old.py").write_text(BAD)
+    git(repository, "add", "old.py", check=True)
+    without = hook(repository, "asyncguard-gate")
+    assert without.returncode == 1
+    assert "asyncguard gate --update" in without.stdout
+    update = [sys.executable, "-m", "asyncguard", "gate", "--update", "."]
+    subprocess.run(update, cwd=repository, check=True, capture_output=True)
+    git(repository, "add", "asyncguard-baseline.json", check=True)
+    assert hook(repository, "asyncguard-gate").returncode == 0
+    (repository / "new.py").write_text(BAD)
+    git(repository, "add", "new.py", check=True)
+    grown = hook(repository, "asyncguard-gate")
+    assert grown.returncode == 1
+    assert "new.py:8:15: ASG102" in grown.stdout
+    assert "old.py" not in grown.stdout

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from asyncguard import screens
 from asyncguard.model import AsyncguardError
 
 LIBRARY = ("d2l", "1.0.3")
@@ -31,7 +32,7 @@ ADDED = '        if loss.item() > 1e6: raise SystemExit("diverged")'
 
 def main() -> int:
     """Run every part; 0 if each showed what it should, 2 if one could not be shown."""
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 80)
+    console = Console(highlight=False, width=screens.screen(sys.stdout).width)
     failures = []
     with tempfile.TemporaryDirectory(prefix="asyncguard-demo-") as name:
         for title, part in _parts():
@@ -129,12 +130,16 @@ def _insert_after(path: Path, start: str, added: str) -> None:
 def _asyncguard(
     console: Console, directory: Path, *arguments: str, expected: int = 0, lines: int | None = None
 ) -> None:
-    """Show and run one command; raises AsyncguardError if its exit status is not as expected."""
+    """Show and run one command; raises AsyncguardError if its exit status is not as expected.
+
+    Its output is as wide as the demo's: the demo is for people to read, in a pipe or a log too.
+    """
     console.print(f"[dim]$[/] [bold]asyncguard {' '.join(arguments)}[/]")
     sys.stdout.flush()
     done = subprocess.run(
         [sys.executable, "-m", "asyncguard", *arguments],
         cwd=directory,
+        env={**os.environ, "COLUMNS": str(console.width)},
         stdout=None if lines is None else subprocess.PIPE,
         text=True,
     )

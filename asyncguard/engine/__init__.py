@@ -2,8 +2,8 @@
 
 Read it in this order: `core` (the words), `naive` (runs at once), `flight` and `threaded` (worker
 threads), `hooks` (how it reports itself), `default` (which engine is in use), then the array
-frontend `np`: `ndarray`, `kernels`, `infer`. `costmodel` measures t1, t2 and t3, `pictures`
-draws the dependency graph and the timeline. Knows the standard library and NumPy only.
+frontend `np`: `handle`, `ndarray`, `kernels`, `infer`. `costmodel` measures t1, t2 and t3,
+`pictures` draws the dependency graph and the timeline. Knows the standard library and NumPy only.
 
     from asyncguard import engine
     from asyncguard.engine import np

@@ -1,8 +1,7 @@
 """The device array: a handle on a result that may not be there yet.
 
-Stands above `kernels.py`, `infer.py` and `default.py`; `np.py` adds the functions. An `ndarray`
-knows its shape and dtype, and its data belong to the engine. Operators enqueue and return at once;
-the methods under "blockers" wait, and each of them is a sync point.
+Stands above `handle.py`, which knows the shape and waits for the data; `np.py` adds the functions.
+Operators enqueue and return at once.
 
 As in NumPy, basic indexing, `T` and `reshape` of a contiguous array give views; all else copies.
 Unlike NumPy, an array without axes counts with its own dtype when types are promoted, whatever its
@@ -11,52 +10,28 @@ value is (the value is not known yet; NumPy 2 does the same for all arrays).
 
 from __future__ import annotations
 
-import functools
-import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy
 
-from asyncguard.engine import default, hooks, infer
-from asyncguard.engine.infer import Layout, Shape
+from asyncguard.engine import default, infer
+from asyncguard.engine.handle import Handle, blocker, stores_of, variables_of
+from asyncguard.engine.indices import as_tuple, has_device_mask, is_basic, take_apart
+from asyncguard.engine.infer import Shape
 from asyncguard.engine.kernels import (
     BRIEF_BYTES,
     Chunk,
     Compute,
-    Constant,
-    OfArrayAndNumber,
-    OfNumberAndArray,
-    OfTwo,
     Update,
     View,
     contiguous,
     named,
 )
+from asyncguard.engine.plans import make_plan
 
 __all__ = ["ndarray"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def blocker(kind: str, owner: str = "ndarray", name: str = "") -> Callable[[F], F]:
-    """Make a function a sync point of `kind`, called ``engine.<owner>.<name>``."""
-
-    def decorate(function: F) -> F:
-        api = f"engine.{owner}.{name or function.__name__}"
-
-        @functools.wraps(function)
-        def waiting(*args: Any, **kwargs: Any) -> Any:
-            if not hooks.listeners:
-                return function(*args, **kwargs)
-            with hooks.sync_point(default.engine, kind, api):
-                return function(*args, **kwargs)
-
-        return waiting  # type: ignore[return-value]
-
-    return decorate
-
 
 Operator = Callable[[Any, Any], Any]
 
@@ -80,148 +55,21 @@ def operators(function: Any, update: Any = None) -> tuple[Operator, Operator, Op
     return method, reflected, updating
 
 
-class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
+def reducer(function: Any) -> Callable[..., Any]:
+    """Return the method that enqueues the NumPy reduction `function`."""
+
+    def method(self: ndarray, axis: Any = None, keepdims: bool = False) -> Any:
+        return reduction(function, self, axis, keepdims)
+
+    return method
+
+
+class ndarray(Handle):  # noqa: N801 - the name that NumPy and MXNet give it
     """An array whose data the engine owns. Made by the functions of `asyncguard.engine.np`."""
 
-    __slots__ = ("_layout", "_store", "_vars")
+    __slots__ = ()
     __array_priority__ = 1000.0  # NumPy's operators leave `host + device` to us
     __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, variables: tuple[Chunk], store: Chunk | View, layout: Layout) -> None:
-        self._vars = variables  # ready to be the read or write set of an operation
-        self._store = store
-        self._layout = layout
-
-    # ------------------------------------------------------------------- what is known at once
-
-    @property
-    def shape(self) -> Shape:
-        return self._layout.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self._layout.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self._layout.shape)
-
-    @property
-    def size(self) -> int:
-        return math.prod(self._layout.shape)
-
-    @property
-    def nbytes(self) -> int:
-        return self._layout.nbytes
-
-    @property
-    def variable(self) -> Chunk:
-        """What operations of your own must name to be ordered with this array; views share it."""
-        return self._vars[0]
-
-    @property
-    def version(self) -> int:
-        """How many writes of this array (or of what it is a view of) were carried out."""
-        return self._vars[0].version
-
-    def __len__(self) -> int:
-        if not self._layout.shape:
-            raise TypeError("len() of unsized object")
-        return self._layout.shape[0]
-
-    # ------------------------------------------------------------------------------- blockers
-
-    @blocker("barrier")
-    def wait_to_read(self) -> None:
-        """Block until the data are there; raise what their operation raised."""
-        default.engine.wait_for_var(self._vars[0])
-
-    @blocker("barrier")
-    def wait_to_write(self) -> None:
-        """Block until nobody reads or writes the data any more."""
-        default.engine.wait_to_write(self._vars[0])
-
-    @blocker("array")
-    def asnumpy(self) -> Any:
-        """Return a copy as a NumPy array."""
-        return numpy.array(self._read())
-
-    @blocker("scalar")
-    def asscalar(self) -> Any:
-        """Return the only element; ValueError where there are more."""
-        return self._read().item()
-
-    @blocker("scalar")
-    def item(self, *index: Any) -> Any:
-        """Return one element as a Python number; see `numpy.ndarray.item`."""
-        return self._read().item(*index)
-
-    @blocker("array")
-    def tolist(self) -> Any:
-        """Return the data as nested lists of Python numbers."""
-        return self._read().tolist()
-
-    @blocker("array")
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        if copy is False:
-            raise ValueError("an array of the engine cannot be shared with NumPy without a copy")
-        return numpy.array(self._read(), dtype=dtype)
-
-    @blocker("truth")
-    def __bool__(self) -> bool:
-        return bool(self._read())
-
-    @blocker("truth")
-    def __contains__(self, value: Any) -> bool:
-        return bool((self._read() == value).any())
-
-    @blocker("scalar")
-    def __int__(self) -> int:
-        return int(self._read().item())
-
-    @blocker("scalar")
-    def __float__(self) -> float:
-        return float(self._read().item())
-
-    @blocker("scalar")
-    def __complex__(self) -> complex:
-        return complex(self._read().item())
-
-    @blocker("scalar")
-    def __index__(self) -> int:
-        return operator.index(self._read())
-
-    @blocker("text")
-    def __repr__(self) -> str:
-        return repr(self._read())
-
-    @blocker("text")
-    def __str__(self) -> str:
-        return str(self._read())
-
-    @blocker("text")
-    def __format__(self, spec: str) -> str:
-        data = self._read()
-        return format(data if data.ndim else data[()], spec)
-
-    def copyto(self, other: Any) -> Any:
-        """Copy the data into `other`, and return it; blocks where it is an array of the host."""
-        if isinstance(other, ndarray):
-            other[...] = self
-            return other
-        return self._copy_to_host(other)
-
-    def _copy_to_host(self, other: Any) -> Any:
-        if not hooks.listeners:
-            numpy.copyto(other, self._read())
-        else:
-            with hooks.sync_point(default.engine, "array", "engine.ndarray.copyto"):
-                numpy.copyto(other, self._read())
-        return other
-
-    def _read(self) -> Any:
-        default.engine.wait_for_var(self._vars[0])
-        return self._store.data
 
     # ------------------------------------------------------------------------------ operators
 
@@ -368,32 +216,15 @@ class ndarray:  # noqa: N801 - the name that NumPy and MXNet give it
         """Set every element to `value`."""
         self[...] = value
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.sum, self, axis, keepdims)
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.mean, self, axis, keepdims)
-
-    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.prod, self, axis, keepdims)
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.max, self, axis, keepdims)
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.min, self, axis, keepdims)
-
-    def std(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.std, self, axis, keepdims)
-
-    def var(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.var, self, axis, keepdims)
-
-    def all(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.all, self, axis, keepdims)
-
-    def any(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduction(numpy.any, self, axis, keepdims)
+    sum = reducer(numpy.sum)
+    mean = reducer(numpy.mean)
+    prod = reducer(numpy.prod)
+    max = reducer(numpy.max)
+    min = reducer(numpy.min)
+    std = reducer(numpy.std)
+    var = reducer(numpy.var)
+    all = reducer(numpy.all)
+    any = reducer(numpy.any)
 
     def argmax(self, axis: int | None = None) -> Any:
         return reduction(numpy.argmax, self, axis, False)
@@ -450,25 +281,17 @@ def compute(
     result = fresh(shape, dtype)
     nbytes = result.nbytes
     brief = brief and nbytes <= BRIEF_BYTES
-    operation = Compute(function, _variables(arrays), result._vars, nbytes, brief)
-    operation.arguments = _stores(arrays)
+    operation = Compute(function, variables_of(arrays), result._vars, nbytes, brief)
+    operation.arguments = stores_of(arrays)
     default.engine.submit(operation)
     return result
 
 
 def update(function: Callable[..., Any], target: ndarray, arrays: Sequence[Any]) -> None:
     """Enqueue ``function(target, *arrays)``, which writes into `target`."""
-    stores, reads = _stores(arrays), _variables(arrays)
+    stores, reads = stores_of(arrays), variables_of(arrays)
     operation = Update(function, target._store, stores, target._vars, reads, target.nbytes)
     default.engine.submit(operation)
-
-
-def _stores(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([a._store if isinstance(a, ndarray) else Constant(a) for a in arrays])
-
-
-def _variables(arrays: Sequence[Any]) -> tuple[Chunk, ...]:
-    return tuple([a._vars[0] for a in arrays if isinstance(a, ndarray)])
 
 
 def view(base: ndarray, ghost: Any, look: Callable[[Any], Any]) -> Any:
@@ -506,15 +329,15 @@ def binary(function: Any, x: Any, y: Any) -> Any:
             x = from_host(numpy.asarray(x))
     if type(x) is not ndarray:
         plans, key = y._layout.plans, (type(x), x, function)
-        plan = plans.get(key) or _plan(function, x, y, plans, key)
+        plan = plans.get(key) or make_plan(function, x, y, plans, key)
         reads, left, right = y._vars, plan[4] or x, y._store
     elif type(y) is not ndarray:
         plans, key = x._layout.plans, (function, type(y), y)
-        plan = plans.get(key) or _plan(function, x, y, plans, key)
+        plan = plans.get(key) or make_plan(function, x, y, plans, key)
         reads, left, right = x._vars, x._store, plan[4] or y
     else:
         plans, key = x._layout.plans, (function, y._layout)  # type: ignore[assignment]
-        plan = plans.get(key) or _plan(function, x, y, plans, key)
+        plan = plans.get(key) or make_plan(function, x, y, plans, key)
         reads, left, right = x._vars + y._vars, x._store, y._store
     kind, kernel, layout, brief, _ = plan
     out = Chunk()
@@ -526,46 +349,6 @@ def binary(function: Any, x: Any, y: Any) -> Any:
 
 
 _SIMPLE = frozenset([ndarray, int, float, bool])
-
-
-def _plan(function: Any, x: Any, y: Any, plans: dict[Any, Any], key: Any) -> Any:
-    """Find the operation, kernel and result's layout, whether it is brief, and the constant."""
-    shape = infer.broadcast(numpy.shape(x), numpy.shape(y))
-    kernel, dtype = _promoted(function, x, y)
-    if not shape or not all(v._layout.plain for v in (x, y) if isinstance(v, ndarray)):
-        kernel = contiguous(kernel, shape)
-    layout = infer.layout(shape, dtype)
-    kind: type[OfTwo] = OfTwo
-    constant = None
-    if not isinstance(x, ndarray):
-        constant, kind = infer.constant(function, x, y.dtype), OfNumberAndArray
-    elif not isinstance(y, ndarray):
-        constant, kind = infer.constant(function, y, x.dtype), OfArrayAndNumber
-    if constant is not None:
-        constant, kind = Constant(constant), OfTwo
-    if len(plans) > 256:  # a number that changes each step makes a plan each step
-        plans.clear()
-    plans[key] = plan = (kind, kernel, layout, layout.nbytes <= BRIEF_BYTES, constant)
-    return plan
-
-
-def _promoted(function: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return the kernel and the dtype of its result.
-
-    NumPy 1 lets the value of an array without axes decide its type; there we convert first.
-    """
-    types = [v.dtype if isinstance(v, ndarray) else v for v in (x, y)]
-    sample = [infer.tiny(t) if isinstance(t, numpy.dtype) else t for t in types]
-    dtype = function(*sample).dtype
-    both = isinstance(x, ndarray) and isinstance(y, ndarray)
-    if not both or types[0] == types[1] or (x.shape and y.shape):
-        return function, dtype
-    common = numpy.result_type(*types)
-
-    def converted(a: Any, b: Any) -> Any:
-        return function(a.astype(common), b.astype(common))
-
-    return named(function.__name__, converted), function(*[s.astype(common) for s in sample]).dtype
 
 
 def in_place(function: Any, target: ndarray, value: Any) -> Any:
@@ -611,42 +394,3 @@ def _product(function: Any, rule: Callable[[Shape, Shape], Shape], x: Any, y: An
     types = [v.dtype if isinstance(v, ndarray) else numpy.asarray(v).dtype for v in (x, y)]
     kernel = contiguous(function, shape)
     return compute(kernel, (x, y), shape, infer.dtype_of(numpy.multiply, *types))
-
-
-# --------------------------------------------------------------------------------------- indices
-
-
-def as_tuple(key: Any) -> tuple[Any, ...]:
-    """Return an index as the tuple that it stands for."""
-    return key if isinstance(key, tuple) else (key,)
-
-
-def is_basic(key: Any) -> bool:
-    """Whether `key` holds only integers, slices, None and Ellipsis: then the result is a view."""
-    return all(
-        part is None
-        or part is Ellipsis
-        or isinstance(part, (slice, numpy.integer))
-        or (isinstance(part, int) and not isinstance(part, bool))
-        for part in as_tuple(key)
-    )
-
-
-def has_device_mask(key: Any) -> bool:
-    """Whether `key` holds a device array of booleans."""
-    return any(isinstance(k, ndarray) and k.dtype == numpy.bool_ for k in as_tuple(key))
-
-
-def take_apart(key: Any) -> tuple[list[Any], Callable[..., Any]]:
-    """Split an index into its device arrays, and a function that puts their data back."""
-    parts = [numpy.array(k) if isinstance(k, list) else k for k in as_tuple(key)]
-    arrays = [k for k in parts if isinstance(k, ndarray)]
-    for array in arrays:
-        if array.dtype.kind not in "iub":
-            raise IndexError("arrays used as indices must be of integer or boolean type")
-
-    def rebuild(*found: Any) -> tuple[Any, ...]:
-        data = iter(found)
-        return tuple(next(data) if isinstance(k, ndarray) else k for k in parts)
-
-    return arrays, rebuild

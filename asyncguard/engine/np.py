@@ -16,10 +16,10 @@ import numpy
 from asyncguard.engine import infer
 from asyncguard.engine import random as random
 from asyncguard.engine.default import waitall as waitall
+from asyncguard.engine.handle import blocker
 from asyncguard.engine.kernels import named
 from asyncguard.engine.ndarray import (
     binary,
-    blocker,
     compute,
     from_host,
     ndarray,

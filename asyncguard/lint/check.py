@@ -12,6 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
+from asyncguard.lint import names
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.labels import labels
 from asyncguard.lint.program import facts, linking, network
@@ -21,6 +22,8 @@ from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import Chosen, choose
+from asyncguard.lint.run.generated import in_sources
+from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
@@ -49,7 +52,8 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     checker = worker.Worker({}, _options(settings))
 
     facts = worker.with_deep_stack(lambda: checker.check(path, data))
-    return select(linking.link(network.Network({path: facts})), settings)
+    linked = linking.link(network.Network({path: facts}))
+    return select(mended(linked, 1, {path: data}), settings)
 
 
 def check_paths(
@@ -67,7 +71,8 @@ def check_configured(
     linked: dict[str, Linked] = {}
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
-            linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
+            with names.extended(names.own(settings.catalogue)):
+                linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
         findings = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     return LintResult(tuple(findings), len(chosen.files), errors, chosen.notes)
@@ -94,7 +99,7 @@ def _from(progress: Progress | None, before: int, chosen: Chosen) -> Progress:
 
 
 def _options(settings: Settings) -> worker.Options:
-    return worker.Options(settings.assume_device)
+    return worker.Options(settings.assume_device, settings.catalogue)
 
 
 def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
@@ -125,7 +130,7 @@ def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Setting
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
     findings = refine(told.findings, enabled)
-    kept, idle = apply(findings, told.suppressions)
+    kept, idle = apply(findings, told.suppressions, told.silenced)
     if asg901.CODE in enabled:
         idle = [comment for comment in idle if _could(comment, enabled)]
         idle += [comment for comment in told.suppressions if comment.problem]
@@ -171,7 +176,7 @@ def _check_files(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(done, len(files))
-    linked = linking.link(network.Network(known))
+    linked = mended(in_sources(linking.link(network.Network(known))), settings.jobs)
     cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
     return linked
 

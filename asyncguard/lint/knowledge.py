@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 
-from asyncguard import catalogue
+from asyncguard import additions
+from asyncguard.additions import Addition
 from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import MAX_NAMES, compiled
@@ -314,7 +315,7 @@ def _owners(entries: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, frozens
     return owners
 
 
-@lru_cache(maxsize=1)
-def load() -> Knowledge:
-    """Return the shipped catalogue, compiled."""
-    return Knowledge(catalogue.load())
+@lru_cache(maxsize=4)
+def load(own: tuple[Addition, ...] = ()) -> Knowledge:
+    """Return the shipped catalogue with a team's additions, compiled."""
+    return Knowledge(additions.load(own))

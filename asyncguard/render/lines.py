@@ -6,10 +6,12 @@ import textwrap
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from asyncguard.model import Finding
+from asyncguard.model import CallSite, Finding
 from asyncguard.render import Screen
 from asyncguard.render.visible import visible
+from asyncguard.render.words import count
 
+CALLS_SHOWN = 3
 Paint = Callable[[str, str], str]  # a text, and how it should look
 
 
@@ -37,10 +39,27 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
     yield from rest
     if source := finding.source.strip():
         yield f"    {visible(source)}"
+    if finding.reached_from:
+        yield from _wrapped(visible(calls(finding)), width, "    ")
     if finding.advice:
         first, *rest = _wrapped(f"help: {visible(finding.advice)}", width, "    ")
         yield first.replace("help:", paint("help:", "cyan"), 1)
         yield from rest
+
+
+def calls(finding: Finding) -> str:
+    """Say from where a read in a helper is reached: the hottest calls, and how many there are."""
+    first = finding.reached_from[:CALLS_SHOWN]
+    more = len(finding.reached_from) - len(first)
+    places = [f"{place(call, finding.path)} ({call.function or '<module>'})" for call in first]
+    listed = ", ".join([*places, *([f"and {more:,} more"] if more else [])])
+    return f"reached from {count(len(finding.reached_from), 'call site')}: {listed}"
+
+
+def place(call: CallSite, beside: str) -> str:
+    """Return where a call stands; within the file `beside`, its line alone."""
+    file = "line " if call.path == beside and call.cell is None else f"{call.path}:"
+    return f"{file}{f'cell {call.cell}:' if call.cell else ''}{call.line}"
 
 
 @lru_cache(1024)

@@ -12,9 +12,12 @@ from rich.table import Table
 from asyncguard.render import Screen
 from asyncguard.render.lines import painter
 from asyncguard.render.page import Page
+from asyncguard.render.visible import visible
+from asyncguard.render.words import count
 
 if TYPE_CHECKING:
     from asyncguard.lint.report.registry import Rule
+    from asyncguard.lint.trial import Outcome
 
 
 def table(rules: Sequence[Rule], screen: Screen) -> str:
@@ -33,6 +36,14 @@ def table(rules: Sequence[Rule], screen: Screen) -> str:
     page = Page(screen)
     page.add(grid)
     return page.text()
+
+
+def verdict(outcomes: Sequence[Outcome]) -> str:
+    """Say which examples of a team's own catalogue do not come out as they should."""
+    failed = [outcome for outcome in outcomes if outcome.problem]
+    lines = [visible(f"{o.path}: {o.entry}: {o.problem}") for o in failed]
+    wrong = f", {len(failed)} not as it says" if failed else ", all as they say"
+    return "".join(f"{line}\n" for line in (*lines, f"{count(len(outcomes), 'example')}{wrong}"))
 
 
 def explanation(rule: Rule, screen: Screen) -> str:

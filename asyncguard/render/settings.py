@@ -9,6 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from asyncguard.additions import Addition
+
 if TYPE_CHECKING:
     from asyncguard.lint.run.settings import Settings
 
@@ -31,6 +33,8 @@ def toml(settings: Settings) -> str:
 def _value(value: object) -> str:
     if isinstance(value, enum.Enum):
         value = value.value
+    if isinstance(value, Addition):
+        value = value.path
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{_value(str(k))} = {_value(v)}" for k, v in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"

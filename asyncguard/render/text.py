@@ -73,11 +73,13 @@ def _findings_summary(report: FindingsReport, paint: Paint) -> str:
 
 
 def _fixable(fixes: Sequence[Fix]) -> str:
-    """Say which option repairs how many."""
-    safe = sum(fix.safe for fix in fixes)
-    unsafe = len(fixes) - safe
+    """Say which option repairs how many, and how many repairs none applies."""
+    safe = sum(fix.is_applied(unsafe=False) for fix in fixes)
+    unsafe = sum(fix.is_applied(unsafe=True) for fix in fixes) - safe
+    shown = len(fixes) - safe - unsafe
+    text = ""
     if safe and unsafe:
-        return f" {len(fixes)} fixable: {safe} with --fix, {unsafe} more with --fix --unsafe-fixes."
-    if safe or unsafe:
-        return f" {len(fixes)} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
-    return ""
+        text = f" {safe + unsafe} fixable: {safe} with --fix, {unsafe} more with --unsafe-fixes."
+    elif safe or unsafe:
+        text = f" {safe + unsafe} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
+    return f"{text} {count(shown, 'repair')} to look at." if shown else text

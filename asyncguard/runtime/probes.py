@@ -58,8 +58,11 @@ class Probe:
         """What a call that `applies` has waited for, judged by where its result is."""
         # What returns None works in place (`x[list] = y`).
         target = self._device_within(args[0] if result is None and args else result)
-        if not self._moves:
-            return None if target is None else self._blocker(target)
+        if self._moves:
+            return self._after_move(args, kwargs, target)
+        return None if target is None else self._blocker(target)
+
+    def _after_move(self, args: Args, kwargs: Kwargs, target: str | None) -> Blocker | None:
         if target == STAND_IN and self._moves == "upload" and not self._indexes:
             return None  # nobody can tell here what would be an upload
         source = self._device_within(self._pick(args, kwargs))
@@ -261,6 +264,13 @@ def _tests(
     wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
 ) -> Iterator[Applies]:
     """The parts of a condition that it has, the cheap ones first."""
+    yield from _keyword_tests(wanted, placed)
+    yield from _positional_tests(wanted, skip)
+    if devices:
+        yield from _device_tests(wanted, skip)
+
+
+def _keyword_tests(wanted: Condition, placed: Callable[[], bool]) -> Iterator[Applies]:
     if wanted.keyword_true:
         true = wanted.keyword_true
         yield lambda args, kwargs: bool(kwargs) and any(kwargs.get(k) for k in true)
@@ -275,16 +285,22 @@ def _tests(
     if wanted.keyword_absent:
         absent = wanted.keyword_absent
         yield lambda args, kwargs: not kwargs or not any(k in kwargs for k in absent)
+
+
+def _positional_tests(wanted: Condition, skip: int) -> Iterator[Applies]:
     if wanted.positional:
         counts = wanted.positional
         yield lambda args, kwargs: len(args) - skip in counts
     if wanted.positional_at_least is not None:
         least = wanted.positional_at_least + skip
         yield lambda args, kwargs: len(args) >= least
-    if devices and wanted.argument_in:
+
+
+def _device_tests(wanted: Condition, skip: int) -> Iterator[Applies]:
+    if wanted.argument_in:
         named = wanted.argument_in
         yield lambda args, kwargs: _matches(_names(args[skip:], kwargs), named)
-    if devices and wanted.argument_not_in:
+    if wanted.argument_not_in:
         other = wanted.argument_not_in
         yield lambda args, kwargs: not _matches(_names(args[skip:], kwargs), other)
 

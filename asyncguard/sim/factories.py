@@ -16,6 +16,7 @@ from torch.utils._device import _device_constructors as device_constructors
 
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.machine import Device, Machine, NotSimulated
+from asyncguard.sim.moves import TYPES
 from asyncguard.sim.places import (
     CPU,
     PINNED,
@@ -25,7 +26,7 @@ from asyncguard.sim.places import (
     resolve,
     take_home,
 )
-from asyncguard.sim.tensors import TYPES, Mover
+from asyncguard.sim.tensors import Mover
 
 _BASE = torch._C.TensorBase
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray"})
@@ -110,8 +111,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
     def target_of(data: Any, device: Any) -> Device | torch.device:
         if device is not None:
             return resolve(machine, device)
-        place = device_of(data) if isinstance(data, Tensor) else None
-        return default_device(machine) if place is None else place
+        return _place(data) or default_device(machine)
 
     @functools.wraps(tensor_of)
     def tensor(
@@ -126,7 +126,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
         own = CPU if isinstance(target, Device) else target
         made = tensor_of(data, dtype=dtype, device=own)
         if isinstance(target, Device):
-            mover.arrive(made, device_of(data) if isinstance(data, Tensor) else None, target, False)
+            mover.arrive(made, _place(data), target, False)
         elif pin_memory:
             take_home(made, PINNED)
         return made.requires_grad_() if requires_grad else made
@@ -135,8 +135,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
     def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         target = target_of(data, device)
         if isinstance(data, Tensor):
-            where = target.device if isinstance(target, Device) else target
-            return data.to(device=where, dtype=dtype)
+            return data.to(device=_public(target), dtype=dtype)
         if not isinstance(target, Device):
             return as_tensor_of(data, dtype=dtype, device=target)
         made = as_tensor_of(data, dtype=dtype, device=CPU)
@@ -152,14 +151,23 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
         requires_grad: bool = False,
     ) -> Tensor:
         target = target_of(obj, device)
-        if isinstance(target, Device) or (isinstance(obj, Tensor) and device_of(obj) is not None):
-            made = as_tensor(obj, dtype, target.device if isinstance(target, Device) else target)
-            made = made.detach()
+        if isinstance(target, Device) or _place(obj) is not None:
+            made = as_tensor(obj, dtype, _public(target)).detach()
             made = made.clone() if copy and made.data_ptr() == _address(obj) else made
             return made.requires_grad_(requires_grad)
         return asarray_of(obj, dtype=dtype, device=target, copy=copy, requires_grad=requires_grad)
 
     return {"tensor": tensor, "as_tensor": as_tensor, "asarray": asarray}
+
+
+def _place(data: Any) -> Device | None:
+    """Return the simulated device of `data`; None for the host, and for what is not a tensor."""
+    return device_of(data) if isinstance(data, Tensor) else None
+
+
+def _public(target: Device | torch.device) -> torch.device:
+    """Return the device as the program names it."""
+    return target.device if isinstance(target, Device) else target
 
 
 def _address(value: Any) -> int:
@@ -185,8 +193,7 @@ def _methods(machine: Machine, mover: Mover) -> dict[str, Any]:
                 take_home(made, PINNED)
         else:
             made = own_new_tensor(self, data, dtype=dtype, device=CPU)
-            source = device_of(data) if isinstance(data, Tensor) else None
-            mover.arrive(made, source, target, False)
+            mover.arrive(made, _place(data), target, False)
         return made.requires_grad_() if requires_grad else made
 
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -21,13 +21,18 @@ from asyncguard.sim.places import CPU, resolve
 
 _ON_CPU = "asyncguard: the simulated CUDA device runs {} eagerly"
 Entered = Callable[[], AbstractContextManager[Any]]
+OnLeaving = Callable[[Callable[[], None]], object]
 
 
-def replacements(machine: Machine, entered: Entered) -> Iterator[tuple[Place, Any]]:
-    """`entered` makes the context in which a thread's operators are simulated."""
+def replacements(
+    machine: Machine, entered: Entered, on_leaving: OnLeaving
+) -> Iterator[tuple[Place, Any]]:
+    """`entered` makes the context in which a thread's operators are simulated; `on_leaving` takes
+    what is to be called when the simulation ends.
+    """
     yield from _autocast(machine)
     yield Place(torch, "Generator"), _generator(machine)
-    yield Place(torch, "compile"), _compile()
+    yield Place(torch, "compile"), _compile(on_leaving)
     yield Place(threading.Thread, "start"), _start(machine, entered)
     yield (
         Place(torch.utils._foreach_utils, "_get_fused_kernels_supported_devices"),
@@ -137,13 +142,20 @@ def _grouping() -> Any:
     return group
 
 
-def _compile() -> Any:
-    """torch.compile, which leaves functions and modules as they are, and says so once."""
+def _compile(on_leaving: OnLeaving) -> Any:
+    """torch.compile, which leaves functions and modules as they are, and says so once.
+
+    As torch's own does, the first call stops distributions from checking their arguments.
+    """
     told: set[str] = set()
+    distribution = torch.distributions.Distribution
 
     def tell() -> None:
         if not told:
             told.add("compile")
+            checks = distribution._validate_args
+            distribution.set_default_validate_args(False)
+            on_leaving(lambda: distribution.set_default_validate_args(checks))
             warnings.warn(_ON_CPU.format("what torch.compile is given"), stacklevel=3)
 
     @functools.wraps(torch.compile)

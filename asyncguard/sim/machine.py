@@ -6,6 +6,7 @@ thread's own, as in CUDA.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -13,10 +14,11 @@ from collections.abc import Callable
 import torch
 
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime.hub import state
+from asyncguard.runtime.hub import hub, state
+from asyncguard.sim.idle import Idle
 from asyncguard.sim.memory import Holder, Memory
 from asyncguard.sim.profiles import Profile
-from asyncguard.timeline.virtual import Event, Stream, VirtualTimeline
+from asyncguard.timeline.virtual import Event, Run, Stream, VirtualTimeline
 
 _Wait = Callable[[object, int], int]  # owner, what returning takes
 HOST_TIMES = ("fixed", "measured")
@@ -66,6 +68,8 @@ class Machine:
         self.is_running = False
         self.lock = threading.RLock()
         self.is_measured = host == "measured"
+        self.idle = Idle()
+        self._serials = itertools.count()
         self._left = 0  # when the host last left the simulation's own work
 
     @property
@@ -91,11 +95,15 @@ class Machine:
         return self.timeline.default_stream(at) if stream is None else stream
 
     def enqueue(self, duration: int, name: str, device: Device | None = None) -> None:
-        """Hand a kernel to the current stream."""
+        """Hand a kernel to the current stream, and tell recorders of it."""
         with self.lock:
             host = 0 if self.is_measured else self.profile.operator_host_ns
             stream = self.stream(None if device is None else device.index)
-            self.timeline.enqueue(stream, duration, name, host_ns=host)
+            run = self.timeline.enqueue(stream, duration, name, host_ns=host)
+            began, serial, told = run.enqueued_ns - host, next(self._serials), hub.sink.event
+            self.idle.ran(run, began)
+            told("enqueue", name, began, run.enqueued_ns, "", serial)
+            told("run", name, run.begin_ns, run.end_ns, _label(run), serial)
 
     def pass_host_time(self) -> None:
         """An operator has cost the host the time that one without a kernel takes."""
@@ -150,3 +158,8 @@ class Machine:
         with self.lock:
             wait(owner, self.profile.wait_return_ns)
         self.leave()
+
+
+def _label(run: Run) -> str:
+    """The lane of a run in a timeline."""
+    return f"cuda:{run.device} stream {run.stream}" if run.stream else f"cuda:{run.device}"

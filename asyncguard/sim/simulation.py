@@ -71,7 +71,8 @@ class Simulation:
 
     def settle(self) -> None:
         """A trace ends: tell it of the idle time of the waits so far."""
-        self._waits.settle(self.machine.timeline.close())
+        with self.machine.lock:
+            self._waits.settle(self.machine.idle.close())
 
     def __enter__(self) -> Simulation:
         self._check()
@@ -121,7 +122,7 @@ class Simulation:
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
-            libraries.replacements(machine, self._mode),
+            libraries.replacements(machine, self._mode, lambda undo: self._left.callback(undo)),
         )
         self._stand_ins.place(list(parts))
 

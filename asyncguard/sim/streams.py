@@ -14,14 +14,22 @@ class Classes:
     """The classes of one machine."""
 
     def __init__(self, machine: Machine) -> None:
-        self.Stream, self.Event = _classes(machine)
+        self.Event = _named(_event_class(machine))
+        self.Stream = _named(_stream_class(machine, self.Event))
 
     def wrap(self, queue: virtual.Stream) -> Any:
         """The torch.cuda.Stream of a queue."""
         return self.Stream(_queue=queue)
 
 
-def _classes(machine: Machine) -> tuple[Any, Any]:
+def _named(made: type) -> Any:
+    """Give a class the name that it stands in for."""
+    made.__module__ = "torch.cuda"
+    made.__qualname__ = made.__name__
+    return made
+
+
+def _stream_class(machine: Machine, event_class: Any) -> type:
     timeline = machine.timeline
 
     class Stream:
@@ -59,7 +67,7 @@ def _classes(machine: Machine) -> tuple[Any, Any]:
 
         def record_event(self, event: Any = None) -> Any:
             """Mark the present end of the queue."""
-            event = event or Event()
+            event = event or event_class()
             event.record(self)
             return event
 
@@ -95,6 +103,12 @@ def _classes(machine: Machine) -> tuple[Any, Any]:
 
         def __repr__(self) -> str:
             return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
+
+    return Stream
+
+
+def _event_class(machine: Machine) -> type:
+    timeline = machine.timeline
 
     class Event:
         """A place in a stream, with the face of torch.cuda.Event."""
@@ -155,7 +169,4 @@ def _classes(machine: Machine) -> tuple[Any, Any]:
         def __repr__(self) -> str:
             return f"<torch.cuda.Event {'unrecorded' if self._at is None else self._at.at_ns}>"
 
-    for made in (Stream, Event):
-        made.__module__ = "torch.cuda"
-        made.__qualname__ = made.__name__
-    return Stream, Event
+    return Event

@@ -13,16 +13,10 @@ from torch.nn.parameter import is_lazy
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
-from asyncguard.sim.places import CPU, PINNED, device_of, mark_of, put, resolve, take_home
+from asyncguard.sim.moves import moves
+from asyncguard.sim.places import PINNED, device_of, mark_of, put, take_home
 
 _BASE = torch._C.TensorBase
-_KINDS = {
-    torch.float32: "FloatTensor", torch.float64: "DoubleTensor", torch.float16: "HalfTensor",
-    torch.bfloat16: "BFloat16Tensor", torch.uint8: "ByteTensor", torch.int8: "CharTensor",
-    torch.int16: "ShortTensor", torch.int32: "IntTensor", torch.int64: "LongTensor",
-    torch.bool: "BoolTensor",
-}  # fmt: skip
-TYPES = {name: dtype for dtype, name in _KINDS.items()}
 _NO_NUMPY = (
     "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host"
     " memory first."
@@ -95,7 +89,7 @@ class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
 
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch.Tensor's own; it inherits those from C."""
-    made = {**_attributes(), **_moves(machine, mover), **_host_access()}
+    made = {**_attributes(), **moves(machine, mover), **_host_access()}
     for name, new in made.items():
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]
@@ -141,101 +135,6 @@ def _attributes() -> dict[str, Any]:
         "get_device": get_device,
         "grad": property(own_grad, assign_grad, delete_grad, _BASE.grad.__doc__),
     }
-
-
-def _moves(machine: Machine, mover: Mover) -> dict[str, Any]:
-    def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        copy = bool(kwargs.pop("copy", False))
-        other = kwargs.pop("other", None)
-        if args and isinstance(args[0], Tensor):
-            other, args = args[0], args[1:]
-        if other is not None:
-            flags = dict(zip(("non_blocking", "copy"), args, strict=False))
-            kwargs = {**kwargs, **flags, "device": other.device, "dtype": other.dtype}
-            args = ()
-            copy = bool(kwargs.pop("copy", copy))
-        args, copy = _without_copy(args, copy)
-        number = args[0] if args else kwargs.get("device")
-        if isinstance(number, int) and not isinstance(number, bool):
-            named = torch.device("cuda", number)
-            args, kwargs = (
-                ((named, *args[1:]), kwargs) if args else (args, {**kwargs, "device": named})
-            )
-        wanted, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
-        return _to(self, wanted, dtype, non_blocking, copy, layout)
-
-    def _to(
-        self: Tensor, wanted: Any, dtype: Any, non_blocking: bool, copy: bool, layout: Any
-    ) -> Tensor:
-        source = device_of(self)
-        target = source if wanted is None else resolve(machine, wanted)
-        if target == CPU:
-            target = None
-        layout = layout or torch.preserve_format
-        if isinstance(target, torch.device) or self.is_meta:  # meta, or from there
-            own = CPU if isinstance(target, Device) else target
-            return _BASE.to(self, own, dtype or self.dtype, copy=copy, memory_format=layout)
-        if target is source:
-            return _BASE.to(self, dtype or self.dtype, non_blocking, copy, memory_format=layout)
-        return mover.move(self, target, dtype, layout)
-
-    def cuda(
-        self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
-    ) -> Tensor:
-        wanted = torch.device("cuda") if device is None else device
-        if isinstance(wanted, int):
-            wanted = torch.device("cuda", wanted)
-        wanted = torch.device(wanted)
-        if wanted.type != "cuda":
-            raise RuntimeError(f"Invalid device, must be cuda device, but got {wanted}")
-        return _to(self, wanted, None, non_blocking, False, memory_format)
-
-    def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-        return _to(self, CPU, None, False, False, memory_format)
-
-    def as_type(
-        self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any
-    ) -> str | Tensor:
-        place = device_of(self)
-        if dtype is None:
-            name = _KINDS.get(self.dtype)
-            if place is None or name is None:
-                return _BASE.type(self)
-            return f"torch.cuda.{name}"
-        if isinstance(dtype, torch.dtype):
-            return _to(self, None, dtype, non_blocking, False, None)
-        name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
-        kind = TYPES.get(name.rpartition(".")[2])
-        if kind is None:
-            return _BASE.type(self, dtype, non_blocking, **kwargs)
-        wanted = torch.device("cuda") if name.startswith("torch.cuda.") else CPU
-        return _to(self, wanted, kind, non_blocking, False, None)
-
-    def type_as(self: Tensor, other: Tensor) -> Tensor:
-        return _to(self, other.device, other.dtype, False, False, None)
-
-    def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-        if device_of(self) is not None:
-            raise RuntimeError(f"cannot pin '{as_type(self)}' only dense CPU tensors can be pinned")
-        if mark_of(self) is PINNED:
-            return self
-        with torch._C._DisableTorchDispatch():
-            copy = _BASE.clone(self)
-        take_home(copy, PINNED)
-        return copy
-
-    return {
-        "to": to, "cuda": cuda, "cpu": cpu, "type": as_type, "type_as": type_as,
-        "pin_memory": pin_memory,
-        "is_pinned": lambda self, device=None: mark_of(self) is PINNED,
-    }  # fmt: skip
-
-
-def _without_copy(args: tuple[Any, ...], copy: bool) -> tuple[tuple[Any, ...], bool]:
-    """Take `copy` out of the positional forms to(device, dtype, nb, copy), to(dtype, nb, copy)."""
-    if args and isinstance(args[0], torch.dtype):
-        return (args[:2], bool(args[2])) if len(args) > 2 else (args, copy)
-    return (args[:3], bool(args[3])) if len(args) > 3 else (args, copy)
 
 
 def _host_access() -> dict[str, Any]:

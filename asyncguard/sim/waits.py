@@ -8,7 +8,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sites import Site
 from asyncguard.sim.machine import Machine
-from asyncguard.timeline.meter import Bubble
+from asyncguard.timeline.meter import Bubble, Wait
 
 _DEVICE = frozenset({"device", "everything"})
 
@@ -35,7 +35,9 @@ class Waits:
         else:
             machine.finish_wait(site, lambda: machine.wait_stream(owner=site))
         hub.sink.idled(site, began, began)  # nothing so far, which is not the same as not known
-        self.settle(machine.timeline.take_bubbles())
+        machine.timeline.take_bubbles()  # which begin where the host blocks
+        with machine.lock:
+            self.settle(machine.idle.waited(Wait(began, machine.timeline.now, site)))
 
     def waited(self, site: Site, begin: int, end: int) -> None:
         """Another framework keeps time itself."""

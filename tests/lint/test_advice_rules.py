@@ -87,8 +87,9 @@ def test_a_sum_on_the_device_is_the_same_number(start: str, add: str, steps: int
     assert after != before
     assert found(after, "ASG102") == []
     expected, got = run(before, steps), run(after, steps)
-    assert type(got) is type(expected)
-    assert got == pytest.approx(expected, rel=1e-5)
+    assert got == expected  # bit for bit: both sum in double precision
+    if steps:  # a loop without steps makes 0.0 of a start of 0
+        assert type(got) is type(expected)
 
 
 @pytest.mark.parametrize("value", ["loss", "loss * 2", "-loss", "loss.mean() / len(x)"])
@@ -102,7 +103,8 @@ def test_what_is_kept_without_its_graph_is_the_same_number(value: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     ["0.", "0", "1.0", "1", "-0.0", "2.5", "-3", "0, dtype=torch.float16", "1, dtype=torch.bool",
-     "7, dtype=torch.int8", "0.0, requires_grad=True", "1.5, dtype=torch.float64"],
+     "7, dtype=torch.int8", "0.0, requires_grad=True", "1.5, dtype=torch.float64", "True",
+     "float('inf')", "torch.finfo(torch.float16).min", "len(x)", "-2.5e-3"],
 )  # fmt: skip
 def test_a_constant_made_on_the_device_is_the_same_tensor(arguments: str) -> None:
     torch = require("torch")
@@ -120,7 +122,7 @@ def test_a_constant_made_on_the_device_is_the_same_tensor(arguments: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments", ["value", "[0.0]", "True", "0.0, pin_memory=True", "float('inf')"]
+    "arguments", ["value", "[0.0]", "0.0, pin_memory=True", "float(value)", "*value"]
 )
 def test_other_uploads_are_left_to_the_reader(arguments: str) -> None:
     source = CONSTANT.format(arguments=arguments)
@@ -165,7 +167,6 @@ def test_no_host_sum(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "before"),
     [
-        ("total += loss.item()\nif step % 10 == 0:\n    print(total)", "total = 0.0"),
         ("total += loss.item()", "total = start()"),
         ("total += loss.item()", "global total\n    total = 0.0"),
         ("total.append(loss.item())", "total = []"),

@@ -15,7 +15,7 @@ from asyncguard.lint.report import registry
 from asyncguard.lint.report.registry import Example, Rule
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose, fix_files
-from asyncguard.model import AsyncguardError, Edit, Finding, Fix
+from asyncguard.model import Applicability, AsyncguardError, Edit, Finding, Fix
 from tests.records import finding
 
 RULES = registry.rules()
@@ -60,7 +60,7 @@ def place(source: str, offset: int) -> tuple[int, int]:
 
 
 def fix_at(source: str, start: int, end: int, text: str) -> Fix:
-    return Fix("", (Edit(*place(source, start), *place(source, end), text),), safe=True)
+    return Fix("", (Edit(*place(source, start), *place(source, end), text),), Applicability.SAFE)
 
 
 TEXT = st.text(alphabet="ab\n# \u00e9\U0001f600", max_size=40)
@@ -181,7 +181,7 @@ def test_what_would_be_no_python_is_not_written(tmp_path: Path, edit: Edit) -> N
     good, bad = tmp_path / "a.py", tmp_path / "b.py"
     found = write(good, IDLE.encode())
     bad.write_text("x = 1\n")
-    broken = finding(path=str(bad), line=1, source="", fix=Fix("", (edit,), safe=True))
+    broken = finding(path=str(bad), line=1, source="", fix=Fix("", (edit,), Applicability.SAFE))
     with pytest.raises(AsyncguardError, match=r"b\.py"):
         fix_files([*found, broken], unsafe=False, write=True)
     assert good.read_text() == IDLE
@@ -192,8 +192,8 @@ def test_notebooks_and_unsafe_fixes_remain(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\n")
     edit = Edit(1, 0, 1, 1, "y")
-    unsafe = finding(path=str(path), line=1, source="", fix=Fix("", (edit,), safe=False))
-    cell = finding(path="a.ipynb", cell=2, fix=Fix("", (edit,), safe=True))
+    unsafe = finding(path=str(path), line=1, source="", fix=Fix("", (edit,), Applicability.UNSAFE))
+    cell = finding(path="a.ipynb", cell=2, fix=Fix("", (edit,), Applicability.SAFE))
     outcome = fix_files([unsafe, cell], unsafe=False, write=True)
     assert (outcome.fixed, outcome.remaining, outcome.diff) == (0, (unsafe, cell), "")
     assert path.read_text() == "x = 1\n"

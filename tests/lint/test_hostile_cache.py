@@ -7,7 +7,6 @@ was, to the byte and the time of its last change.
 
 from __future__ import annotations
 
-import errno
 import os
 import resource
 import shutil
@@ -350,23 +349,38 @@ def as_root() -> Iterator[None]:
         os.seteuid(before)
 
 
-def test_a_process_that_died_is_not_remembered(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+DYING = """
+import errno, os, sys
+from pathlib import Path
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.run import worker
+from asyncguard.lint.run.settings import Settings
+
+parent, check = os.getpid(), worker.Worker.check
+
+def dying(self, path, *rest):
+    if path.endswith("main.py") and os.getpid() != parent:
+        os._exit(errno.EPIPE)
+    return check(self, path, *rest)
+
+worker.Worker.check = dying
+if __name__ == "__main__":
+    for finding in check_paths([Path.cwd()], Settings(root=Path.cwd(), jobs=2)).findings:
+        print(finding.message)
+"""
+
+
+def test_a_process_that_died_is_not_remembered(project: Path) -> None:
+    """A program of its own: processes are forked or started anew, as other threads run or not."""
     expected = find(project, cached=False)
     for number in range(20):
         (project / f"plain{number}.py").write_text(f"x = {number}\n")
-    parent, check = os.getpid(), worker.Worker.check
-
-    def dying(self: worker.Worker, path: str, *rest: object) -> object:
-        if path.endswith("main.py") and os.getpid() != parent:
-            os._exit(errno.EPIPE)
-        return check(self, path, *rest)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(worker.Worker, "check", dying)
-        found = check_paths([project], Settings(root=project, jobs=2)).findings
-    assert any("died" in finding.message for finding in found)
+    program = project.parent / "dying.py"
+    program.write_text(DYING)
+    done = subprocess.run(
+        [sys.executable, program], cwd=project, capture_output=True, text=True, timeout=120
+    )
+    assert "died" in done.stdout, done.stdout + done.stderr
     assert find(project) == expected
 
 

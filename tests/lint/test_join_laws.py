@@ -11,46 +11,44 @@ from hypothesis import strategies as st
 
 from asyncguard.lint.check import check_source
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import CERTAIN, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
-    HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    LOW,
-    MASK,
-    MEDIUM,
     MODEL,
     NONE_VALUE,
-    STRUCTURE,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     device,
     literal,
-    somewhere,
     symbol,
+    unplaced,
 )
 from asyncguard.lint.run.settings import Settings
 
 UNMENDED = "`join` is not a semilattice yet: doubt is a number that grows with each join"
 FAILURE = AssertionError
+USED = Reason(Provenance.USAGE, "`.item` is a method of such values", "a.py", 3)
 SCALARS = (
     UNKNOWN_VALUE,
     HOST_VALUE,
     NONE_VALUE,
     literal(0),
     literal("text"),
-    Value(HOST, confidence=MEDIUM),
+    Value(HOST, doubt=Doubt.INFERRED),
     device("torch"),
-    device("torch", MEDIUM),
-    device("torch", LOW),
-    device("torch", HIGH, frozenset({1})),
-    device("torch")._replace(name=MASK),
-    device("torch")._replace(name=STRUCTURE),
-    somewhere("torch", MEDIUM),
+    device("torch", USED),
+    device("torch", Reason(Provenance.GUESS)),
+    device("torch", CERTAIN, frozenset({1})),
+    device("torch")._replace(role=Role.MASK),
+    device("torch")._replace(role=Role.MODEL_OUTPUT),
+    unplaced("torch", USED),
     Value(HOST_ARRAY, "torch"),
     Value(MODEL, "torch"),
     Value(INSTANCE, ref=object),
@@ -137,7 +135,7 @@ def test_the_order_of_branches_does_not_change_the_findings(unknown: str, read: 
 @pytest.mark.xfail(reason=UNMENDED, strict=True, raises=FAILURE)
 @thorough
 @given(st.lists(scalars, min_size=3, max_size=3))
-@example([UNKNOWN_VALUE, HOST_VALUE, device("torch", MEDIUM)])
+@example([UNKNOWN_VALUE, HOST_VALUE, device("torch", USED)])
 def test_a_device_value_on_one_path_is_as_sure_in_any_order(paths: list[Value]) -> None:
     joined = [reduce(join, order) for order in itertools.permutations(paths)]
     assert len({(value.kind, value.confidence) for value in joined}) == 1

@@ -23,7 +23,8 @@ PROPORTION = LARGE / SMALL * 1.05
 def _shapes() -> ModuleType:
     path = Path(__file__).parents[2] / "benchmarks" / "lint_scaling.py"
     spec = importlib.util.spec_from_file_location("lint_scaling", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["lint_scaling"] = module
     spec.loader.exec_module(module)

@@ -8,6 +8,15 @@ from typing import Any
 import pytest
 
 import asyncguard
+from tests.frameworks import require
+
+torch = require("torch")
+
+
+@pytest.fixture(autouse=True)
+def validating(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distributions check their arguments, as in a new process: torch.compile stops that."""
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", True)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,31 @@ def test_tensors_outlive_the_device() -> None:
         x = torch.ones(2, device="cuda") * 3
     assert x.device == torch.device("cpu")
     assert (x + torch.ones(2)).tolist() == [4.0, 4.0]
+
+
+def test_compiled_functions_run_eagerly_and_say_so_once() -> None:
+    with asyncguard.simulate_cuda(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = torch.compile(torch.nn.Linear(2, 2).cuda())
+        double = torch.compile(lambda x: x * 2)
+
+        @torch.compile(mode="reduce-overhead")
+        def add(x: Any) -> Any:
+            return x + 1
+
+        assert add(double(model(torch.ones(2, 2, device="cuda")))).is_cuda
+    assert len([w for w in caught if "eagerly" in str(w.message)]) == 1
+
+
+def test_compiling_stops_the_checks_of_distributions_up_to_the_end() -> None:
+    """As torch.compile does in a process: what checks waits for the device."""
+    with asyncguard.simulate_cuda():
+        categorical = torch.distributions.Categorical(logits=torch.ones(3, device="cuda"))
+        assert categorical._validate_args
+        with pytest.warns(UserWarning, match="eagerly"):
+            torch.compile(torch.nn.Linear(2, 2))
+        assert not categorical._validate_args
+    assert torch.distributions.Distribution._validate_args
 
 
 def test_copies_that_modules_hold_are_replaced_and_put_back(

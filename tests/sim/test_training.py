@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -200,25 +199,6 @@ def test_a_gradient_goes_back_to_the_host() -> None:
         loss = (y * y).sum()
     loss.backward()
     assert y.grad.is_cuda
-
-
-def test_compiled_functions_run_eagerly_and_say_so_once() -> None:
-    with asyncguard_warnings() as caught:
-        model = torch.compile(nn.Linear(2, 2).cuda())
-        double = torch.compile(lambda x: x * 2)
-
-        @torch.compile(mode="reduce-overhead")
-        def add(x: Any) -> Any:
-            return x + 1
-
-        assert add(double(model(torch.ones(2, 2, device="cuda")))).is_cuda
-    assert len([w for w in caught if "eagerly" in str(w.message)]) <= 1
-
-
-def asyncguard_warnings() -> Any:
-    caught = warnings.catch_warnings(record=True)
-    warnings.simplefilter("always")
-    return caught
 
 
 def test_threads_are_on_the_device_too() -> None:

@@ -26,8 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.fixes.sink_into_guard import into_gate
-from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -36,7 +34,7 @@ from asyncguard.lint.report.registry import (
     TORCH_STEP,
     Example,
 )
-from asyncguard.lint.report.reports import report_site, sites_of
+from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -101,10 +99,5 @@ def train(model, loader, optimizer):
 
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site; a read of use only now and then can move to its use."""
-    indices = Indices()
-    for site in sites_of(analysis, CODE):
-        report = report_site(site, CODE, MESSAGE)
-        if found := into_gate(site, indices):
-            report.fix, report.extra_nodes = found
-        yield report
+    """Report each such site."""
+    return report_all(analysis, CODE, MESSAGE)

@@ -22,9 +22,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.fixes.on_device import on_device
 from asyncguard.lint.report.registry import TORCH_STEP, Example
-from asyncguard.lint.report.reports import report_site, sites_of
+from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -75,9 +74,5 @@ def train(model, loader, optimizer, device):
 
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site; a plain number can be made on the device."""
-    for site in sites_of(analysis, CODE):
-        report = report_site(site, CODE, MESSAGE)
-        if found := on_device(site):
-            report.fix, report.extra_nodes = found
-        yield report
+    """Report each such site."""
+    return report_all(analysis, CODE, MESSAGE)

@@ -2,7 +2,8 @@
 
 The sum can be kept where its terms are: adding on the device is one more small operation in the
 queue, and one read after the loop gives the total. Off by default: ASG102 reports the read and
-takes its advice and its fix from here. The fix is unsafe: the sum is rounded as the device does.
+takes its advice from here. The repair sums in double precision, as Python does, where the framework
+has that type.
 
 Before:
 
@@ -17,7 +18,7 @@ After:
     total = 0.0
     for x, y in loader:
         loss = step(x, y)
-        total += loss.detach()                 # stays on the device
+        total += loss.detach().double()        # stays on the device
     total = float(total)                       # waits once
     print(total / len(loader))
 
@@ -29,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.fixes.accumulate import host_sum, sum_on_device
+from asyncguard.lint.report.host_sums import host_sum
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import report_site
@@ -109,7 +110,7 @@ def train(model, loader, optimizer):
         loss = model(x, y)
         loss.backward()
         optimizer.step()
-        total += loss.detach() * len(x)
+        total += loss.detach().double() * len(x)
     total = float(total)
     return total / len(loader)
 """,
@@ -131,9 +132,8 @@ def train(model, loader, optimizer):
     correct = 0
     for x, y in loader:
         out = model(x)
-        correct += (out.argmax(1) == y).sum().detach()
-    if hasattr(correct, "item"):
-        correct = correct.item()
+        correct += (out.argmax(1) == y).sum()
+    correct = int(correct)
     return correct
 """,
         safe=False,
@@ -156,7 +156,7 @@ def train(model, loader, optimizer):
     for x, y in loader:
         loss = model(x, y)
         loss.backward()
-        total = total + loss.detach()
+        total = total + loss.detach().double()
     total = float(total)
     return total
 """,
@@ -248,8 +248,4 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
             needed="the periodic report" if found.gated else "the loop is over",
             detached=f" (`{graph.detach}`)" if graph else "",
         )
-        report = report_site(site, CODE, message)
-        if graph is not None and found.fixable:
-            report.fix = sum_on_device(site, found, graph.detach)
-            report.extra_nodes = found.nodes
-        yield report
+        yield report_site(site, CODE, message)

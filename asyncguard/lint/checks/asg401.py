@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from asyncguard.lint.domain.values import MEDIUM
+from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.reports import Report
 from asyncguard.model import Loop

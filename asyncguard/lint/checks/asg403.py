@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from asyncguard.catalogue import Graph
-from asyncguard.lint.domain.values import HIGH
+from asyncguard.lint.domain.reasons import HIGH
 from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import Report
-from asyncguard.model import Edit, Fix, Loop
+from asyncguard.model import Applicability, Edit, Fix, Loop
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.definitions import FunctionInfo
@@ -241,7 +241,7 @@ def _report(kept: Kept, info: FunctionInfo, framework: str, detach: str) -> Repo
     def make(places: dict[int, Place], source: Source) -> Fix | None:
         found = [places[id(tied)] for tied in kept.tied if id(tied) in places]
         edits = tuple(Edit(place[2], place[3], place[2], place[3], detach) for place in found)
-        return Fix("keep the value without its graph", edits, safe=False)
+        return Fix("keep the value without its graph", edits, Applicability.UNSAFE)
 
     report.fix = make
     return report

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.source.suppress import Suppression
-from asyncguard.model import Finding, Fix
+from asyncguard.model import Applicability, Finding, Fix
 
 CODE = "ASG901"
 NAME = "unused-suppression"
@@ -41,7 +41,11 @@ INVALID = [
 
 def finding(comment: Suppression, path: str) -> Finding:
     """Report a comment, with the edit that deletes it if it is understood."""
-    fix = Fix("delete the comment", (comment.removal,), safe=True) if comment.removal else None
+    fix = (
+        Fix("delete the comment", (comment.removal,), Applicability.SAFE)
+        if comment.removal
+        else None
+    )
     message, fix = (comment.problem, None) if comment.problem else (MESSAGE, fix)
     line, start, end = comment.line, comment.column, comment.end_column
     return Finding(CODE, message, path, line, start, line, end, fix=fix)

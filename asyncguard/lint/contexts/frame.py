@@ -20,32 +20,28 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     INSTANCE,
-    LOW,
-    MASK,
-    MEDIUM,
     MODEL,
-    NAMED,
     NO_PARAMS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
     without_params,
 )
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
+from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
@@ -147,8 +143,9 @@ class Frame:
         """Return what usage and, if `named`, names say about a path of unknown value."""
         found = self.usage(path)
         if found:
-            told = Value(found[0], found[1], MEDIUM)
-            return told._replace(name=WHEREVER) if found[0] == DEVICE else told
+            why = self.reason(Provenance.USAGE, f"the methods called on `{path}` are those of one")
+            role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
+            return Value(found[0], found[1], why, role)
         if not named:
             return UNKNOWN_VALUE
         owner, _, last = path.rpartition(".")
@@ -157,9 +154,32 @@ class Frame:
         if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
             if found[0] == MODEL and _DOES(last):
                 return UNKNOWN_VALUE
-            told = self.analysis.named(*found, MEDIUM if self.trains else NAMED)
-            return told._replace(name=HINTED) if told.kind == DEVICE else told
+            told = self.analysis.named(*found, self.by_name(f"`{path}` is named like one"))
+            return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
+
+    def reason(self, kind: Provenance, text: str, family: str = "") -> Reason:
+        """Return a reason that the statement under execution gives."""
+        return Reason(kind, text, self.analysis.path, self._line(), family)
+
+    def by_name(self, text: str, family: str = "") -> Reason:
+        """Return the reason that a name gives, which is better where the function trains."""
+        return self.reason(Provenance.HOT_NAME if self.trains else Provenance.NAME, text, family)
+
+    def called(self, method: str, kind: Provenance = Provenance.USAGE) -> Reason:
+        """Return the reason that a method gives for what it is called on."""
+        return self.reason(kind, f"`.{method}` is a method of such values")
+
+    def returned(self, name: str) -> Reason:
+        """Return the reason that the catalogue gives for what a call returns."""
+        return self.reason(Provenance.CATALOGUE, f"`{name}` returns it", name)
+
+    def _line(self) -> int:
+        """Return the line of the statement under execution; 0 if there is none."""
+        unit = self.function.unit
+        if unit is None or self.statement is None:
+            return 0
+        return line_of(unit, self.statement)
 
     def usage(self, path: str) -> tuple[str, str] | None:
         """Return the kind and framework that the methods called on a path tell."""
@@ -302,6 +322,8 @@ class Frame:
             self.function,
             loop,
             guarded,
+            value.why,
+            value.doubt,
             min(value.confidence, limit),
             sink,
             whole,
@@ -311,7 +333,7 @@ class Frame:
             self.statement,
             tuple(self.blocks),
             value.params | self.left_out,
-            value.name == MASK,
+            value.role == Role.MASK,
         )
         if site.params:
             self.reads.append(site)
@@ -451,7 +473,7 @@ class Host(Protocol):
 
     def waits(self, framework: str) -> bool: ...
     def defines(self, method: str) -> bool: ...
-    def named(self, kind: str, framework: str, confidence: int) -> Value: ...
+    def named(self, kind: str, framework: str, why: Reason) -> Value: ...
     def resolve(self, name: str) -> Value: ...
     def from_star_imports(self, name: str) -> Value | None: ...
     def foreign_class(self, name: str) -> ClassInfo | None: ...

@@ -6,19 +6,17 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    BATCH,
     CONTAINER,
     DEVICE,
-    DICT,
     EITHER,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    PART,
-    STRUCTURE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
+    derived,
     part_of,
 )
 
@@ -40,7 +38,7 @@ def first_device(value: Value, depth: int = 0) -> Value:
 def element_of(frame: Frame, value: Value) -> Value:
     """Return what iterating over `value` yields."""
     if value.kind == CONTAINER:
-        if value.name == DICT:
+        if value.role == Role.DICT:
             return UNKNOWN_VALUE  # its keys
         if value.element is not None:
             return value.element
@@ -48,12 +46,12 @@ def element_of(frame: Frame, value: Value) -> Value:
             return join_all(list(value.items)) or UNKNOWN_VALUE
         return UNKNOWN_VALUE
     if value.kind in ARRAYS:
-        return part_of(value) if value.name != STRUCTURE else value
+        return part_of(value) if value.role != Role.MODEL_OUTPUT else value
     if value.kind == "loader":
         return batch(frame, value)
     if value.kind == UNKNOWN:
-        return value._replace(name=PART) if value.params else value
-    if value.kind == HOST and value.name != "None":  # which is something else by then
+        return value._replace(role=Role.PART_OF_ARGUMENT) if value.params else value
+    if value.kind == HOST and not value.is_none:  # which is something else by then
         return HOST_VALUE
     return UNKNOWN_VALUE
 
@@ -62,10 +60,10 @@ def batch(frame: Frame, loader: Value) -> Value:
     """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
-        return Value(HOST_ARRAY, "numpy", loader.confidence)  # it has none: someone else's
+        return derived(loader, HOST_ARRAY, "numpy")  # it has none: someone else's
     if known is not None and known.asynchronous_cpu:
-        return Value(DEVICE, loader.framework, loader.confidence)
-    return Value(HOST_ARRAY, loader.framework, loader.confidence, BATCH)
+        return derived(loader, DEVICE, loader.framework)
+    return derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
 
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
@@ -73,10 +71,12 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
     part = element_of(frame, value)
-    if part.kind == DEVICE and not part.name:
+    if part.kind == DEVICE and not part.role:
         known = frame.analysis.knowledge.frameworks.get(part.framework)
         if known is None or known.asynchronous_cpu:
-            part = part._replace(name=STRUCTURE)  # batches and functions out of sight give it
+            part = part._replace(
+                role=Role.MODEL_OUTPUT
+            )  # batches and functions out of sight give it
     return [part] * count
 
 

@@ -11,17 +11,15 @@ from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of, unpacked
 from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
-    LOW,
-    MEDIUM,
-    NAMED,
-    STRUCTURE,
     UNKNOWN,
+    Role,
     Value,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -216,8 +214,9 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         elif goes_on:
             frame.evidence()
         if given and (back or agents or goes_on):
-            sure = MEDIUM if back or agents or frame.trains else NAMED
-            made = Value(DEVICE, framework, sure, STRUCTURE)
+            text = f"`{name}` computes the next training state"
+            sure = Provenance.USAGE if back or agents or frame.trains else Provenance.NAME
+            made = Value(DEVICE, framework, frame.reason(sure, text), Role.MODEL_OUTPUT)
             plain = [path for path in agents if not _STATE(path)]
             items = zip(given, unpacked(frame, value, len(given)), strict=True)
             return container(
@@ -239,7 +238,7 @@ def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, name: str, value:
     if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
         return value
     pure = frame.analysis.knowledge.functional_of((before.framework,))
-    return weaken(before, MEDIUM) if pure else value
+    return doubted(before, Doubt.INFERRED) if pure else value
 
 
 _ROUND = family("function.round")

@@ -13,6 +13,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import NO_PARAMS
 from asyncguard.lint.syntax.tree import NO_TREE, Place, place
 from asyncguard.model import Loop
@@ -85,6 +86,8 @@ class Site:
     function: FunctionInfo
     loop: Loop
     guarded: bool
+    why: Reason
+    doubt: int
     confidence: int
     sink: bool = False
     whole: bool = False  # it reads the value itself, and nothing of what that holds

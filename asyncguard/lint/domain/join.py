@@ -6,29 +6,25 @@ blocks on that path, whatever it is on the other.
 
 from __future__ import annotations
 
+from asyncguard.lint.domain.reasons import CERTAIN, HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
-    ACTION,
     CLASS,
     CONTAINER,
     DEVICE,
     EITHER,
     FUNCTION,
-    HIGH,
     HOST,
     HOST_ARRAY,
     INSTANCE,
-    LOW,
-    MEDIUM,
     MODEL,
-    READ,
-    STRUCTURE,
     SUPER,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
+    doubted,
     from_params,
-    weaken,
 )
 
 
@@ -80,22 +76,25 @@ def _join_same_kind(left: Value, right: Value) -> Value:
     return Value(
         left.kind,
         left.framework or right.framework,
-        min(left.confidence, right.confidence) if left.kind != CONTAINER else HIGH,
-        _common_name(left.name, right.name),
+        weaker(left.why, right.why) if left.kind != CONTAINER else CERTAIN,
+        _common_role(left.role, right.role),
+        left.name if left.name == right.name else "",
         left.literal if left.literal == right.literal else None,
         element,
         items,
         join_fields(left.fields, right.fields),
         left.ref if left.ref is right.ref else None,
+        left.doubt | right.doubt if left.kind != CONTAINER else 0,
         left.params | right.params,
     )
 
 
-def _common_name(left: str, right: str) -> str:
-    """Return what both are called; what may be a structure on one path may be one after them."""
+def _common_role(left: Role, right: Role) -> Role:
+    """Return both roles' meet; what may be a structure on one path may be one after them."""
     if left == right:
         return left
-    return next((name for name in (STRUCTURE, ACTION) if name in (left, right)), "")
+    kept = (role for role in (Role.MODEL_OUTPUT, Role.ACTION) if role in (left, right))
+    return next(kept, Role.NONE)
 
 
 def join_fields(
@@ -126,11 +125,15 @@ def _join_kinds(left: Value, right: Value) -> Value:
                 items = value.items or (other.items if other.kind == CONTAINER else None)
                 return _doubt(value, other)._replace(params=params, items=items)
     known, other = (right, left) if left.kind == UNKNOWN else (left, right)
-    if known.name in ("literal", "None"):
+    if known.role in START_VALUES:
         return from_params(other, params)
-    if other.name in ("literal", "None"):
+    if other.role in START_VALUES:
         return from_params(known, params)
-    return Value(UNKNOWN, params=params, name=READ if HOST in (left.kind, right.kind) else "")
+    read = HOST in (left.kind, right.kind)
+    return Value(params=params, role=Role.ALREADY_READ if read else Role.NONE)
+
+
+START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})
 
 
 def _doubt(value: Value, other: Value) -> Value:
@@ -138,8 +141,9 @@ def _doubt(value: Value, other: Value) -> Value:
 
     Not much, where a test of its type has shown that it is: there it was given so.
     """
-    if other.kind == HOST and other.name in ("literal", "None"):
+    if other.kind == HOST and other.role in START_VALUES:
         return value
     if other.kind == UNKNOWN or (other.kind == HOST and other.confidence < HIGH):
-        return weaken(value, MEDIUM)
-    return weaken(value, MEDIUM if value.kind != DEVICE or other.kind != HOST else LOW)
+        return doubted(value, Doubt.ANOTHER_PATH)
+    read = value.kind == DEVICE and other.kind == HOST
+    return doubted(value, Doubt.HOST_PATH if read else Doubt.ANOTHER_PATH)

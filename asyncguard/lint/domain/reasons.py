@@ -1,7 +1,7 @@
 """Why something is believed: the provenance of a value's place, and of a place's hotness.
 
 A `Reason` is plain data, so that it travels with values, sites and findings. How much a belief is
-worth follows from its provenance alone (`STRENGTH`).
+worth follows from its provenance (`STRENGTH`), and from what speaks against it (`Doubt`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: MEDIUM where the function is hot, 
 
 
 class Provenance(enum.IntEnum):
-    """What a belief rests on; the order breaks ties between reasons of equal strength."""
+    """What a belief rests on, surest first; the order breaks ties between equal strengths."""
 
     CATALOGUE = 0  # the catalogue says what an API returns
     HOOK = 1  # the framework passes it, or enters the function that often
@@ -24,11 +24,14 @@ class Provenance(enum.IntEnum):
     ANNOTATION = 5  # its declared type
     DOCSTRING = 6  # the type that a docstring gives
     TYPE_TEST = 7  # `isinstance` or another test of its type
-    USAGE = 8  # the methods called on it
-    OPAQUE = 9  # an unresolved call made it from device values
-    HOT_NAME = 10  # its name, within code that trains
-    NAME = 11  # its name alone
-    GUESS = 12  # what is mostly so
+    USAGE = 8  # the methods called on it, or what it is passed to or combined with
+    ATTRIBUTE = 9  # the attribute that is taken of it, or that it is
+    MOVED = 10  # it is moved to a device
+    OPAQUE = 11  # an unresolved call made it from device values
+    HOT_NAME = 12  # its name, within code that trains
+    NAME = 13  # its name alone
+    ARGUMENT = 14  # an argument of a function that the framework enters
+    GUESS = 15  # mostly so
 
 
 STRENGTH: Mapping[Provenance, int] = {
@@ -41,11 +44,35 @@ STRENGTH: Mapping[Provenance, int] = {
     Provenance.DOCSTRING: MEDIUM,
     Provenance.TYPE_TEST: MEDIUM,
     Provenance.USAGE: MEDIUM,
+    Provenance.ATTRIBUTE: MEDIUM,
+    Provenance.MOVED: MEDIUM,
     Provenance.OPAQUE: MEDIUM,
     Provenance.HOT_NAME: MEDIUM,
     Provenance.NAME: NAMED,
+    Provenance.ARGUMENT: LOW,
     Provenance.GUESS: LOW,
 }
+
+
+class Doubt(enum.IntFlag):
+    """What speaks against a belief; doubts add up, in whatever order they come."""
+
+    NONE = 0
+    ANOTHER_PATH = 1  # another path makes it something else
+    HOST_PATH = 2  # another path makes it a plain object
+    INFERRED = 4  # it is inferred from something less sure
+    MAY_HOLD = 8  # it may be a dict or a tuple of arrays, or none
+    MAY_BE_HOST = 16  # the use is one that host values have more often
+
+
+# The most that is left of a belief under each doubt.
+LIMITS: tuple[tuple[int, int], ...] = (
+    (Doubt.ANOTHER_PATH, MEDIUM),
+    (Doubt.HOST_PATH, LOW),
+    (Doubt.INFERRED, MEDIUM),
+    (Doubt.MAY_HOLD, LOW),
+    (Doubt.MAY_BE_HOST, LOW),
+)
 
 
 class Reason(NamedTuple):
@@ -66,3 +93,20 @@ class Reason(NamedTuple):
     def strength(self) -> int:
         """Return how sure it makes: LOW, NAMED, MEDIUM or HIGH."""
         return STRENGTH[self.kind]
+
+
+CERTAIN = Reason()
+
+
+def strength(why: Reason, doubt: int) -> int:
+    """Return how sure a belief is, with what speaks against it: LOW, NAMED, MEDIUM or HIGH."""
+    sure = STRENGTH[why.kind]
+    for flag, most in LIMITS if doubt else ():
+        if doubt & flag and most < sure:
+            sure = most
+    return sure
+
+
+def weaker(one: Reason, other: Reason) -> Reason:
+    """Return the reason that makes less sure; between equals always the same one."""
+    return one if one >= other else other

@@ -8,12 +8,12 @@ never see them.
 
 from __future__ import annotations
 
+import enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
 from asyncguard.lint.names.words import MAX_NAMES
-
-LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: by its name alone, which is MEDIUM where it is hot
 
 # Beside the catalogue's kinds:
 UNKNOWN = "unknown"
@@ -33,6 +33,32 @@ ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 NO_PARAMS: frozenset[int] = frozenset()
 
 
+class Role(enum.IntEnum):
+    """What a value is for, or what sets it apart; most have none."""
+
+    NONE = 0
+    LITERAL = 1  # a constant of the source
+    ABSENT = 2  # `None`
+    SLICE = 3
+    MASK = 4  # an array of truth values, on the host or on the device
+    INDICES = 5  # an array of indices
+    BATCH = 6  # what a loader yields, which may as well hold arrays
+    MODEL_OUTPUT = 7  # or a part of one, which may be a structure of arrays
+    ACTION = 8  # what an unknown policy returned, for an environment of any kind
+    DICT = 9  # a container that is known to be a dict
+    TUPLE = 10  # one that is a tuple
+    PAIRS = 11  # one of values, each with its name
+    GRADIENT_FUNCTION = 12  # a function that returns another's gradient
+    DEVICE_OF_ARGUMENT = 13  # the device that an argument is on
+    PART_OF_ARGUMENT = 14  # an attribute or element of an argument of unknown kind
+    OPAQUE_RESULT = 15  # what an unresolved call returned that was passed no device value
+    ALREADY_READ = 16  # a plain object on one path, and unknown on another
+    IN_PROGRESS = 17  # an attribute while its value is being found out
+    NAME_INFERRED = 18  # only a variable's name says that it is on the device
+    UNPLACED = 19  # an array by its use or a test, which do not say where it is
+    MOVED = 20  # an argument that was moved to the device, from wherever it was
+
+
 class Value(NamedTuple):
     """What is known about one object.
 
@@ -42,14 +68,26 @@ class Value(NamedTuple):
 
     kind: str = UNKNOWN
     framework: str = ""
-    confidence: int = HIGH
-    name: str = ""  # dotted name of a symbol; MASK of a host or device mask; a type's name
+    why: Reason = CERTAIN
+    role: Role = Role.NONE
+    name: str = ""  # the dotted name of a symbol, or the name of a plain object's type
     literal: str | int | float | bool | None = None
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
     fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
     ref: Any = None
+    doubt: int = 0  # flags of `Doubt`
     params: frozenset[int] = NO_PARAMS
+
+    @property
+    def confidence(self) -> int:
+        """How sure the kind is: LOW, NAMED, MEDIUM or HIGH."""
+        return strength(self.why, self.doubt) if self.doubt else STRENGTH[self.why.kind]
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is `None`."""
+        return self.role is Role.ABSENT
 
     @property
     def is_device(self) -> bool:
@@ -59,17 +97,17 @@ class Value(NamedTuple):
 
 UNKNOWN_VALUE = Value()
 HOST_VALUE = Value(HOST)
-NONE_VALUE = Value(HOST, name="None")
+NONE_VALUE = Value(HOST, role=Role.ABSENT)
 
 
-def device(framework: str, confidence: int = HIGH, params: frozenset[int] = NO_PARAMS) -> Value:
+def device(framework: str, why: Reason = CERTAIN, params: frozenset[int] = NO_PARAMS) -> Value:
     """Return a device value of `framework`."""
-    return Value(DEVICE, framework, confidence, params=params)
+    return Value(DEVICE, framework, why, params=params)
 
 
-def somewhere(framework: str, confidence: int, params: frozenset[int] = NO_PARAMS) -> Value:
+def unplaced(framework: str, why: Reason, params: frozenset[int] = NO_PARAMS) -> Value:
     """Return an array of `framework` that may be in host memory still, if it is moved."""
-    return device(framework, confidence, params)._replace(name=WHEREVER)
+    return Value(DEVICE, framework, why, Role.UNPLACED, params=params)
 
 
 @lru_cache(MAX_NAMES)
@@ -81,32 +119,16 @@ def symbol(name: str) -> Value:
 @lru_cache(MAX_NAMES, typed=True)
 def literal(value: str | int | float | bool) -> Value:
     """Return the value of a constant."""
-    return Value(HOST, literal=value, name="literal")
-
-
-MASK = "bool"  # the name of an array of truth values, on the host or on the device
-INDICES = "indices"  # and of one of indices
-DICT = "dict"  # the name of a container that is known to be a dict
-TUPLE = "tuple"  # of one that is a tuple
-BATCH = "batch"  # the name of what a loader gives, which may as well hold arrays
-PAIRS = "pairs"  # and of one of values, each with its name
-STRUCTURE = "structure"  # the name of a model's output, or of a part of one
-HINTED = "hinted"  # the name of what only a variable's name says to be on the device
-ANSWER = "answer"  # the name of what an unknown call gave that was handed no device value
-ACTION = "action"  # the name of what an unknown policy gave, for an environment of any kind
-WHEREVER = "wherever"  # the name of an array that only its use or a test tells, not where it is
-MOVED = "moved"  # the name of an argument that was moved to the device, from wherever it was
-PART = "part"  # the name of an attribute or an element of an argument of unknown kind
-READ = "read"  # the name of what is a plain object on one path, and unknown on another
-GRADIENT = "gradient"  # the name of a function that gives another's gradient
-PLACE = "place"  # the name of the device that an argument is on
-ITSELF = "itself"  # the name of an attribute where it is found out what it is: what else it is of
+    return Value(HOST, role=Role.LITERAL, literal=value)
 
 
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
-    name = value.name if value.name in (MASK, INDICES, WHEREVER, HINTED) else ""
-    return value._replace(name=name, literal=None, items=None)
+    role = value.role if value.role in _OF_PARTS else Role.NONE
+    return value._replace(role=role, name="", literal=None, items=None)
+
+
+_OF_PARTS = frozenset({Role.MASK, Role.INDICES, Role.UNPLACED, Role.NAME_INFERRED})
 
 
 def container(element: Value | None, items: tuple[Value, ...] | None = None) -> Value:
@@ -114,9 +136,29 @@ def container(element: Value | None, items: tuple[Value, ...] | None = None) -> 
     return Value(CONTAINER, element=element, items=items)
 
 
-def weaken(value: Value, confidence: int) -> Value:
-    """Return `value` known no better than `confidence`."""
-    return value if value.confidence <= confidence else value._replace(confidence=confidence)
+def doubted(value: Value, doubt: Doubt) -> Value:
+    """Return `value` under one more doubt."""
+    return value if value.doubt & doubt else value._replace(doubt=value.doubt | doubt)
+
+
+def confirmed(value: Value, why: Reason) -> Value:
+    """Return `value` known at least as well as this reason tells."""
+    return value if value.confidence >= why.strength else value._replace(why=why, doubt=0)
+
+
+def as_sure(value: Value, other: Value) -> Value:
+    """Return `value`, believed for the reason of another one."""
+    return value._replace(why=other.why, doubt=other.doubt)
+
+
+def no_surer(value: Value, than: Value) -> Value:
+    """Return `value` known no better than another one."""
+    return value._replace(why=weaker(value.why, than.why), doubt=value.doubt | than.doubt)
+
+
+def derived(source: Value, kind: str, framework: str, role: Role = Role.NONE) -> Value:
+    """Return something as sure as what it is inferred from, of none of its parameters."""
+    return Value(kind, framework, source.why, role, doubt=source.doubt)
 
 
 def from_params(value: Value, params: frozenset[int]) -> Value:
@@ -124,9 +166,9 @@ def from_params(value: Value, params: frozenset[int]) -> Value:
     return Value._make((*value[:-1], params))
 
 
-def named(value: Value, name: str) -> Value:
-    """Return `value` under a name, likewise."""
-    return value if value.name == name else Value._make((*value[:3], name, *value[4:]))
+def with_role(value: Value, role: Role) -> Value:
+    """Return `value` in a role, likewise."""
+    return value if value.role == role else Value._make((*value[:3], role, *value[4:]))
 
 
 def without_params(value: Value) -> Value:

@@ -113,7 +113,7 @@ def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) ->
         (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
         (
             condition.keyword_present,
-            any(k in keywords and keywords[k].name != "None" for k in condition.keyword_present),
+            any(k in keywords and not keywords[k].is_none for k in condition.keyword_present),
         ),
         (condition.keyword_absent, not any(k in keywords for k in condition.keyword_absent)),
         (condition.positional, positional in condition.positional),
@@ -141,7 +141,7 @@ def _maybe(keywords: dict[str, Value], keyword: str, wanted: bool) -> bool:
     if keyword not in keywords:
         return False
     value = keywords[keyword].literal
-    return value is wanted or (value is None and wanted and keywords[keyword].name != "None")
+    return value is wanted or (value is None and wanted and not keywords[keyword].is_none)
 
 
 def _word(value: Value) -> str:

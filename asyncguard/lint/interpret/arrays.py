@@ -6,18 +6,18 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
 from asyncguard.lint.domain.values import (
     DEVICE,
-    HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    MASK,
-    MEDIUM,
     MODEL,
     UNKNOWN,
+    Role,
     Value,
-    device,
+    confirmed,
+    derived,
 )
 from asyncguard.lint.interpret.arguments import argument_params, conditions_hold
 from asyncguard.lint.interpret.lookup import DESCRIBES
@@ -45,12 +45,11 @@ def method_sites(
         if given is None:
             continue
         subject = node.func.value if type(node.func) is cst.Attribute else node
-        confidence = owner.confidence
+        read = derived(owner, DEVICE, point.framework)
         if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
             if not uploads(frame, owner, method, arguments):
                 continue
-            confidence = max(confidence, MEDIUM)
-        read = device(point.framework, confidence)
+            read = confirmed(read, _moved(frame))
         frame.site(point, node, read if given.kind == DEVICE else given, subject=subject)
         return True
     for trigger in knowledge.trigger_methods.get(method, ()):
@@ -106,7 +105,7 @@ def device_method_result(
         if kind == HOST_ARRAY:
             return copied_to_host(framework, method)
         if kind is not None and kind != DEVICE:
-            return Value(kind, framework, owner.confidence)
+            return derived(owner, kind, framework)
         moved = moved_to(frame, arguments)
         if moved is not None and owner.kind == DEVICE:
             there = moved.kind == DEVICE
@@ -136,13 +135,17 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
         return copied_to_host(owner.framework, method)
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
-        moved = device(owner.framework, max(owner.confidence, MEDIUM))
-        return moved._replace(name=MASK if owner.name == MASK else "")
+        moved = confirmed(derived(owner, DEVICE, owner.framework), _moved(frame))
+        return moved._replace(role=Role.MASK if owner.role == Role.MASK else Role.NONE)
     in_place = method.endswith("_")  # such a one writes into its own array
     stays = in_place or method in frame.analysis.knowledge.shaped
     if not stays and any(a.value.kind == DEVICE for a in arguments):
-        return device(owner.framework, owner.confidence)
+        return derived(owner, DEVICE, owner.framework)
     return as_mask(frame, owner._replace(literal=None), method, [owner], arguments)
+
+
+def _moved(frame: Frame) -> Reason:
+    return frame.reason(Provenance.MOVED, "it is moved to a device")
 
 
 def likely_framework(frame: Frame, method: str) -> str:

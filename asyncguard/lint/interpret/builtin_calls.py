@@ -10,19 +10,19 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
     DEVICE,
-    DICT,
     FUNCTION,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    MEDIUM,
     MODEL,
     SYMBOL,
+    Role,
     Value,
     container,
     without_params,
@@ -47,7 +47,7 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
     if name in ("dict", *COLLECTIONS) and not any(v.kind == CONTAINER for v in values):
         fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
         element = functools.reduce(join, (value for _, value in fields)) if fields else None
-        return Value(CONTAINER, name=DICT, element=element, fields=fields)
+        return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
     if not values:
         return container(None) if name in ("list", "set", "tuple") else None
     values = [opened(frame, value) for value in values]
@@ -65,7 +65,7 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
     if name == "functools.partial":
         return _with_arguments(first, arguments[1:])
     if name == "slice":
-        return Value(HOST, name="slice")
+        return Value(HOST, role=Role.SLICE)
     if name == "range":
         return container(HOST_VALUE)
     if name == "next":
@@ -108,7 +108,8 @@ def opened(frame: Frame, value: Value) -> Value:
     summary = frame.analysis.summary_for(method)
     given = summary.result
     if given.kind == CONTAINER and given.ref is None and summary.step_loops:
-        return given._replace(ref=Value("loader", frame.analysis.frameworks[0], MEDIUM))
+        why = frame.reason(Provenance.USAGE, f"`{method.qualname}` goes over batches")
+        return given._replace(ref=Value("loader", frame.analysis.frameworks[0], why))
     return given if given.kind in (CONTAINER, "loader") else value
 
 

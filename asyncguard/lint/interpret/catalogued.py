@@ -9,27 +9,25 @@ from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Doubt, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     FUNCTION,
-    GRADIENT,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    LOW,
-    MEDIUM,
     MODEL,
     SUPER,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    derived,
     device,
-    somewhere,
-    weaken,
+    doubted,
+    from_params,
+    unplaced,
 )
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import conditions_hold
@@ -102,11 +100,11 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         last = name.rpartition(".")[2]
         for argument in arguments:
             value = first_device(argument.value)
-            listed = argument.value.kind == CONTAINER or value.name == HINTED
+            listed = argument.value.kind == CONTAINER or value.role == Role.NAME_INFERRED
             own = "" if listed else last  # a list has no such methods
             if value.kind == DEVICE and knowledge.dispatches(value.framework, own):
                 frame.operation(value.framework)
-                return device(value.framework, value.confidence, value.params)
+                return from_params(derived(value, DEVICE, value.framework), value.params)
     if found is None:
         return HOST_VALUE if knowledge.framework_of(name) == "numpy" else UNKNOWN_VALUE
     kind, framework = found
@@ -128,14 +126,16 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     if kind == DEVICE:
         frame.operation(framework)
         uploads = knowledge.frameworks[framework].asynchronous_cpu
-        made = _device_result(framework, arguments, uploads=uploads)
+        made = _device_result(framework, frame.returned(name), arguments, uploads=uploads)
         moves = last in knowledge.keeps_masks.get(framework, NOTHING) and "_like" not in last
-        if made.name == WHEREVER and not moves:
-            made = made._replace(name="")  # it computes, which is done on the device
+        if made.role == Role.UNPLACED and not moves:
+            made = made._replace(role=Role.NONE)  # it computes, which is done on the device
         return as_mask(frame, made, last, operands, arguments)
     if kind == HOST_ARRAY:
         if name in knowledge.numbers and _gives_one(arguments, knowledge.numbers[name]):
-            return weaken(HOST_VALUE, MEDIUM)  # an action, maybe, like one that a policy gives
+            return doubted(
+                HOST_VALUE, Doubt.INFERRED
+            )  # an action, maybe, like one that a policy gives
         return as_mask(frame, Value(HOST_ARRAY, framework), last, operands, arguments)
     if kind == HOST and framework != "numpy" and arguments:  # a device, say
         place = arguments[0].value.literal
@@ -144,19 +144,22 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
         return builtin_calls.builtin_result(frame, "dict", arguments) or UNKNOWN_VALUE
     if kind == "progress" and arguments:
         inner = builtin_calls.opened(frame, arguments[0].value)
-        return Value(kind, framework, inner.confidence, element=inner)
+        return derived(inner, kind, framework)._replace(element=inner)
     if kind in (MODEL, "criterion") and arguments:
         inner = arguments[0].value
         if knowledge.compiled.find(name) is not None:
             traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
-            asks = inner.name == GRADIENT or knowledge.step_functions.find(name) is not None
-            asked = GRADIENT if asks else ""
-            return Value(kind, framework, name=asked, ref=inner.ref if traced else None)
+            asks = (
+                inner.role == Role.GRADIENT_FUNCTION
+                or knowledge.step_functions.find(name) is not None
+            )
+            asked = Role.GRADIENT_FUNCTION if asks else Role.NONE
+            return Value(kind, framework, role=asked, ref=inner.ref if traced else None)
         if isinstance(inner.ref, FunctionInfo) or inner.kind == MODEL:
             return Value(
                 kind, inner.framework or framework, ref=inner.ref if inner.kind == MODEL else None
             )
-    return frame.analysis.named(kind, framework, HIGH)
+    return frame.analysis.named(kind, framework, frame.returned(name))
 
 
 def _gives_one(arguments: Arguments, most: int) -> bool:
@@ -166,11 +169,12 @@ def _gives_one(arguments: Arguments, most: int) -> bool:
     return plain <= most and not sized
 
 
-def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Value:
+def _device_result(framework: str, why: Reason, arguments: Arguments, *, uploads: bool) -> Value:
     """A device function of host tensors only stays there, unless it `uploads` them."""
     held = [first_device(argument.value) for argument in arguments]
-    placed = (v for v in held if v.kind == DEVICE and v.name != WHEREVER)
-    confidence = max((v.confidence for v in placed), default=LOW)
+    on_device = (v for v in held if v.kind == DEVICE and v.role != Role.UNPLACED)
+    surest = max(on_device, key=lambda value: value.confidence, default=None)
+    confidence = LOW if surest is None else surest.confidence
     arrays = [first_host_array(argument.value) for argument in arguments]
     on_host = any(array is not None and array.framework == framework for array in arrays)
     listed = bool(arguments) and arguments[0].value.kind == CONTAINER  # all are in one place
@@ -178,8 +182,13 @@ def _device_result(framework: str, arguments: Arguments, *, uploads: bool) -> Va
         return Value(HOST_ARRAY, framework)  # what else it is given is no tensor on the device
     known = [value for value in held if value.kind == DEVICE]
     if known:
-        made = device(framework, max(confidence, MEDIUM))
-        told = all(value.name == WHEREVER for value in known)
-        return made._replace(name=WHEREVER) if told else made
+        made = doubted(device(framework, why), Doubt.INFERRED)
+        if surest is not None and confidence >= MEDIUM:
+            made = derived(surest, DEVICE, framework)
+        told = all(value.role == Role.UNPLACED for value in known)
+        return made._replace(role=Role.UNPLACED) if told else made
     unknown = held and all(value.kind in (UNKNOWN, CONTAINER, HOST) for value in held)
-    return somewhere(framework, HIGH if uploads else MEDIUM) if unknown else device(framework, HIGH)
+    if not unknown:
+        return device(framework, why)
+    made = unplaced(framework, why)
+    return made if uploads else doubted(made, Doubt.INFERRED)

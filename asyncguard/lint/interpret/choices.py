@@ -73,7 +73,7 @@ def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
     if node.orelse is None:
         return True
     with frame.guarded(guard):
-        if type(node.orelse) is cst.Else:
+        if isinstance(node.orelse, cst.Else):
             return suite(frame, node.orelse.body)
         frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
         return execute(frame, node.orelse)

@@ -8,7 +8,7 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
 from asyncguard.lint.contexts.loops import goes_over_keys
 from asyncguard.lint.domain.effects import LoopRecord
-from asyncguard.lint.domain.values import DEVICE, DICT, HOST_VALUE, Value, container
+from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import narrow, truth
 
@@ -20,7 +20,7 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
 
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     """A dict comprehension collects its values."""
-    return container(_comprehend(frame, node.for_in, node.value, node.key))._replace(name=DICT)
+    return container(_comprehend(frame, node.for_in, node.value, node.key))._replace(role=Role.DICT)
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:

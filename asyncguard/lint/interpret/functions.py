@@ -16,29 +16,22 @@ from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    BATCH,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
-    LOW,
-    MASK,
-    MEDIUM,
-    MOVED,
-    NAMED,
     NONE_VALUE,
-    STRUCTURE,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    confirmed,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
@@ -88,8 +81,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     result = substitute(summary.result, bound)
     if result.kind == DEVICE and not result.params:
         frame.operation(result.framework)
-    if result.confidence == NAMED and result.name == STRUCTURE and frame.trains:
-        return result._replace(confidence=MEDIUM)
+    if result.confidence == NAMED and result.role == Role.MODEL_OUTPUT and frame.trains:
+        return confirmed(result, result.why._replace(kind=Provenance.HOT_NAME))
     return result
 
 
@@ -124,7 +117,7 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
     inner.depth += 4
     result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE
     for site in (*inner.sites, *(r for r in inner.reads if r not in inner.sites)):
-        value = Value(DEVICE, site.point.framework, site.confidence, params=site.params)
+        value = Value(DEVICE, site.point.framework, site.why, doubt=site.doubt, params=site.params)
         if site not in inner.sites:
             value = Value(params=site.params)
         frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
@@ -144,9 +137,14 @@ def reads_of_call(
             value = bound.get(param, UNKNOWN_VALUE)
             if not read.whole:
                 value = first_device(value)
-            elif value.name == STRUCTURE and not read.compared:
-                value = weaken(value, LOW)  # it may as well be a dict or a tuple of device values
-            if read.point.kind == SyncKind.TEXT and value.name in (STRUCTURE, HINTED):
+            elif value.role == Role.MODEL_OUTPUT and not read.compared:
+                value = doubted(
+                    value, Doubt.MAY_HOLD
+                )  # it may as well be a dict or a tuple of device values
+            if read.point.kind == SyncKind.TEXT and value.role in (
+                Role.MODEL_OUTPUT,
+                Role.NAME_INFERRED,
+            ):
                 continue  # which may be text already
             if not may_be_read(value):
                 continue
@@ -172,8 +170,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             ):
                 merged = value if merged is None else join(merged, value)
         if merged is not None and not (told and merged.kind == UNKNOWN):
-            mask = result.name == MASK and merged.kind in ARRAYS
-            return merged._replace(name=MASK if mask else "", literal=None)
+            mask = result.role == Role.MASK and merged.kind in ARRAYS
+            return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
         if not told:
             return UNKNOWN_VALUE
     params: frozenset[int] = frozenset().union(
@@ -183,7 +181,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if result.kind == HOST_ARRAY:  # what is computed with a parameter
         result = next((value for value in passed if value.kind == DEVICE), result)
     elif result.kind == DEVICE and _is_computed_there(passed, result):
-        result = Value(HOST_ARRAY, result.framework, name=result.name)
+        result = Value(HOST_ARRAY, result.framework, role=result.role)
     element = substitute(result.element, bound, depth + 1) if result.element else result.element
     items = (
         tuple(substitute(item, bound, depth + 1) for item in result.items)
@@ -191,11 +189,11 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
         else None
     )
     fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
-    known = result.name == WHEREVER and any(
-        bound[p].is_device and bound[p].name != WHEREVER for p in result.params if p in bound
+    known = result.role == Role.UNPLACED and any(
+        bound[p].is_device and bound[p].role != Role.UNPLACED for p in result.params if p in bound
     )
-    name = "" if known else result.name
-    return result._replace(params=params, element=element, items=items, fields=fields, name=name)
+    role = Role.NONE if known else result.role
+    return result._replace(params=params, element=element, items=items, fields=fields, role=role)
 
 
 def _is_computed_there(passed: list[Value], result: Value) -> bool:
@@ -203,11 +201,11 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 
     A framework does not mix the two; a batch may have been moved out of sight.
     """
-    moved = result.name == MOVED
+    moved = result.role == Role.MOVED
     if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
-    return any(value.confidence == HIGH and value.name != BATCH for value in there)
+    return any(value.confidence == HIGH and value.role != Role.BATCH for value in there)
 
 
 def note_act(frame: Frame) -> None:

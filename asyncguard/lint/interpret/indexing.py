@@ -9,32 +9,26 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
     DEVICE,
-    DICT,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    INDICES,
-    MASK,
-    MEDIUM,
-    NAMED,
-    STRUCTURE,
     SYMBOL,
-    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    confirmed,
     container,
     device,
+    doubted,
+    no_surer,
     part_of,
     symbol,
-    weaken,
 )
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
@@ -55,12 +49,12 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return stored
     if owner.kind == DEVICE:
         index_sites(frame, node, owner, indices)
-        if owner.name == STRUCTURE and all(i.literal is not None for i in indices):
+        if owner.role == Role.MODEL_OUTPUT and all(i.literal is not None for i in indices):
             return owner
         part = part_of(owner)
-        return part._replace(confidence=max(part.confidence, MEDIUM)) if chosen else part
+        return confirmed(part, _by_mask(frame)) if chosen else part
     if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
-        number = owner.name == INDICES and all(i.kind == HOST and not i.name for i in indices)
+        number = owner.role == Role.INDICES and all(i.kind == HOST and not i.role for i in indices)
         for index in indices:
             if index.kind == DEVICE and owner.framework == "numpy":
                 protocol_site(frame, "__array__", node, index)
@@ -69,11 +63,12 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         item = _container_item(frame, node, owner, indices)
         told = item.kind == UNKNOWN and path and owner.framework  # by its name
         return frame.hint(path) if told else item
-    if owner.kind == HOST and owner.name not in ("None", "slice"):
+    if owner.kind == HOST and owner.role not in (Role.ABSENT, Role.SLICE):
         return owner if owner.literal is not None else HOST_VALUE
     if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
-        index_sites(frame, node, device(_framework_of(indices), MEDIUM), indices)
-        return device(_framework_of(indices), MEDIUM)  # what a mask on the device can choose from
+        masked = device(_framework_of(indices), _by_mask(frame))
+        index_sites(frame, node, masked, indices)
+        return masked
     if owner.kind == SYMBOL and frame.analysis.knowledge.framework_of(owner.name) == "numpy":
         return Value(HOST_ARRAY, "numpy")  # `np.r_[0:4, 5:n]`
     if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
@@ -96,11 +91,16 @@ def chosen_by_comparison(frame: Frame, owner: Value, indices: list[Value]) -> Va
     Of the only framework in the file, if that knows of no other arrays.
     """
     analysis = frame.analysis
-    if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.name != MASK for i in indices):
+    if owner.kind != UNKNOWN or all(i.kind != UNKNOWN or i.role != Role.MASK for i in indices):
         return None
     if not analysis.is_alone:
         return None
-    return device(analysis.frameworks[0], MEDIUM if frame.trains else NAMED, owner.params)
+    why = frame.by_name("a comparison chooses from it")
+    return device(analysis.frameworks[0], why, owner.params)
+
+
+def _by_mask(frame: Frame) -> Reason:
+    return frame.reason(Provenance.USAGE, "a mask on the device chooses from it")
 
 
 def _framework_of(values: list[Value]) -> str:
@@ -130,15 +130,15 @@ def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
-                told = value.confidence < MEDIUM and value.name == WHEREVER
+                told = value.confidence < MEDIUM and value.role == Role.UNPLACED
                 if value.kind == DEVICE and not told:
                     operator_site(frame, "slice-bound", bound, value)
-    return result._replace(name="slice")
+    return result._replace(role=Role.SLICE)
 
 
 def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
     index = indices[0] if len(indices) == 1 else HOST_VALUE
-    if index.name == "slice":
+    if index.role == Role.SLICE:
         return container(element_of(frame, owner))
     key = index.literal
     if isinstance(key, str):
@@ -153,9 +153,9 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         and -len(owner.items) <= key < len(owner.items)
     ):
         return owner.items[key]
-    if owner.name == DICT:
+    if owner.role == Role.DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE and index.name != STRUCTURE:  # which may be a dict's key
+    if index.kind == DEVICE and index.role != Role.MODEL_OUTPUT:  # which may be a dict's key
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 
@@ -165,9 +165,13 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
     for element, index in zip(node.slice, indices, strict=True):
         how = index_cost(frame, element.slice, index)
         if how == MASK_INDEX:
-            read = (index if index.kind == DEVICE else weaken(owner, MEDIUM))._replace(name="")
-            if index.kind == owner.kind == DEVICE and (index.name == MASK or _in_module(frame)):
-                read = read._replace(confidence=max(read.confidence, MEDIUM))  # no list takes one
+            read = (index if index.kind == DEVICE else doubted(owner, Doubt.INFERRED))._replace(
+                role=Role.NONE
+            )
+            if index.kind == owner.kind == DEVICE and (
+                index.role == Role.MASK or _in_module(frame)
+            ):
+                read = confirmed(read, _by_mask(frame))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
             operator_site(frame, "index-upload", node, _indexed(owner, index))
@@ -184,21 +188,22 @@ def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> Non
     with frame.quiet():
         indices = [index_value(frame, element.slice) for element in node.slice]
     if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
-        index_sites(frame, node, device(framework, MEDIUM), indices)
+        why = frame.reason(Provenance.USAGE, "a part of it is passed to a model")
+        index_sites(frame, node, device(framework, why), indices)
 
 
 def _may_be_numpy(frame: Frame, owner: Value) -> bool:
     """Whether what is indexed may as well be an array of NumPy's, which has the same methods."""
     alike = frame.analysis.knowledge.dispatches(owner.framework)
-    return alike and owner.name in (WHEREVER, HINTED)
+    return alike and owner.role in (Role.UNPLACED, Role.NAME_INFERRED)
 
 
 def _indexed(owner: Value, index: Value) -> Value:
     """Return what is indexed, as sure as both are known; a tensor indexes nothing but tensors."""
     parts = (index, *(index.items or ()))
     if any(part.kind == HOST_ARRAY and part.framework == owner.framework for part in parts):
-        owner = owner._replace(confidence=max(owner.confidence, MEDIUM))
-    return weaken(owner, index.confidence if index.kind != UNKNOWN else MEDIUM)
+        owner = confirmed(owner, Reason(Provenance.USAGE, "a tensor indexes it"))
+    return no_surer(owner, index) if index.kind != UNKNOWN else doubted(owner, Doubt.INFERRED)
 
 
 MASK_INDEX, UPLOADED_INDEX, DEVICE_INDEX, FREE_INDEX = "mask", "upload", "device", ""
@@ -210,14 +215,24 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        return UPLOADED_INDEX if index.name != MASK and not _is_element(frame, node) else FREE_INDEX
-    named = index.name != INDICES and _MASK_NAME(_chooser(frame, node))
+        return (
+            UPLOADED_INDEX
+            if index.role != Role.MASK and not _is_element(frame, node)
+            else FREE_INDEX
+        )
+    named = index.role != Role.INDICES and _MASK_NAME(_chooser(frame, node))
     named = named and _has_masks(frame, index)
-    if index.kind in (DEVICE, UNKNOWN) and (index.name == MASK or named):
+    if index.kind in (DEVICE, UNKNOWN) and (index.role == Role.MASK or named):
         return MASK_INDEX
     if index.kind == DEVICE:
-        known = index.confidence == HIGH and index.name not in (WHEREVER, STRUCTURE, HINTED)
-        return DEVICE_INDEX if known or index.name == INDICES else FREE_INDEX  # it may be a mask
+        known = index.confidence == HIGH and index.role not in (
+            Role.UNPLACED,
+            Role.MODEL_OUTPUT,
+            Role.NAME_INFERRED,
+        )
+        return (
+            DEVICE_INDEX if known or index.role == Role.INDICES else FREE_INDEX
+        )  # it may be a mask
     if index.kind == UNKNOWN and samples(frame, node):
         return UPLOADED_INDEX
     return FREE_INDEX
@@ -252,10 +267,10 @@ def _is_element(frame: Frame, node: cst.BaseSlice) -> bool:
 def _sequence_cost(index: Value) -> str:
     """Return what a tuple or list costs as an index: a tuple of indices is as many of them."""
     parts = [*(index.items or ()), *([index.element] if index.element is not None else [])]
-    if any(part.name == "slice" for part in parts):
+    if any(part.role == Role.SLICE for part in parts):
         return FREE_INDEX
     on_device = any(part.kind == DEVICE for part in parts)
-    if index.name != TUPLE:
+    if index.role != Role.TUPLE:
         return DEVICE_INDEX if on_device else UPLOADED_INDEX
     if any(part.kind in _UPLOADED for part in parts):
         return UPLOADED_INDEX

@@ -10,10 +10,9 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, join_all
 from asyncguard.lint.domain.values import (
     CONTAINER,
-    DICT,
     HOST_VALUE,
-    TUPLE,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     literal,
@@ -81,8 +80,8 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
         items.append(value)
     element_value = join_all(items)
     exact = not starred and 0 < len(items) <= 12
-    name = TUPLE if type(node) is cst.Tuple else ""
-    return Value(CONTAINER, name=name, element=element_value, items=tuple(items) if exact else None)
+    role = Role.TUPLE if type(node) is cst.Tuple else Role.NONE
+    return Value(CONTAINER, role=role, element=element_value, items=tuple(items) if exact else None)
 
 
 def set_display(frame: Frame, node: cst.Set) -> Value:
@@ -105,7 +104,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
         values.append(value)
         if isinstance(key.literal, str):
             fields[key.literal] = value
-    return Value(CONTAINER, name=DICT, element=join_all(values), fields=tuple(fields.items()))
+    return Value(CONTAINER, role=Role.DICT, element=join_all(values), fields=tuple(fields.items()))
 
 
 EXPRESSIONS: Expressions = {

@@ -6,8 +6,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
-    ANSWER,
     CALLABLE,
     CONTAINER,
     DEVICE,
@@ -15,23 +15,19 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    ITSELF,
-    LOW,
-    MEDIUM,
-    NAMED,
     NONE_VALUE,
-    PART,
-    PLACE,
-    READ,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
+    as_sure,
+    confirmed,
+    doubted,
     from_params,
     literal,
     part_of,
     symbol,
-    weaken,
 )
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
@@ -57,16 +53,18 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
 def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     """Return a variable's value; where little is known, what usage and its name say of it."""
     if known.kind in CALLABLE and known.confidence == NAMED and frame.trains:
-        return known._replace(confidence=MEDIUM)  # a name that was copied outside the loop
+        return confirmed(
+            known, known.why._replace(kind=Provenance.HOT_NAME)
+        )  # a name that was copied outside the loop
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
-    if known.name == READ and not known.params:
+    if known.role == Role.ALREADY_READ and not known.params:
         return known  # usage and its name tell of what it was before it was read
-    hinted = frame.hint(path, named=known.name != ANSWER)
+    hinted = frame.hint(path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
-        return known._replace(confidence=max(known.confidence, hinted.confidence))
+        return known if known.confidence >= hinted.confidence else as_sure(known, hinted)
     return from_params(hinted, known.params)
 
 
@@ -79,7 +77,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
-    if value.kind == UNKNOWN and value.name != ITSELF:
+    if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = frame.hint(path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
@@ -106,7 +104,11 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
             return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
         if kind == HOST:
             given = owner.kind == DEVICE and bool(owner.params)
-            return Value(HOST, name=PLACE) if given and attr == "device" else HOST_VALUE
+            return (
+                Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+                if given and attr == "device"
+                else HOST_VALUE
+            )
         return owner._replace(kind=kind)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -117,17 +119,21 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         if any(t[f].get(attr) == HOST for t in tables for f in frame.analysis.frameworks):
             return HOST_VALUE
         if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
-            return Value(*found, MEDIUM, params=owner.params)
-        return Value(name=PART, params=owner.params)
+            return Value(*found, _by_attribute(frame, attr), params=owner.params)
+        return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
     if owner.kind == CONTAINER:
         for key, value in owner.fields:
             if key == attr:
                 return value
     if kind := knowledge.part(owner.framework, owner.kind, attr):
-        return Value(kind, owner.framework, MEDIUM)
+        return Value(kind, owner.framework, _by_attribute(frame, attr))
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
-        return Value(*found, MEDIUM)
+        return Value(*found, _by_attribute(frame, attr))
     return UNKNOWN_VALUE
+
+
+def _by_attribute(frame: Frame, attr: str) -> Reason:
+    return frame.reason(Provenance.ATTRIBUTE, f"`.{attr}` is an attribute of such values")
 
 
 def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
@@ -139,8 +145,9 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         if attr in base.annotations:
             with frame.quiet():
                 declared = type_value(base.module.frame, base.annotations[attr])
-            if frame.analysis.knowledge.functional_of((declared.framework,)):
-                declared = weaken(declared, LOW) if declared.kind == DEVICE else declared
+            pure = frame.analysis.knowledge.functional_of((declared.framework,))
+            if pure and declared.kind == DEVICE:
+                declared = doubted(declared, Doubt.MAY_HOLD)
             base.attributes[attr] = declared
             return declared
     method = cls.lookup(attr)

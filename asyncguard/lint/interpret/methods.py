@@ -10,30 +10,27 @@ from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    LOW,
-    MEDIUM,
     MODEL,
-    NAMED,
-    PLACE,
-    STRUCTURE,
     SUPER,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    confirmed,
+    derived,
     device,
-    somewhere,
+    unplaced,
 )
 from asyncguard.lint.interpret.arguments import any_device, conditions_hold
 from asyncguard.lint.interpret.arrays import (
@@ -69,32 +66,40 @@ def call_method(
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
-            owner = Value(*told, MEDIUM)
+            owner = Value(*told, frame.called(method))
     is_parameter = owner.kind == UNKNOWN and bool(owner.params)
     doubtful = owner.kind == DEVICE and owner.confidence <= MEDIUM
     as_given = doubtful and _is_as_given(frame, func.value)
     moved = is_parameter or (as_given and bool(owner.params))
     moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    to_another = PLACE in [a.value.name for a in arguments]  # where it mostly is as well
+    to_another = Role.DEVICE_OF_ARGUMENT in [
+        a.value.role for a in arguments
+    ]  # where it mostly is as well
     if not to_another:
-        moved |= owner.name == WHEREVER or _is_handed(frame, owner, func.value)
+        moved |= owner.role == Role.UNPLACED or _is_handed(frame, owner, func.value)
     if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
-        return up._replace(confidence=max(up.confidence, owner.confidence))
+        return (
+            up
+            if up.confidence >= owner.confidence
+            else up._replace(why=owner.why, doubt=owner.doubt)
+        )
     proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
     if is_parameter and proof is not None and proof[0] == DEVICE:
-        owner = somewhere(proof[1], MEDIUM, owner.params)  # whatever is passed for it
+        owner = unplaced(proof[1], frame.called(method), owner.params)  # whatever is passed for it
     elif is_parameter and (framework := _copied_by(frame, method, arguments)):
-        owner = device(framework, MEDIUM, owner.params)
+        owner = device(framework, frame.called(method), owner.params)
     elif is_parameter and (framework := likely_framework(frame, method)):
-        owner = somewhere(framework, NAMED, owner.params)
+        owner = unplaced(framework, frame.called(method, Provenance.NAME), owner.params)
     if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
-        owner = owner._replace(confidence=MEDIUM)
+        owner = confirmed(owner, frame.called(method))
     if owner.kind == DEVICE and _is_of_models(frame, owner, method):
-        owner = Value(MODEL, owner.framework, MEDIUM)
+        owner = Value(MODEL, owner.framework, frame.called(method))
     if owner.kind == MODEL and proof == (MODEL, owner.framework):
-        owner = owner._replace(confidence=max(MEDIUM, owner.confidence))
+        owner = confirmed(owner, frame.called(method))
     elif owner.kind == UNKNOWN and proof is not None and proof[0] == MODEL:
-        owner = Value(*proof, MEDIUM)  # one of several: `models[name].train_on_batch(x, y)`
+        owner = Value(
+            *proof, frame.called(method)
+        )  # one of several: `models[name].train_on_batch(x, y)`
         is_parameter = False
     if owner.kind == DEVICE or is_parameter:
         if owner.kind == UNKNOWN and frame.loops and any_device(arguments):
@@ -245,15 +250,15 @@ def unknown_method(
         hinted = frame.hint(path)
         if hinted.kind in CALLABLE:
             frame.evidence()
-            output = device(hinted.framework, hinted.confidence)
-            return output if hinted.kind == "criterion" else output._replace(name=STRUCTURE)
+            output = derived(hinted, DEVICE, hinted.framework)
+            return output if hinted.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
     knowledge = frame.analysis.knowledge
     if kind := knowledge.part(owner.framework, owner.kind, method):
         if owner.kind == "loader":
             mark_compiled(frame, arguments)  # what a data set maps is traced
         else:
             run_given(frame, arguments)
-        return Value(kind, owner.framework, MEDIUM, STRUCTURE)
+        return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
     if owner.kind == "progress" and owner.element is not None:
         return UNKNOWN_VALUE
     if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):
@@ -266,8 +271,12 @@ def unknown_method(
     for framework in frame.analysis.frameworks:
         proved = proof == (DEVICE, framework)
         if proved or framework == likely:
-            told = somewhere(framework, MEDIUM if proved or frame.trains else NAMED)
+            sure = proved or frame.trains
+            why = frame.called(method, Provenance.USAGE if sure else Provenance.NAME)
+            told = unplaced(framework, why)
             return device_method(frame, node, told, method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
-            return Value(HOST_ARRAY, framework, LOW)  # if it is a model's; else most likely as well
+            return Value(
+                HOST_ARRAY, framework, Reason(Provenance.GUESS)
+            )  # if it is a model's; else most likely as well
     return acted(frame, method, arguments, answer)

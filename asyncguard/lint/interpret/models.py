@@ -11,27 +11,23 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.reasons import LOW, Doubt
 from asyncguard.lint.domain.values import (
-    ACTION,
     CONTAINER,
     DEVICE,
-    DICT,
     FUNCTION,
-    GRADIENT,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    LOW,
-    MEDIUM,
     MODEL,
-    PAIRS,
-    STRUCTURE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
-    device,
+    derived,
+    doubted,
 )
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.interpret.functions import call_function, note_act
@@ -49,7 +45,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         known = frame.analysis.knowledge.frameworks.get(callee.framework)
         if known is not None and known.graph_functions:
             return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
-    if callee.name == GRADIENT:
+    if callee.role == Role.GRADIENT_FUNCTION:
         frame.evidence(strong=True, update=False, asked=True)
     frame.evidence()
     for argument in arguments:
@@ -72,8 +68,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         elif frame.loops and frame.loops[-1].step_name:
             frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
         return compiled_result(frame, callee.ref, callee.framework)
-    output = device(callee.framework, callee.confidence)
-    return output if callee.kind == "criterion" else output._replace(name=STRUCTURE)
+    output = derived(callee, DEVICE, callee.framework)
+    return output if callee.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
 
 
 def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
@@ -87,8 +83,8 @@ def _on_device(result: Value, framework: str) -> Value:
         items = result.items and tuple(_on_device(item, framework) for item in result.items)
         fields = tuple((key, _on_device(value, framework)) for key, value in result.fields)
         return Value(CONTAINER, element=element, items=items, fields=fields)
-    plain = result.kind == DEVICE and result.name != STRUCTURE
-    return Value(DEVICE, framework, name="" if plain else STRUCTURE)
+    plain = result.kind == DEVICE and result.role != Role.MODEL_OUTPUT
+    return Value(DEVICE, framework, role=Role.NONE if plain else Role.MODEL_OUTPUT)
 
 
 def model_method(
@@ -97,29 +93,29 @@ def model_method(
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
     if kind in _COLLECTIONS:
-        return _COLLECTIONS[kind](device(owner.framework, owner.confidence))
+        return _COLLECTIONS[kind](derived(owner, DEVICE, owner.framework))
     if kind == MODEL:
         return owner
     if kind == DEVICE:
         frame.evidence()
-        return device(owner.framework, owner.confidence)
+        return derived(owner, DEVICE, owner.framework)
     if kind is not None:
         if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
             note_training(frame, arguments)
         if kind == HOST_ARRAY and arguments:
             frame.evidence()  # it predicts
-        return Value(kind, owner.framework, owner.confidence)
+        return derived(owner, kind, owner.framework)
     frame.call_by_name(method)
     if ACTS(method):
         frame.evidence()
-        return Value(name=ACTION)  # an environment wants arrays in host memory mostly
+        return Value(role=Role.ACTION)  # an environment wants arrays in host memory mostly
     if _GIVES_TEXT(method):
         return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
         frame.evidence()
-        return device(owner.framework, min(MEDIUM, owner.confidence))._replace(name=STRUCTURE)
+        return doubted(derived(owner, DEVICE, owner.framework, Role.MODEL_OUTPUT), Doubt.INFERRED)
     return UNKNOWN_VALUE
 
 
@@ -136,8 +132,8 @@ _GIVES_TEXT = family("function.gives_text")
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
     CONTAINER: lambda held: container(held),
-    PAIRS: lambda held: container(container(None, (HOST_VALUE, held)))._replace(name=PAIRS),
-    "mapping": lambda held: container(held)._replace(name=DICT),
+    "pairs": lambda held: container(container(None, (HOST_VALUE, held)))._replace(role=Role.PAIRS),
+    "mapping": lambda held: container(held)._replace(role=Role.DICT),
 }
 
 

@@ -8,23 +8,22 @@ from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
-    ANSWER,
     CONTAINER,
     DEVICE,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    LOW,
-    MEDIUM,
     NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    confirmed,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.interpret.lookup import hinted_at
 from asyncguard.lint.interpret.protocols import protocol_site
@@ -51,7 +50,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     if value.kind == DEVICE and frame.function.calls(dotted(tested)):
         return value  # it asks whether there is such a function
     if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
-        value = weaken(value, LOW)  # more likely asks whether there is any
+        value = doubted(value, Doubt.MAY_HOLD)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
 
@@ -130,7 +129,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     if holds:
         known = [kind for kind in kinds if kind.kind != UNKNOWN]
         if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-            frame.note(path, current._replace(confidence=max(current.confidence, MEDIUM)))
+            frame.note(path, confirmed(current, _by_test(frame, path)))
         elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
             return  # a tensor in host memory is one as well
         elif known and len(known) == len(kinds) and current.kind != known[0].kind:
@@ -141,8 +140,8 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
                 value = container(current)
             unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
             keep = current.params if unsure else frozenset()
-            name = WHEREVER if value.kind == DEVICE else value.name
-            frame.note(path, weaken(value, MEDIUM)._replace(params=keep, name=name))
+            role = Role.UNPLACED if value.kind == DEVICE else value.role
+            frame.note(path, doubted(value, Doubt.INFERRED)._replace(params=keep, role=role))
         elif not known and hinted_at(frame, path, current).kind == DEVICE:
             for same in (path, *_aliases(frame, path)):
                 frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
@@ -150,7 +149,11 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
     elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
-        frame.note(path, Value(name=ANSWER))  # no array, whatever its name suggests
+        frame.note(path, Value(role=Role.OPAQUE_RESULT))  # no array, whatever its name suggests
+
+
+def _by_test(frame: Frame, path: str) -> Reason:
+    return frame.reason(Provenance.TYPE_TEST, f"the type of `{path}` was tested")
 
 
 def _is_tensor(node: cst.BaseExpression) -> bool:

@@ -13,18 +13,8 @@ from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.values import (
-    ACTION,
-    ANSWER,
-    CONTAINER,
-    DEVICE,
-    MEDIUM,
-    NAMED,
-    STRUCTURE,
-    UNKNOWN,
-    UNKNOWN_VALUE,
-    Value,
-)
+from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -48,7 +38,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     unknown = given or any(
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
-    return UNKNOWN_VALUE if unknown else Value(name=ANSWER)
+    return UNKNOWN_VALUE if unknown else Value(role=Role.OPAQUE_RESULT)
 
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
@@ -74,7 +64,8 @@ def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
     if not given or len(arguments) < 2 or _NO_MODEL(last.lower()):
         return UNKNOWN_VALUE
     frame.operation(framework)
-    return Value(DEVICE, framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
+    why = frame.by_name(f"`{last}` is passed the parameters of a model")
+    return Value(DEVICE, framework, why, Role.MODEL_OUTPUT)
 
 
 # What says, shows or keeps something, or brings it to the host.
@@ -99,7 +90,8 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
         return None
     if not frame.analysis.knowledge.functional_of((given.framework,)):
         return None
-    return Value(DEVICE, given.framework, MEDIUM if frame.trains else NAMED, STRUCTURE)
+    why = frame.by_name(f"`{last}` computes with a device value")
+    return Value(DEVICE, given.framework, why, Role.MODEL_OUTPUT)
 
 
 _FUNCTION = family("value.function")  # which an object holds
@@ -120,7 +112,7 @@ def acted(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Val
     if answer.kind != UNKNOWN or not (acts or _FUNCTION(method) or _draws(arguments)):
         return answer
     computed = computed_purely(frame, method, arguments)
-    return computed or (answer._replace(name=ACTION) if acts else answer)
+    return computed or (answer._replace(role=Role.ACTION) if acts else answer)
 
 
 ACTS = family("function.acts")

@@ -15,31 +15,28 @@ from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_a
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
     FUNCTION,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    ITSELF,
-    MASK,
-    MEDIUM,
     MODEL,
     SYMBOL,
-    TUPLE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
+    derived,
     from_params,
     literal,
-    weaken,
+    no_surer,
 )
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import asked_for, narrow, truth
@@ -64,7 +61,10 @@ def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Va
         return
     known = frame.analysis.knowledge.frameworks.get(other.framework)
     if other.confidence == HIGH and known is not None and not known.asynchronous_cpu:
-        frame.note(node.value, Value(HOST_ARRAY, other.framework, MEDIUM, params=value.params))
+        frame.note(
+            node.value,
+            Value(HOST_ARRAY, other.framework, Reason(Provenance.USAGE), params=value.params),
+        )
 
 
 def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
@@ -80,8 +80,8 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     if isinstance(left.literal, str) or isinstance(right.literal, str):
         return HOST_VALUE  # only strings are added to strings
     bits = operator in _BITS
-    times = operator is cst.Multiply and left.name == right.name
-    result = combine(left, right, mask=(bits or times) and MASK in (left.name, right.name))
+    times = operator is cst.Multiply and left.role == right.role
+    result = combine(left, right, mask=(bits or times) and Role.MASK in (left.role, right.role))
     if result.kind == DEVICE:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
@@ -117,32 +117,31 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
     params = left.params | right.params
     for one, other in ((left, right), (right, left)):
-        if one.name == ITSELF:
+        if one.role == Role.IN_PROGRESS:
             return other
         if one.kind == DEVICE:
             if other.kind == CONTAINER and one.confidence < MEDIUM:
                 continue  # a list, more likely: those are added to lists
-            if other.kind == DEVICE:
-                confidence = max(left.confidence, right.confidence)
-            else:
-                confidence = one.confidence
-            sure = other.kind == DEVICE and other.name != HINTED
-            doubt = HINTED if one.name == HINTED and not sure else ""
-            return Value(DEVICE, one.framework, confidence, MASK if mask else doubt, params=params)
+            surer = left if left.confidence >= right.confidence else right
+            source = surer if other.kind == DEVICE else one
+            sure = other.kind == DEVICE and other.role != Role.NAME_INFERRED
+            doubt = Role.NAME_INFERRED if one.role == Role.NAME_INFERRED and not sure else Role.NONE
+            role = Role.MASK if mask else doubt
+            return from_params(derived(source, DEVICE, one.framework, role), params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
-            return one._replace(params=params, name=MASK if mask else "")
+            return one._replace(params=params, role=Role.MASK if mask else Role.NONE)
     if left.kind == right.kind == HOST:
-        return weaken(HOST_VALUE, min(left.confidence, right.confidence))
-    return Value(params=params, name=MASK if mask else "")
+        return no_surer(no_surer(HOST_VALUE, left), right)
+    return Value(params=params, role=Role.MASK if mask else Role.NONE)
 
 
 def _combine_containers(left: Value, right: Value) -> Value:
     elements = [v.element for v in (left, right) if v.kind == CONTAINER and v.element is not None]
-    plain = all(v.name == TUPLE or v.kind == HOST for v in (left, right))
-    return container(join_all(elements))._replace(name=TUPLE if plain else "")
+    plain = all(v.role == Role.TUPLE or v.kind == HOST for v in (left, right))
+    return container(join_all(elements))._replace(role=Role.TUPLE if plain else Role.NONE)
 
 
 def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
@@ -154,7 +153,7 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if isinstance(value.literal, (int, float)) and type(node.operator) is cst.Minus:
         return literal(-value.literal)
     if type(node.operator) is cst.BitInvert and value.kind in ARRAYS:
-        return value._replace(name=MASK)
+        return value._replace(role=Role.MASK)
     return value
 
 
@@ -222,7 +221,7 @@ def _compare(
     for side in (left, right):
         if isinstance(side.literal, str) or side.name == "str":
             return HOST_VALUE
-        if equal and (side.name == "None" or side.kind in _NO_ARRAYS or _is_member(frame, side)):
+        if equal and (side.is_none or side.kind in _NO_ARRAYS or _is_member(frame, side)):
             return HOST_VALUE
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return HOST_VALUE

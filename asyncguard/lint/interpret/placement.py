@@ -11,29 +11,22 @@ from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    BATCH,
     CALLABLE,
     CONTAINER,
     DEVICE,
-    HIGH,
-    HINTED,
     HOST,
     HOST_ARRAY,
-    INDICES,
-    LOW,
-    MASK,
-    MEDIUM,
     MODEL,
-    MOVED,
-    NAMED,
     SYMBOL,
     UNKNOWN,
-    WHEREVER,
+    Role,
     Value,
     device,
-    named,
+    doubted,
+    with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
 from asyncguard.lint.interpret.structures import innermost_value
@@ -48,7 +41,7 @@ def is_on_host(value: Value) -> bool:
     Or a number that was read before, but none that stands for anything: `None`, 0.
     """
     if value.kind == HOST:
-        return value.name not in ("literal", "None")
+        return value.role not in (Role.LITERAL, Role.ABSENT)
     return first_host_array(value) is not None and first_device(value).kind != DEVICE
 
 
@@ -76,14 +69,15 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
             where = argument.value
             if isinstance(where.literal, str) and where.literal.startswith(CPU_WORDS):
                 return Value(HOST_ARRAY, framework)
-            if where.name == "None":
+            if where.is_none:
                 continue
-            return device(framework, HIGH if where.kind != UNKNOWN else MEDIUM)
+            made = device(framework, frame.reason(Provenance.CATALOGUE, "it is made on a device"))
+            return made if where.kind != UNKNOWN else doubted(made, Doubt.INFERRED)
     if any(a.stars == 2 for a in arguments):
-        return device(framework, LOW)
+        return device(framework, frame.reason(Provenance.GUESS, "its options may name a device"))
     if frame.analysis.device == Device.ACCELERATOR:
-        return device(framework, MEDIUM)
-    return Value(HOST_ARRAY, framework, MEDIUM)
+        return device(framework, Reason(Provenance.USAGE, "`device` is set to `accelerator`"))
+    return Value(HOST_ARRAY, framework, Reason(Provenance.USAGE))
 
 
 def as_mask(
@@ -103,11 +97,13 @@ def as_mask(
         )
         or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
     ):
-        return named(result, MASK)
-    anywhere = result.name == WHEREVER and name in knowledge.whole  # it is still not known where
+        return with_role(result, Role.MASK)
+    anywhere = (
+        result.role == Role.UNPLACED and name in knowledge.whole
+    )  # it is still not known where
     if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
-        return named(result, INDICES)
-    return named(result, WHEREVER if result.name == WHEREVER else "")
+        return with_role(result, Role.INDICES)
+    return with_role(result, Role.UNPLACED if result.role == Role.UNPLACED else Role.NONE)
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -116,7 +112,7 @@ NOTHING: frozenset[str] = frozenset()
 def _is_mask(value: Value) -> bool:
     """Whether a value is a mask, or a list or tuple of masks."""
     value = innermost_value(value)
-    return value.kind in ARRAYS and value.name == MASK
+    return value.kind in ARRAYS and value.role == Role.MASK
 
 
 def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
@@ -208,21 +204,24 @@ def unknown_upload(
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
     if not frame.loops and _makes_instance(owner):
-        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), MEDIUM)
+        why = frame.reason(Provenance.MOVED, "it is made and moved to a device")
+        return Value(MODEL, next(iter(frame.analysis.frameworks), ""), why)
     for point in points:
         if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
             continue
-        value = device(point.framework, MEDIUM if frame.trains else NAMED)
+        says = f"`.{method}` moves it to a device"
+        value = device(point.framework, frame.by_name(says))
+        why = frame.reason(Provenance.MOVED, says)
         there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
         if not there and conditions_hold(frame, point, arguments):
             frame.site(point, node, value, subject=owner)
             known = frame.env.get(owner.value) if type(owner) is cst.Name else None
             if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
-                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, MEDIUM, BATCH))
-        moved = device(point.framework, MEDIUM)
+                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
+        moved = device(point.framework, why)
         if type(owner) is cst.Call or dotted(owner).startswith("self."):
-            return moved._replace(name=HINTED)  # it may as well be a part of a model
-        return moved._replace(name=MOVED)
+            return moved._replace(role=Role.NAME_INFERRED)  # it may as well be a part of a model
+        return moved._replace(role=Role.MOVED)
     return None
 
 

@@ -9,17 +9,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
-from asyncguard.lint.domain.values import (
-    DEVICE,
-    HIGH,
-    HINTED,
-    LOW,
-    PART,
-    STRUCTURE,
-    UNKNOWN,
-    Value,
-    weaken,
-)
+from asyncguard.lint.domain.reasons import HIGH, Doubt
+from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, doubted
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -42,25 +33,30 @@ def protocol_site(
     read = first_device(value) if text or sink else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
-    if text and read.kind == UNKNOWN and read.name == PART:
+    if text and read.kind == UNKNOWN and read.role == Role.PART_OF_ARGUMENT:
         return False  # what is printed of an argument is its name or the like
-    if text and read.name == STRUCTURE and _NUMBERS(dotted(node)):
+    if text and read.role == Role.MODEL_OUTPUT and _NUMBERS(dotted(node)):
         return False  # so is what numbers the parts of what a model gave
     unsure = read.kind == UNKNOWN or read.confidence < HIGH
     if text and unsure and _NAMES(dotted(node)):
         return False  # a word, maybe one of a batch
-    if (read.name in (STRUCTURE, HINTED) and protocol in ("__bool__", "__contains__")) or (
-        unsure and protocol == "__contains__"
-    ):
-        read = weaken(read, LOW)  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
-    if read.name == HINTED and text:
+    if (
+        read.role in (Role.MODEL_OUTPUT, Role.NAME_INFERRED)
+        and protocol in ("__bool__", "__contains__")
+    ) or (unsure and protocol == "__contains__"):
+        read = doubted(
+            read, Doubt.MAY_HOLD
+        )  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
+    if read.role == Role.NAME_INFERRED and text:
         likely = frame.analysis.knowledge.likely[read.framework]
         if "item" in likely:  # where that is common, what is printed mostly is a number already
-            read = weaken(read, LOW)
+            read = doubted(read, Doubt.MAY_BE_HOST)
     if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
         known = frame.analysis.knowledge.frameworks.get(read.framework)
         if known is not None and not known.asynchronous_cpu:
-            read = weaken(read, LOW)  # NumPy takes none from a device: it is on the host by now
+            read = doubted(
+                read, Doubt.MAY_BE_HOST
+            )  # NumPy takes none from a device: it is on the host by now
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:

@@ -8,21 +8,21 @@ from asyncguard.catalogue import SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
-    ACTION,
     CONTAINER,
     DEVICE,
     HOST,
     HOST_ARRAY,
-    LOW,
-    MEDIUM,
-    NAMED,
     UNKNOWN,
     UNKNOWN_VALUE,
-    WHEREVER,
+    Role,
     Value,
+    confirmed,
+    derived,
     device,
-    weaken,
+    doubted,
+    from_params,
 )
 from asyncguard.lint.interpret.arguments import is_size, selected_arguments
 from asyncguard.lint.interpret.protocols import protocol_site
@@ -36,7 +36,7 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     held = first_device(value)
     if held.kind == CONTAINER:
         return held.element is not None or held.items is not None
-    doubtful = held.confidence < MEDIUM or held.name == WHEREVER
+    doubtful = held.confidence < MEDIUM or held.role == Role.UNPLACED
     unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
@@ -62,7 +62,7 @@ def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
     """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
-    sure = given.confidence >= MEDIUM and given.name != WHEREVER
+    sure = given.confidence >= MEDIUM and given.role != Role.UNPLACED
     return moves and given.kind == DEVICE and sure
 
 
@@ -91,8 +91,13 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         is_first = function and 0 in wanted and argument is arguments[0]
         if is_first and value.kind in (DEVICE, UNKNOWN):
             known = value.kind == DEVICE or value.params or frame.trains
-            confidence = max(value.confidence if value.kind == DEVICE else LOW, MEDIUM)
-            return device(point.framework, confidence if known else NAMED, value.params)
+            takes = f"`{point.id}` takes arrays of {point.framework}"
+            if not known:
+                return device(point.framework, frame.reason(Provenance.NAME, takes), value.params)
+            read = derived(value, DEVICE, point.framework) if value.kind == DEVICE else None
+            why = frame.reason(Provenance.USAGE, takes)
+            made = confirmed(read, why) if read is not None else device(point.framework, why)
+            return from_params(made, value.params)
         if may_be_read(value):
             return value
     return None
@@ -111,11 +116,11 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
     for argument in selected_arguments(trigger.arguments, arguments):
         value = argument.value
         if trigger.traced and not frame.is_eager:
-            value = weaken(first_device(value), LOW)
+            value = doubted(first_device(value), Doubt.MAY_BE_HOST)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = value.element
         counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
-        if value.name == ACTION and trigger.protocol == "__array__":
+        if value.role == Role.ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
         elif counts and _COUNT(dotted(argument.node)):
             value = _converted(frame, value)  # a number of the host's is not converted to one
@@ -135,7 +140,9 @@ def _converted(frame: Frame, given: Value) -> Value:
     Elsewhere it is taken as it comes, as an action is: environments' are host values already.
     """
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
-    return device(framework, MEDIUM if frame.trains else NAMED) if framework else given
+    if not framework:
+        return given
+    return device(framework, frame.by_name("what is converted here was computed by its name"))
 
 
 # Where a framework has no entry of its own for a protocol, Python falls back to the next.

@@ -16,9 +16,9 @@ from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     HOST_VALUE,
-    PAIRS,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
 )
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.blocks import suite
@@ -42,7 +42,7 @@ def for_(frame: Frame, node: cst.For) -> bool:
         iterable = element = UNKNOWN_VALUE  # several, each known by its name
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
-    held = element.kind == DEVICE or iterable.name == PAIRS
+    held = element.kind == DEVICE or iterable.role == Role.PAIRS
     record.transparent |= iterable.kind == CONTAINER and held
 
     def body() -> bool:

@@ -11,24 +11,21 @@ from asyncguard.lint.contexts import conditions, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
-    ANSWER,
-    BATCH,
     CONTAINER,
     DEVICE,
-    DICT,
-    HINTED,
     HOST,
     HOST_ARRAY,
-    MEDIUM,
-    STRUCTURE,
     UNKNOWN,
-    WHEREVER,
+    Role,
     Value,
     container,
-    device,
+    derived,
+    doubted,
+    from_params,
+    no_surer,
     part_of,
-    weaken,
 )
 from asyncguard.lint.interpret.binding import SEQUENCES, bind_target
 from asyncguard.lint.interpret.indexing import (
@@ -90,8 +87,8 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     value = evaluate(frame, node.value)
     result = combine(before, value)
     scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
-    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.name:
-        result = result._replace(name=ANSWER)  # a number, whatever its name suggests
+    if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.role:
+        result = result._replace(role=Role.OPAQUE_RESULT)  # a number, whatever its name suggests
     store(frame, node.target, result)
     return True
 
@@ -130,7 +127,9 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             or index_cost(frame, e.slice, i) == MASK_INDEX
             for e, i in chosen_by
         ):  # through which no array in host memory is written what is on the device
-            owner = weaken(device(value.framework, value.confidence, owner.params), MEDIUM)
+            owner = doubted(
+                from_params(derived(value, DEVICE, value.framework), owner.params), Doubt.INFERRED
+            )
     named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
@@ -144,7 +143,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
             protocol_site(frame, "__array__", target, value)
         elif (
             value.framework == owner.framework
-            and owner.name != BATCH
+            and owner.role != Role.BATCH
             and all(index.kind == HOST for index in indices)  # through an array it must be there
         ):
             operator_site(frame, "device-write", target, value)
@@ -156,14 +155,14 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     if owner.kind == CONTAINER:
         element = value if owner.element is None else join(owner.element, value)
         if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
-            element = element._replace(name=WHEREVER)  # they are moved one by one
+            element = element._replace(role=Role.UNPLACED)  # they are moved one by one
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value
         frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
     if isinstance(key, str):
         frame.note(f"{path}.{key}", value)
-        frame.give(path, Value(CONTAINER, name=DICT, element=value, fields=((key, value),)))
+        frame.give(path, Value(CONTAINER, role=Role.DICT, element=value, fields=((key, value),)))
 
 
 def _write_sites(
@@ -179,7 +178,7 @@ def _write_sites(
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
     elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):
-        operator_site(frame, "host-write", target, weaken(owner, value.confidence))
+        operator_site(frame, "host-write", target, no_surer(owner, value))
 
 
 def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:
@@ -190,9 +189,13 @@ def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) 
     known = frame.analysis.knowledge.frameworks[owner.framework]
     copied = value.framework == owner.framework or known.asynchronous_cpu
     entry = any(isinstance(index.literal, str) for index in indices)
-    points = all(i.kind == HOST and i.name not in ("slice", "None") for i in indices)
+    points = all(i.kind == HOST and i.role not in (Role.SLICE, Role.ABSENT) for i in indices)
     number = points and len(indices) > 2
-    return copied and not (entry or number) and owner.name not in (STRUCTURE, HINTED, WHEREVER)
+    return (
+        copied
+        and not (entry or number)
+        and owner.role not in (Role.MODEL_OUTPUT, Role.NAME_INFERRED, Role.UNPLACED)
+    )
 
 
 STATEMENTS: Statements = {

@@ -11,21 +11,20 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import LoopRecord
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
     HOST_ARRAY,
     HOST_VALUE,
-    MASK,
-    MEDIUM,
-    STRUCTURE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     device,
+    doubted,
     part_of,
-    weaken,
 )
 from asyncguard.lint.syntax.tree import dotted
 
@@ -37,7 +36,7 @@ def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Argum
         return arguments
     element = arguments[0]._replace(value=iteration.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [element._replace(value=container(weaken(given, MEDIUM)))]
+    return [element._replace(value=container(doubted(given, Doubt.INFERRED)))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -59,7 +58,7 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
     if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
-        result = Value(HOST_ARRAY, "numpy", MEDIUM)
+        result = Value(HOST_ARRAY, "numpy", Reason(Provenance.USAGE))
     tree = given[0].value if given else UNKNOWN_VALUE
     if result.kind == UNKNOWN or tree.kind != CONTAINER:
         return result
@@ -71,7 +70,7 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
             (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
             for key, value in tree.fields
         )
-    return container(result)._replace(name=tree.name, fields=fields)
+    return container(result)._replace(role=tree.role, fields=fields)
 
 
 def _brings_to_host(function: Value) -> bool:
@@ -87,7 +86,7 @@ def leaf(tree: Value) -> Value:
     found = innermost_value(first_device(tree))
     if found.kind == CONTAINER:
         return Value(params=found.params)
-    return found._replace(name=MASK if found.name == MASK else "")
+    return found._replace(role=Role.MASK if found.role == Role.MASK else Role.NONE)
 
 
 def innermost_value(value: Value) -> Value:
@@ -101,12 +100,13 @@ def passed_on(context: Value, given: Value) -> Value:
     """Return what a collective of a trainer's context makes of what it is given: as much, there."""
     if given.kind in (DEVICE, CONTAINER):
         return given
-    return device(context.framework, MEDIUM, given.params)
+    why = Reason(Provenance.USAGE, "a collective returns it")
+    return device(context.framework, why, given.params)
 
 
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
-    element = owner if owner.name == STRUCTURE else part_of(owner)
+    element = owner if owner.role == Role.MODEL_OUTPUT else part_of(owner)
     if method in _WITH_KEYS:
         return _with_keys(element, method)
     return container(element) if method == "values" else element

@@ -8,21 +8,21 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
     CLASS,
     DEVICE,
-    DICT,
     HOST,
     HOST_VALUE,
     INSTANCE,
-    LOW,
     NONE_VALUE,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
-    weaken,
+    doubted,
 )
 from asyncguard.lint.syntax.tree import dotted, parse_type
 
@@ -67,7 +67,9 @@ HOST_TYPES = frozenset(
 def type_of_name(frame: Frame, name: str) -> Value:
     """Return what an instance of the imported or builtin class `name` is."""
     if name in HOST_TYPES:
-        return Value(HOST, name=name) if name not in ("dict", "object") else UNKNOWN_VALUE
+        role = Role.SLICE if name == "slice" else Role.NONE
+        unknown = name in ("dict", "object")
+        return UNKNOWN_VALUE if unknown else Value(HOST, role=role, name=name)
     if name in ("list", "tuple", "set"):
         return container(None)
     if found := frame.analysis.knowledge.types.find(name):
@@ -77,7 +79,7 @@ def type_of_name(frame: Frame, name: str) -> Value:
 
 
 def _union(values: list[Value]) -> Value:
-    known = [v for v in values if v.name != "None"]
+    known = [v for v in values if not v.is_none]
     if len(known) == 1:
         return known[0]
     kinds = {v.kind for v in known}
@@ -86,7 +88,7 @@ def _union(values: list[Value]) -> Value:
     if kinds <= {HOST}:
         return HOST_VALUE if known else NONE_VALUE
     if DEVICE in kinds:
-        return weaken(next(v for v in known if v.kind == DEVICE), LOW)
+        return doubted(next(v for v in known if v.kind == DEVICE), Doubt.MAY_HOLD)
     return UNKNOWN_VALUE
 
 
@@ -102,7 +104,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     if head in ("Tuple", "tuple") and inner and type(arguments[-1]) is not cst.Ellipsis:
         return container(None, tuple(inner))
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return container(inner[-1] if inner else None)._replace(name=DICT)
+        return container(inner[-1] if inner else None)._replace(role=Role.DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
                 "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
         return container(inner[0] if inner else None)

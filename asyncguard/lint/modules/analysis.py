@@ -24,6 +24,7 @@ from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.outlined import Outlined
+from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -33,20 +34,17 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    ITSELF,
-    LOW,
-    MEDIUM,
     MODEL,
-    STRUCTURE,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Role,
     Value,
     container,
     device,
+    doubted,
     from_params,
     symbol,
-    weaken,
 )
 from asyncguard.lint.interpret import blocks, types
 from asyncguard.lint.interpret.machine import MACHINE
@@ -252,10 +250,10 @@ class FileAnalysis:
         with outer.quiet():
             declared = types.type_value(outer, annotation.annotation)
         if declared.kind == HOST and declared.name in types.HOST_TYPES:
-            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.name
+            computed = result.kind == DEVICE and result.confidence >= MEDIUM and not result.role
             return result if computed else declared  # by arithmetic or a framework's function
         if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
-            return weaken(declared, MEDIUM)._replace(params=result.params)
+            return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
         if declared.kind == CONTAINER and result.kind == UNKNOWN and not result.params:
             return declared
         return result
@@ -332,7 +330,7 @@ class FileAnalysis:
     def _assigned(self, cls: ClassInfo, name: str, setters: Sequence[FunctionInfo]) -> Value | None:
         """Join what the methods that assign an attribute give it."""
         found = cls.own.get(name)
-        cls.attributes[name] = found or Value(name=ITSELF)  # what it sees itself as
+        cls.attributes[name] = found or Value(role=Role.IN_PROGRESS)  # what it sees itself as
         for method in setters:
             value = self._given(method).get(name)
             if value is not None:
@@ -369,12 +367,12 @@ class FileAnalysis:
         params = frozenset({index})
         value = self._declared(frame, parameter)
         if info.compiled and value.kind == UNKNOWN:
-            value = Value(DEVICE, self.frameworks[0], name=STRUCTURE)
+            value = Value(DEVICE, self.frameworks[0], role=Role.MODEL_OUTPUT)
         if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
             usage = frame.hint(parameter.name)
-            value = usage if usage.kind != UNKNOWN else device(self.hook_framework(info), LOW)
+            value = usage if usage.kind != UNKNOWN else self._argument(info)
         if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
-            value = value._replace(element=device(self.hook_framework(info), LOW))
+            value = value._replace(element=self._argument(info))
         if parameter.stars:
             return container(from_params(value, params))
         return from_params(value, params)
@@ -394,7 +392,7 @@ class FileAnalysis:
         if parameter.default is not None:
             with outer.quiet():
                 value = evaluate(outer, parameter.default)
-            if value.kind == HOST and value.literal is not None and value.name == "literal":
+            if value.kind == HOST and value.literal is not None and value.role == Role.LITERAL:
                 return HOST_VALUE
             if value.kind in _TOOLS:
                 return value
@@ -411,8 +409,15 @@ class FileAnalysis:
         with frame.quiet():
             value = types.type_value(frame, node)
         if value.kind == UNKNOWN and (known := self.knowledge.device_types.get(text)):
-            value = device(known, MEDIUM) if known in self.frameworks else UNKNOWN_VALUE
-        return weaken(value, MEDIUM)
+            value = device(known) if known in self.frameworks else UNKNOWN_VALUE
+        why = frame.reason(Provenance.DOCSTRING, f"the docstring declares `{name}` as `{text}`")
+        return value._replace(why=why) if value.kind != UNKNOWN else value
+
+    def _argument(self, info: FunctionInfo) -> Value:
+        """Return what a framework passes to its hook, as far as nothing else tells."""
+        says = f"`{info.name}` is entered by its framework"
+        why = Reason(Provenance.ARGUMENT, says, self.path)
+        return device(self.hook_framework(info), why)
 
     def hook_framework(self, info: FunctionInfo) -> str:
         """Return the framework whose hook the function is."""
@@ -633,11 +638,11 @@ class FileAnalysis:
             prefix = prefix.rpartition(".")[0]
         return name
 
-    def named(self, kind: str, framework: str, confidence: int) -> Value:
+    def named(self, kind: str, framework: str, why: Reason) -> Value:
         """Return a value of a kind that a catalogue table tells."""
         if kind == "module":  # of arrays, NumPy's or one like it: `xp`
             return symbol(self.knowledge.canonical(f"{framework}.xp"))
-        return Value(kind, framework, confidence)
+        return Value(kind, framework, why)
 
     def resolve(self, name: str, depth: int = 0) -> Value:
         """Return what a dotted name stands for, looking into checked modules."""

@@ -1,5 +1,13 @@
 """What the names in a program suggest, as data: the families of `rules/names.toml`."""
 
-from asyncguard.lint.names.families import Family, FamilyError, family, group, split
+from asyncguard.lint.names.families import (
+    Family,
+    FamilyError,
+    extended,
+    family,
+    group,
+    own,
+    split,
+)
 
-__all__ = ["Family", "FamilyError", "family", "group", "split"]
+__all__ = ["Family", "FamilyError", "extended", "family", "group", "own", "split"]

@@ -11,14 +11,17 @@ answers are kept by name, for programs use the same names all over.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import tomli
 
-from asyncguard.catalogue import FAMILIES, SCHEMA, CatalogueError, rules_directory
+from asyncguard.additions import Addition, table
+from asyncguard.catalogue import FAMILIES, SCHEMA, CatalogueError, entries, rules_directory
 from asyncguard.lint.names.words import MAX_NAMES, compiled
 
 KINDS = ("variable", "parameter", "attribute", "function", "class", "type", "file")
@@ -65,6 +68,9 @@ class Family(NamedTuple):
             raise FamilyError(f"{FAMILIES}: {self.id}: pattern: {error}") from error
 
 
+More = Mapping[str, tuple[Family, ...]]  # by the id of the family that they extend
+
+
 @lru_cache(MAX_NAMES)
 def split(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case: `maxIters_2` gives `max` and `iters`."""
@@ -100,9 +106,63 @@ def family(id: str) -> Predicate:
 
     @lru_cache(MAX_NAMES)
     def holds(name: str) -> bool:
-        return families()[id].holds(name)
+        return families()[id].holds(name) or any(more.holds(name) for more in _more.get(id, ()))
 
+    _answers.append(holds.cache_clear)
     return holds
+
+
+_answers: list[Callable[[], None]] = []  # forget what each question was answered
+_more: More = {}
+
+
+@contextmanager
+def extended(more: More) -> Iterator[None]:
+    """Let names belong to families for a while by more entries: a team's own."""
+    global _more
+    before = _more
+    _extend(more)
+    try:
+        yield
+    finally:
+        _extend(before)
+
+
+def _extend(more: More) -> None:
+    global _more
+    if more == _more:
+        return
+    _more = more
+    for forget in _answers:
+        forget()
+
+
+@lru_cache(maxsize=16)
+def own(additions: tuple[Addition, ...]) -> More:
+    """Return the `[[name]]` entries of a team's own catalogue, by family; raises FamilyError.
+
+    They add words and whole names to the shipped families. Patterns are refused: a stranger's may
+    never end.
+    """
+    found: dict[str, list[Family]] = {}
+    for addition in additions:
+        for entry in entries(addition.path, "name", table(addition)):
+            made = _own(addition.path, entry)
+            found.setdefault(made.id, []).append(made)
+    return {id: tuple(more) for id, more in found.items()}
+
+
+def _own(path: str, entry: Mapping[str, object]) -> Family:
+    id = entry.get("id")
+    where = f"{path}: name {id!r:.80}"
+    if not isinstance(id, str) or id not in families():
+        near = get_close_matches(str(id)[:100], families(), n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else "rules/names.toml lists them"
+        raise FamilyError(f"{where}: extends no family; {remedy}")
+    if "pattern" in entry:
+        raise FamilyError(f"{where}: 'pattern' is for shipped families; give words or exact names")
+    shipped = {"of": list(families()[id].of), "says": families()[id].says}
+    return _family(where, shipped | dict(entry))
 
 
 @lru_cache(None)

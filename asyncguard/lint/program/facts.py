@@ -15,21 +15,32 @@ from asyncguard.model import Finding, Loop
 Key = tuple[str, str]  # path, qualified name of a function
 
 
+class Via(NamedTuple):
+    """The call by which a helper's read is reached, and the places from there down to the read.
+
+    Each of these `places` is a path, a line and a column.
+    """
+
+    path: str
+    function: str
+    line: int
+    column: int
+    places: tuple[tuple[str, int, int], ...] = ()
+
+
 class Candidate(NamedTuple):
     """A finding whose loop context is as seen within its function.
 
-    `via` are the places inside helpers that a call stands for, down to the read; `params` are those
-    of its function that it reads, which is left to the calls where these are known. `named`: only
-    its name says that the value is on the device, which is likely where the function is entered in
-    every step. What a helper reads is reported there too: then `by` is the call that it reads for,
-    by path, function, line and column.
+    `params` are those of its function that it reads, which is left to the calls where these are
+    known. `named`: only its name says that the value is on the device, which is likely where the
+    function is entered in every step. What a helper reads for a call stands where it is read, with
+    the context of the call, `by`; `params` are those of the function of the call.
     """
 
     finding: Finding
     params: frozenset[int] = frozenset()
-    via: tuple[tuple[str, int, int], ...] = ()
     named: bool = False
-    by: tuple[str, str, int, int] | None = None
+    by: Via | None = None
 
     @property
     def home(self) -> Key:
@@ -39,7 +50,13 @@ class Candidate(NamedTuple):
     @property
     def function(self) -> Key:
         """Return the function that decides how often it happens."""
-        return self.by[:2] if self.by is not None else (self.finding.path, self.finding.function)
+        return (self.by.path, self.by.function) if self.by is not None else self.home
+
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """Return where that function reads the value, or calls what reads it."""
+        by = self.by or self.finding
+        return by.path, by.line, by.column
 
 
 class Call(NamedTuple):
@@ -103,12 +120,14 @@ class FileFacts(NamedTuple):
 class Linked(NamedTuple):
     """What is to be said of a file: findings in their final context, what silences and places them.
 
-    It is the same for all settings that the analysis was made for.
+    `silenced` are the lines and rules of calls that comments keep from counting: what they reach is
+    reported elsewhere. It is the same for all settings that the analysis was made for.
     """
 
     findings: tuple[Finding, ...]
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
+    silenced: frozenset[tuple[int, str]] = frozenset()
 
 
 UNREADABLE = "ASG000"

@@ -1,18 +1,19 @@
 """Linking: each candidate gets its final context from the call graph.
 
-A read of a parameter is reported at the calls that pass a device value if there are any, else where
-it stands.
+A read of a parameter is as hot as the calls that pass a device value, if there are any, else as its
+function. It is reported where it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from asyncguard.lint.names import family
-from asyncguard.lint.program.facts import Candidate, Linked
-from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, LEVELS, Network
-from asyncguard.model import Confidence, Finding, Loop
+from asyncguard.lint.program.facts import Candidate, FileFacts, Linked, Via
+from asyncguard.lint.program.merging import Told, merged
+from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, Network
+from asyncguard.model import CallSite, Confidence, Finding, Loop
 
 
 def link(network: Network) -> dict[str, Linked]:
@@ -22,18 +23,37 @@ def link(network: Network) -> dict[str, Linked]:
         candidate
         for facts in files.values()
         for candidate in facts.candidates
-        if candidate.home not in network.compiled
+        if network.compiled.isdisjoint((candidate.home, candidate.function))
     }
+    silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
+    told: dict[str, list[Told]] = {path: [] for path in files}
+    for candidate, finding in _in_contexts(candidates, network):
+        call = _call(candidate.by, files)
+        told[finding.path].append(Told(finding, call, candidate in silenced))
+    return {
+        path: Linked(
+            tuple(map(worded, merged(told[path]))),
+            facts.suppressions,
+            facts.notebook,
+            frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
+        )
+        for path, facts in files.items()
+    }
+
+
+def _in_contexts(
+    candidates: Collection[Candidate], network: Network
+) -> Iterator[tuple[Candidate, Finding]]:
+    """Yield each candidate with its finding as often as its function is entered."""
     told = {
         place
         for c in candidates
-        if not _is_doubtful(c)
-        for place in c.via
-        if place[0] == c.finding.path
+        if c.by is not None and not _is_doubtful(c)
+        for place in c.by.places
+        if place[0] == c.by.path
     }
     spared = network.spared()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
-    found: dict[str, list[Finding]] = {path: [] for path in files}
     for candidate in candidates:
         finding = candidate.finding
         function = candidate.function
@@ -41,44 +61,33 @@ def link(network: Network) -> dict[str, Linked]:
         if function in nearby and _is_wrapped_barrier(candidate):
             levels = nearby
         if params := candidate.params:
-            by = candidate.by or (finding.path, finding.function, finding.line, finding.column)
-            at_calls = (by[0], *by[2:]) in told
+            at_calls = candidate.place in told
             if at_calls or _is_spared(params, spared.get(function, frozenset())):
                 levels = network.hooks
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
-        found[finding.path].append(in_context(finding, level))
-    return {
-        path: Linked(
-            tuple(worded(f) for f in _hottest(findings)),
-            files[path].suppressions,
-            files[path].notebook,
-        )
-        for path, findings in found.items()
-    }
+        yield candidate, in_context(finding, level)
+
+
+def _is_silenced(by: Via, candidate: Candidate, files: Mapping[str, FileFacts]) -> bool:
+    """Whether a comment at the call silences what it causes elsewhere."""
+    comments = files[by.path].suppressions
+    return any(comment.covers_line(by.line, candidate.finding.code) for comment in comments)
+
+
+def _call(by: Via | None, files: Mapping[str, FileFacts]) -> CallSite | None:
+    if by is None:
+        return None
+    notebook = files[by.path].notebook
+    line, cell = notebook.cell(by.line) if notebook is not None else (by.line, None)
+    return CallSite(by.path, line, by.function, cell)
 
 
 def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:
     """Whether no call hands a function what it reads, or all what spares it to make that (`~p`)."""
     read = {p for p in params if p >= 0}
     return (bool(read) and read <= spared) or any(p < 0 for p in params & spared)
-
-
-def _hottest(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Keep one finding of what several callers heat: that of the hottest, or else the surest."""
-    kept: dict[tuple[int, int, int, int, str, str], Finding] = {}
-    for finding in findings:
-        place = finding.line, finding.column, finding.end_line, finding.end_column
-        key = (*place, finding.code, finding.api)
-        if key not in kept or _heat(finding) > _heat(kept[key]):
-            kept[key] = finding
-    return kept.values()
-
-
-def _heat(finding: Finding) -> tuple[int, bool, int, str, str]:
-    sure = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH).index(finding.confidence)
-    return LEVELS[finding.loop], not finding.guarded, sure, finding.message, finding.advice
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:

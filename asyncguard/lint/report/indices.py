@@ -15,7 +15,6 @@ from asyncguard.lint.report.statement_order import assigned, gates, walk_own
 from asyncguard.lint.syntax.tree import children, dotted
 
 T = TypeVar("T")
-_INNER = (cst.Attribute, cst.Arg)  # of these only the value: not their names
 
 
 class Uses:
@@ -38,7 +37,10 @@ class Uses:
             self._spans[id(current)] = number, number
             if path := dotted(current):
                 self._found.setdefault(path, []).append(number)
-            inner = [current.value] if type(current) in _INNER else children(current)
+            if type(current) is cst.Attribute or type(current) is cst.Arg:  # not their names
+                inner: list[cst.CSTNode] = [current.value]
+            else:
+                inner = children(current)
             if inner:
                 stack.append((current, True))
                 stack.extend((node, False) for node in reversed(inner))
@@ -68,19 +70,13 @@ class Uses:
 
 
 class Body:
-    """A list of statements: what they assign, and which of them run every n-th step."""
+    """Which statements of a list assign which names."""
 
     def __init__(self, statements: Sequence[cst.CSTNode]) -> None:
-        self.gates = [(i, gate) for i, one in enumerate(statements) for gate in gates([one])]
         self._assigning: dict[str, list[int]] = {}
-        self._starts: dict[str, list[tuple[int, cst.Assign]]] = {}
         for index, statement in enumerate(statements):
             for name in assigned(statement):
                 self._assigning.setdefault(name, []).append(index)
-            for part in reversed(children(statement)):
-                if type(part) is cst.Assign:
-                    path = dotted(part.targets[-1].target)
-                    self._starts.setdefault(path, []).append((index, part))
 
     def assigns(self, names: Iterable[str], start: int, stop: int) -> bool:
         """Whether any of the names is assigned in the statements `start` to `stop - 1`."""
@@ -89,12 +85,6 @@ class Body:
             for name in names
             if (indices := self._assigning.get(name))
         )
-
-    def start(self, path: str, index: int) -> cst.Assign | None:
-        """Return the last of its own statements before `index` that assigns a path."""
-        known = self._starts.get(path, [])
-        before = bisect_left(known, index, key=lambda entry: entry[0])
-        return known[before - 1][1] if before else None
 
 
 class Gates:
@@ -138,12 +128,3 @@ class Indices:
     def assigned(self, node: cst.CSTNode) -> set[str]:
         """Return the names that a piece of code assigns."""
         return self._keep("assigned", node, lambda: assigned(node))
-
-    def shared(self, function: cst.CSTNode) -> frozenset[str]:
-        """Return the names that a function declares `global` or `nonlocal`."""
-        return self._keep("shared", function, lambda: _shared(function))
-
-
-def _shared(function: cst.CSTNode) -> frozenset[str]:
-    declared = (n for n in walk_own(function) if isinstance(n, (cst.Global, cst.Nonlocal)))
-    return frozenset(item.name.value for node in declared for item in node.names)

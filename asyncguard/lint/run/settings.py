@@ -15,8 +15,9 @@ from typing import Any
 
 import tomli
 
-from asyncguard import files
-from asyncguard.lint import selectors
+from asyncguard import additions, files
+from asyncguard.additions import Addition
+from asyncguard.lint import names, selectors
 from asyncguard.lint.selectors import ALL, did_you_mean
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
@@ -54,6 +55,7 @@ class Settings:
     guarded: bool = False  # report guarded sites as well
     min_confidence: Confidence = Confidence.MEDIUM
     assume_device: Device = Device.WRITTEN
+    catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
     jobs: int | None = None  # processes; None: one a core
     cache: bool = True
     cache_dir: Path = Path(CACHE_DIRECTORY)
@@ -181,6 +183,8 @@ def _read(table: dict[str, Any], path: Path, root: Path) -> Settings:
             raise AsyncguardError(f"{path}: unknown key {key!r}{known}")
         try:
             values[key.replace("-", "_")] = reader(value)
+            if key == "catalogue":
+                values[key] = _catalogue(values[key], path.parent)
         except (TypeError, ValueError) as error:
             raise AsyncguardError(f"{path}: {key}: {error}") from error
     return Settings(**values)
@@ -214,6 +218,14 @@ def _confidence(value: Any) -> Confidence:
 def _device(value: Any) -> Device:
     device: Device = _one_of(Device, value)
     return device
+
+
+def _catalogue(paths: tuple[str, ...], folder: Path) -> tuple[Addition, ...]:
+    """Read a team's own catalogue: files in the configuration's folder or below."""
+    found = tuple(additions.read(folder / _path(path), folder) for path in paths)
+    additions.load(found)
+    names.own(found)
+    return found
 
 
 def _one_of(kind: Any, value: Any) -> Any:
@@ -256,6 +268,7 @@ _READERS = {
     "guarded": _bool,
     "min-confidence": _confidence,
     "assume-device": _device,
+    "catalogue": _strings,
     "jobs": _jobs,
     "cache": _bool,
     "cache-dir": _path,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard import files
-from asyncguard.lint import knowledge
+from asyncguard.additions import Addition
+from asyncguard.lint import knowledge, names
 from asyncguard.lint.program.facts import FileFacts, unreadable
 from asyncguard.model import Device
 
@@ -29,6 +30,7 @@ class Options(NamedTuple):
     """What the settings mean for a worker."""
 
     device: Device = Device.WRITTEN  # where values are
+    catalogue: tuple[Addition, ...] = ()  # a team's own
 
 
 def index(paths: Sequence[str]) -> dict[str, str]:
@@ -53,7 +55,8 @@ class Worker:
         if self._project is None:
             from asyncguard.lint.modules.project import Project
 
-            self._project = Project(self.modules, knowledge.load(), self.options.device)
+            known = knowledge.load(self.options.catalogue)
+            self._project = Project(self.modules, known, self.options.device)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -124,5 +127,6 @@ def check_many(tasks: Sequence[str]) -> Checked:
     """Check a chunk of files in a worker process."""
     worker = _worker
     assert worker is not None
-    facts = with_deep_stack(lambda: [worker.check(path) for path in tasks])
+    with names.extended(names.own(worker.options.catalogue)):
+        facts = with_deep_stack(lambda: [worker.check(path) for path in tasks])
     return Checked(facts, worker.newly_asked())

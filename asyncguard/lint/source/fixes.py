@@ -2,7 +2,8 @@
 
 The last stage of the linter: findings in, changed files and a patch out. Edits are places in the
 text that was checked; those of one file are applied in one pass. Of repairs that overlap, the
-first wins and the others remain for the next run. A file keeps its encoding, byte-order mark, line
+first wins and the others remain for the next run; an edit that two of them share is made once. A
+file keeps its encoding, byte-order mark, line
 ends and permissions. Every file is worked out and parsed before the first one is written, and each
 is replaced whole, so that no interruption leaves half a file behind.
 """
@@ -67,18 +68,18 @@ def choose(findings: Iterable[Finding], *, unsafe: bool) -> dict[Finding, Fix]:
     taken: list[Edit] = []
     for finding in findings:
         fix = finding.fix
-        if fix is None or not fix.edits or not (fix.safe or unsafe):
+        if fix is None or not fix.edits or not fix.is_applied(unsafe=unsafe):
             continue
         if not any(overlap(new, old) for new in fix.edits for old in taken):
             chosen[finding] = fix
-            taken.extend(fix.edits)
+            taken.extend(edit for edit in fix.edits if edit not in taken)
     return chosen
 
 
 def overlap(left: Edit, right: Edit) -> bool:
-    """Whether two edits touch the same text, or would insert the same at one place."""
+    """Whether two edits touch the same text, and are not one that two repairs share."""
     if left == right:
-        return True
+        return False
     return _start(left) < _end(right) and _start(right) < _end(left)
 
 
@@ -91,7 +92,7 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
     edits: list[Edit] = []
     for fix in fixes:
         if not any(overlap(new, old) for new in fix.edits for old in edits):
-            edits.extend(fix.edits)
+            edits.extend(edit for edit in fix.edits if edit not in edits)
     parts = _LINE_END.split(source)  # texts of lines, and between them their ends
     newline = parts[1] if len(parts) > 1 else "\n"
     # From the end, so that earlier places stay valid; what is inserted at one place stays in order.

@@ -30,15 +30,19 @@ class Notebook(NamedTuple):
 
     def place(self, finding: Finding) -> Finding:
         """The finding with its cell, and its lines counted within that cell."""
-        index = bisect.bisect_right(self.starts, finding.line) - 1
-        offset = self.starts[index] - 1
+        line, cell = self.cell(finding.line)
         return replace(
             finding,
-            line=finding.line - offset,
-            end_line=finding.end_line - offset,
-            cell=self.numbers[index],
+            line=line,
+            end_line=finding.end_line - finding.line + line,
+            cell=cell,
             fix=None,  # edits are places in a text that does not exist
         )
+
+    def cell(self, line: int) -> tuple[int, int]:
+        """Return a line as counted within its cell, and the number of that cell."""
+        index = bisect.bisect_right(self.starts, line) - 1
+        return line - self.starts[index] + 1, self.numbers[index]
 
 
 def read_notebook(data: bytes) -> Notebook | None:

@@ -48,9 +48,13 @@ class Suppression(NamedTuple):
 
     def covers(self, finding: Finding) -> bool:
         """Whether the comment silences this finding."""
-        if not self.means(finding.code):
+        return self.covers_line(finding.line, finding.code)
+
+    def covers_line(self, line: int, code: str) -> bool:
+        """Whether the comment silences a rule on a line."""
+        if not self.means(code):
             return False
-        return self.whole_file or self.first_line <= finding.line <= self.last_line
+        return self.whole_file or self.first_line <= line <= self.last_line
 
     def means(self, code: str) -> bool:
         """Whether the comment speaks of a rule."""
@@ -68,11 +72,16 @@ def suppressions(source: str) -> tuple[Suppression, ...]:
 
 
 def apply(
-    findings: Iterable[Finding], comments: tuple[Suppression, ...]
+    findings: Iterable[Finding],
+    comments: tuple[Suppression, ...],
+    silenced: Iterable[tuple[int, str]] = (),
 ) -> tuple[list[Finding], list[Suppression]]:
-    """Split off what is silenced: the findings that stay, and the comments that silenced none."""
+    """Split off what is silenced: the findings that stay, and the comments that silenced none.
+
+    `silenced` are lines and codes that comments silence already.
+    """
     kept: list[Finding] = []
-    used: set[Suppression] = set()
+    used = {c for line, code in silenced for c in comments if c.covers_line(line, code)}
     for finding in findings:
         covering = [comment for comment in comments if comment.covers(finding)]
         used.update(covering)

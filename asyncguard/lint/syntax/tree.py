@@ -185,5 +185,11 @@ def place(unit: Unit, node: cst.CSTNode) -> Place | None:
     )
 
 
+def line_of(unit: Unit, node: cst.CSTNode) -> int:
+    """Return the line in the file that one of a unit's statements starts on; 0 if unknown."""
+    origin = unit.origins.get(id(node))
+    return span(origin)[0] + unit.offset if origin is not None else 0
+
+
 def _column(line: str, column: int) -> int:
     return column if line.isascii() else len(line.encode()[:column].decode(errors="replace"))

@@ -1,4 +1,3 @@
-# xfail: the name of the variable is taken for the tag of an action of a policy
 
 import jax
 import numpy as np

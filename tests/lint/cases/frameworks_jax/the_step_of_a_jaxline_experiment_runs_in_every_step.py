@@ -10,4 +10,4 @@ class Experiment:
     def step(self, rng):
         self.params, self.opt_state, scalars = self.updater.update(self.params, self.opt_state, rng)
         scalars = utils.get_first(scalars)
-        return jax.tree.map(to_scalar, scalars)  # ASG102
+        return jax.tree.map(to_scalar, scalars)

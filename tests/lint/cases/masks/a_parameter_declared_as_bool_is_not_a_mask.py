@@ -1,4 +1,3 @@
-# xfail: the name of the type is taken for the tag of a mask
 
 import torch
 

@@ -3,7 +3,7 @@ import torch
 
 class Assigner(torch.nn.Module):
     def forward(self, cost):
-        return self.matching(cost, torch.zeros_like(cost) > 0)  # ASG105
+        return self.matching(cost, torch.zeros_like(cost) > 0)
 
     def matching(self, cost, mask):
         chosen = torch.zeros_like(cost) > 1

@@ -23,4 +23,4 @@ def train_2(model, loader):
     for batch in loader:
         output = model(batch)
         output.backward()
-        describe_2(output.sum(), output)  # ASG101
+        describe_2(output.sum(), output)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
@@ -17,24 +16,23 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.overrides import has_torch_function_unary
 from torch.utils import _device as placement
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import dataloader
 
 import asyncguard.runtime
-from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
+from asyncguard.runtime.adapters.torch.calls import CALLS, WORK
+from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.copies import Memory
-from asyncguard.runtime.hooks import SyncLimitExceeded, loading_hook
-from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.probes import Args, Kwargs
+from asyncguard.runtime.hooks import loading_hook
+from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK, present
-from asyncguard.runtime.sites import Blocker, Site
+from asyncguard.runtime.sites import Blocker
 
 __warningregistry__ = None  # see `warned`
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
-_AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 # What takes data from a data set: data loaders, and methods of data sets and samplers.
 LOADERS = (
@@ -46,8 +44,6 @@ FETCH = "torch.utils.data._utils.fetch"
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
 STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
-_MASKS = (torch.bool, torch.uint8)
-_BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 UNCOMPILED = (
     "depth='full': in this version of torch, compiled functions run uncompiled from here on, also"
@@ -67,7 +63,7 @@ class Adapter(Base):
     def __init__(self, framework: Any) -> None:
         super().__init__(framework)
         self._labels = {}
-        self._operators: _Operators | None = None
+        self._operators: Operators | None = None
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
@@ -97,9 +93,9 @@ class Adapter(Base):
 
     def device_of_call(self, api: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Ask the entry's own test; a work holds the host, the rest is done where its value is."""
-        if not _CALLS[api](args, kwargs):
+        if not CALLS[api](args, kwargs):
             return None
-        if api == _WORK:
+        if api == WORK:
             return HOST
         return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
 
@@ -173,7 +169,7 @@ class Adapter(Base):
         """
         if not hasattr(TorchDispatchMode, "is_infra_mode"):
             warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
-        mode = _Operators(self)
+        mode = Operators(self)
         mode.__enter__()
         return mode.leave
 
@@ -182,7 +178,7 @@ class Adapter(Base):
 
         It is called with the frame that runs the operator, what does, and that one's arguments.
         """
-        operators = self._operators = self._operators or _Operators(self)
+        operators = self._operators = self._operators or Operators(self)
         point = operators.point(func)
         return None if point is None else functools.partial(operators.watched, point)
 
@@ -210,118 +206,6 @@ class Adapter(Base):
         return undo
 
 
-class _Operators(TorchDispatchMode):  # type: ignore[misc]
-    """Counts the operators that the catalogue says wait, unless a hook above counts already."""
-
-    def __init__(self, adapter: Adapter) -> None:
-        super().__init__()
-        self._adapter = adapter
-        self._points = {
-            name: point
-            for point in adapter.framework.sync
-            if point.runtime is not None
-            for name in point.runtime.dispatch
-        }
-        self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
-        self._blockers: dict[tuple[str, str], Blocker] = {}
-        self._broken_in = 0  # the generation of listeners in which it failed
-
-    @classmethod
-    def is_infra_mode(cls) -> bool:
-        """It only looks on: torch.compile need not give way to it, in the trace and after it."""
-        return True
-
-    def leave(self) -> None:
-        """Leave this thread's stack; in another thread, or below another mode, only go quiet."""
-        if _get_current_dispatch_mode() is self:
-            self.__exit__(None, None, None)
-        self._points.clear()
-        self._known.clear()
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        try:
-            point = self._known[func]
-        except KeyError:
-            point = self._known[func] = self.point(func)
-        if point is None or state.doing.waiting or hub.generation == self._broken_in:
-            return func(*args, **kwargs) if kwargs else func(*args)
-        return self.watched(point, sys._getframe(1), func, args, kwargs or {})
-
-    def watched(
-        self, point: SyncPoint, caller: FrameType | None, func: Any, args: Any, kwargs: Any
-    ) -> Any:
-        """Run an operator that may wait, and report it if it does."""
-        doing, site = state.doing, None
-        try:
-            site = self._site(point, args, caller)
-            if site is not None and hub.scope is not None:
-                site = hub.scope(site)
-            sink = hub.sink
-            began = sink.begin()
-        except SyncLimitExceeded:
-            raise
-        except Exception as error:  # noqa: BLE001  the user's call must go on
-            self._fail(error)
-            site = None
-        doing.waiting = site is not None
-        try:
-            result = func(*args, **kwargs)
-        finally:
-            doing.waiting = False
-        if site is not None:
-            try:
-                sink.end(site, began)
-            except Exception as error:  # noqa: BLE001
-                self._fail(error)
-        return result
-
-    def _fail(self, error: Exception) -> None:
-        self._broken_in = hub.generation
-        hub.fail("torch's operators", error)
-
-    def point(self, func: Any) -> SyncPoint | None:
-        """The entry of an operator that may wait."""
-        name = func._schema.name
-        return self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
-
-    def _site(
-        self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None
-    ) -> Site | None:
-        tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
-        device = self._adapter.device_of(tensor)
-        if device is None or not _waits(args):
-            return None
-        key = point.id, device
-        blocker = self._blockers.get(key)
-        if blocker is None:
-            blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        asker = _caller(caller)
-        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
-            return None
-        return blocker.site_of_caller(asker)
-
-
-def _caller(frame: FrameType | None) -> FrameType | None:
-    """Who ran the operator, below the frames that torch puts around dispatch modes."""
-    while frame is not None and frame.f_globals.get("__name__") in _AROUND_MODES:
-        frame = frame.f_back
-    return frame
-
-
-def _waits(args: tuple[Any, ...]) -> bool:
-    """Whether an operator that takes indices has a mask among them; others always may wait."""
-    indices = args[1] if len(args) > 1 else None
-    if not isinstance(indices, list | tuple):
-        return True
-    return any(isinstance(index, torch.Tensor) and _is_mask(index) for index in indices)
-
-
-def _is_mask(value: torch.Tensor) -> bool:
-    return value.dtype in _MASKS
-
-
 def _is_away(value: Any, owner: Any) -> bool:
     """Whether a tensor is in host memory, and the one that it is written into or chooses from not.
 
@@ -337,91 +221,7 @@ def _fills(value: Any, owner: Any) -> bool:
     return True
 
 
-_PLACE = indexing.Place(torch.is_tensor, _is_mask, _is_away, _fills)
-
-
-# ---- calls of which no single value tells whether they wait
-
-
-def _waits_for_work(args: Args, kwargs: Kwargs) -> bool:
-    """`Work.wait` holds the host, unless it is the stream that it holds."""
-    work, *rest = args
-    timeout = rest[0] if rest else kwargs.get("timeout")
-    return bool(timeout) or not _only_streams_wait(work)
-
-
-def _reads_found_inf(args: Args, kwargs: Kwargs) -> bool:
-    """`GradScaler.step` reads whether to step, unless the optimizer does that on the device."""
-    optimizer = _argument(args, kwargs, 1, "optimizer")
-    return not getattr(optimizer, "_step_supports_amp_scaling", False)
-
-
-def _reads_range(args: Args, kwargs: Kwargs) -> bool:
-    """`histc` takes its range from the data where both ends are the same, as by default."""
-    low, high = _argument(args, kwargs, 2, "min", 0), _argument(args, kwargs, 3, "max", 0)
-    return isinstance(low, torch.Tensor) or isinstance(high, torch.Tensor) or bool(low == high)
-
-
-def _is_spectral(args: Args, kwargs: Kwargs) -> bool:
-    """Whether a norm is one of singular values: of a matrix, not of a vector."""
-    order = _argument(args, kwargs, 1, "ord")
-    matrix = args[0] if args else next(iter(kwargs.values()))
-    dim = _argument(args, kwargs, 2, "dim")
-    of_vector = isinstance(dim, int) or (dim is None and matrix.ndim < 2)
-    if isinstance(order, str):
-        return order == "nuc"
-    return isinstance(order, int | float) and abs(order) == 2 and not of_vector
-
-
-def _inverts(args: Args, kwargs: Kwargs) -> bool:
-    """A negative power is one of the inverse, whose existence is checked."""
-    power = _argument(args, kwargs, 1, "n", 0)
-    return isinstance(power, int) and power < 0
-
-
-def _argument(args: Args, kwargs: Kwargs, at: int, name: str, default: Any = None) -> Any:
-    return args[at] if len(args) > at else kwargs.get(name, default)
-
-
-_WORK = "torch.distributed.Work.wait"
-_CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
-    _WORK: _waits_for_work,
-    "torch.amp.GradScaler.step": _reads_found_inf,
-    "torch.histc": _reads_range,
-    "torch.Tensor.histc": _reads_range,
-    "torch.linalg.norm": _is_spectral,
-    "torch.linalg.matrix_power": _inverts,
-}
-
-
-def _only_streams_wait(work: Any) -> bool:
-    """Whether `work.wait()` holds the stream and not the host, as that of NCCL's collectives does.
-
-    A work does not say whose it is. Those of accelerators can tell how long they took on the
-    device; where others are asked that, they raise and say that they do not support it.
-    """
-    if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
-        return False
-    if present.model is not None:  # its collectives are those of gloo, in NCCL's stead
-        return True
-    try:
-        work._get_duration()
-    except RuntimeError as error:
-        return "support" not in str(error)
-    except AttributeError:  # an older torch: what the default group does with CUDA is believed
-        return "cuda:nccl" in torch.distributed.get_backend_config()
-    return True
-
-
-def _is_barrier(work: Any) -> bool:
-    """NCCL's barrier holds the host."""
-    kind = torch._C._distributed_c10d.OpType.BARRIER
-    return hasattr(work, "_get_op_type") and work._get_op_type() == int(kind)
-
-
-def _is_set(names: tuple[str, ...]) -> bool:
-    values = (os.environ.get(name, "0").lower() for name in names)
-    return any(value not in ("", "0", "n", "no", "f", "false") for value in values)
+_PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills)
 
 
 def _has_no_data(value: torch.Tensor) -> bool:

@@ -1,0 +1,232 @@
+"""One file as repairs see it: its text, its syntax tree, and the way between the two."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TypeVar
+
+from asyncguard.model import Edit
+
+Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+N = TypeVar("N", bound=ast.AST)
+Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
+
+
+class Code:
+    """The text of a file and its tree. Lines count from 1, columns from 0, in characters."""
+
+    def __init__(self, text: str) -> None:
+        """Parse `text`; raises SyntaxError, ValueError or RecursionError where that fails."""
+        self.text = text
+        self.lines = _LINE_END.split(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tree = ast.parse(text)
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._mapped: set[ast.stmt] = set()
+        self._by_span: dict[Span, ast.expr] = {}
+
+    def expression_at(self, span: Span) -> ast.expr | None:
+        """Return the expression that stands exactly there."""
+        line, _, end_line, _ = span
+        for statement in self.tree.body:
+            if first_line(statement) <= line and (statement.end_lineno or 0) >= end_line:
+                self._map(statement)
+        found = self._by_span.get(span)
+        return found if found is not None and self._is_placed(found) else None
+
+    def parents(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield what is around a node, innermost first, the module last."""
+        while (parent := self.parent(node)) is not None:
+            yield parent
+            node = parent
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """Return what a node stands in; None for the module."""
+        if node not in self._parents and not isinstance(node, ast.Module):
+            for statement in self.tree.body:
+                self._map(statement)
+        return self._parents.get(node)
+
+    def around(self, node: ast.AST, kind: type[N] | tuple[type[N], ...]) -> N | None:
+        """Return the innermost node of a kind around another."""
+        return next((p for p in self.parents(node) if isinstance(p, kind)), None)
+
+    def scope(self, node: ast.AST) -> Scope:
+        """Return the function, class, lambda or module that a node's names belong to."""
+        return next((p for p in self.parents(node) if isinstance(p, SCOPES)), self.tree)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """Return the innermost statement around a node, or the node if it is one."""
+        if isinstance(node, ast.stmt):
+            return node
+        found = self.around(node, ast.stmt)
+        assert found is not None
+        return found
+
+    def block(self, statement: ast.stmt) -> tuple[list[ast.stmt], int]:
+        """Return the list of statements that one is in, and its index there."""
+        parent = self.parent(statement) or self.tree
+        for name in _BLOCKS:
+            body = getattr(parent, name, ())
+            if isinstance(body, list) and statement in body:
+                return body, body.index(statement)
+        raise ValueError("a statement outside of any block")
+
+    def span(self, node: ast.AST) -> Span:
+        """Return where a node stands."""
+        assert isinstance(node, (ast.expr, ast.stmt, ast.keyword))
+        end_line, end = node.end_lineno or 0, node.end_col_offset or 0
+        start = self._column(node.lineno, node.col_offset)
+        return node.lineno, start, end_line, self._column(end_line, end)
+
+    def source(self, node: ast.AST) -> str:
+        """Return the text of a node, without the parentheses around it."""
+        line, column, end_line, end_column = self.span(node)
+        if line == end_line:
+            return self.lines[line - 1][column:end_column]
+        middle = self.lines[line : end_line - 1]
+        last = self.lines[end_line - 1][:end_column]
+        return "\n".join([self.lines[line - 1][column:], *middle, last])
+
+    def operand(self, node: ast.expr) -> str:
+        """Return the text of an expression as `.name` or a call can be written behind it."""
+        text = self.source(node)
+        return text if is_postfix(node) else f"({text})"
+
+    def replace(self, node: ast.AST, text: str) -> Edit:
+        """Replace a node."""
+        return Edit(*self.span(node), text)
+
+    def indent(self, statement: ast.stmt) -> str | None:
+        """Return what stands before a statement on its line; None if that is more than space."""
+        line, column = first_line(statement), statement.col_offset
+        before = self.lines[line - 1][:column]
+        return before if not before.strip() else None
+
+    def is_alone(self, statement: ast.stmt) -> bool:
+        """Whether nothing else stands on the lines of a statement, a comment aside."""
+        _, _, end_line, end = self.span(statement)
+        rest = self.lines[end_line - 1][end:].strip()
+        return self.indent(statement) is not None and (not rest or rest.startswith("#"))
+
+    def insert_before(self, statement: ast.stmt, *lines: str) -> Edit:
+        """Insert lines above a statement that begins its line."""
+        line, indent = first_line(statement), self.indent(statement) or ""
+        return Edit(line, 0, line, 0, "".join(f"{indent}{text}\n" for text in lines))
+
+    def insert_after(self, statement: ast.stmt, *lines: str) -> Edit:
+        """Insert lines below a statement, and below the comments that belong to its block."""
+        last, indent = statement.end_lineno or 0, self.indent(statement) or ""
+        for number in range(last, len(self.lines)):
+            text = self.lines[number]
+            if text.strip().startswith("#") and _depth(text) > len(indent):
+                last = number + 1
+            elif text.strip():
+                break
+        end = len(self.lines[last - 1])
+        return Edit(last, end, last, end, "".join(f"\n{indent}{text}" for text in lines))
+
+    def delete(self, statement: ast.stmt) -> Edit:
+        """Delete the lines of a statement that stands alone on them."""
+        first, last = first_line(statement), statement.end_lineno or 0
+        if last >= len(self.lines):
+            return Edit(first, 0, last, len(self.lines[last - 1]), "")
+        return Edit(first, 0, last + 1, 0, "")
+
+    @cached_property
+    def imports(self) -> dict[str, str]:
+        """Return what module-level names stand for: `F` -> `torch.nn.functional`."""
+        found: dict[str, str] = {}
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    top = alias.name.partition(".")[0]
+                    found[alias.asname or top] = alias.name if alias.asname else top
+            elif isinstance(statement, ast.ImportFrom) and not statement.level:
+                for alias in statement.names:
+                    found[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
+        return found
+
+    def name_for(self, module: str) -> str | None:
+        """Return how the file writes a module: `np` for `numpy`; None if it does not import it."""
+        return next((name for name, what in self.imports.items() if what == module), None)
+
+    def meaning(self, node: ast.AST) -> str:
+        """Return the full name of `F.one_hot`, imports resolved; "" where it is not one."""
+        name = dotted(node)
+        head, _, rest = name.partition(".")
+        known = self.imports.get(head)
+        return f"{known}.{rest}".rstrip(".") if known else name
+
+    def _map(self, statement: ast.stmt) -> None:
+        if statement in self._mapped:
+            return
+        self._mapped.add(statement)
+        self._parents[statement] = self.tree
+        stack: list[ast.AST] = [statement]
+        while stack:
+            node = stack.pop()
+            for child in ast.iter_child_nodes(node):
+                self._parents.setdefault(child, node)
+                stack.append(child)
+                if isinstance(child, ast.expr):
+                    self._by_span.setdefault(self.span(child), child)
+
+    def _is_placed(self, node: ast.expr) -> bool:
+        """Whether the text there is the node: before 3.12, places in f-strings may be wrong."""
+        if not any(isinstance(parent, ast.JoinedStr) for parent in self.parents(node)):
+            return True
+        try:
+            there = ast.parse(f"({self.source(node)})", mode="eval").body
+        except (SyntaxError, ValueError, IndexError):
+            return False
+        return ast.dump(there) == ast.dump(node)
+
+    def _column(self, line: int, column: int) -> int:
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        return column if text.isascii() else len(text.encode()[:column].decode(errors="replace"))
+
+
+def first_line(statement: ast.stmt) -> int:
+    """Return the line that a statement begins on, its decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(node.lineno for node in decorators)])
+
+
+def is_postfix(node: ast.expr) -> bool:
+    """Whether `.name` can be written behind the text of an expression."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List))
+
+
+def dotted(node: ast.AST) -> str:
+    """Return `a.b.c` of a chain of names, or ""."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def same(left: ast.AST, right: ast.AST) -> bool:
+    """Whether two pieces of code read the same, stores and loads alike."""
+    return _dump(left) == _dump(right)
+
+
+def _dump(node: ast.AST) -> str:
+    return re.sub(r"ctx=\w+\(\)", "", ast.dump(node))
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,71 @@
+"""A number that each step reads, and a branch of every n-th step uses: read it there.
+
+`value = loss.item()` above `if step % 100 == 0: print(value)` waits a hundred times for one line of
+output. The assignment moves to the top of the branch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import SCOPES
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.model import Applicability, Fix
+
+ORDER = 20
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each read whose value a later branch alone uses."""
+    for spot in spots:
+        if (fix := _fix(spot)) is not None:
+            yield Repair(fix, (spot,))
+
+
+def _fix(spot: Spot) -> Fix | None:
+    statement, code = spot.statement, spot.code
+    if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
+        return None
+    target = statement.targets[0]
+    if len(statement.targets) > 1 or not isinstance(target, ast.Name):
+        return None
+    gate = _gate(spot, target.id)
+    first, last = statement.lineno, statement.end_lineno
+    if gate is None or first != last or not code.is_alone(statement):
+        return None
+    if code.indent(gate.body[0]) is None or not _is_pure(spot.node):
+        return None
+    text = code.lines[first - 1].strip()
+    edits = code.delete(statement), code.insert_before(gate.body[0], text)
+    message = f"read `{target.id}` only in the steps that use it"
+    return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _gate(spot: Spot, name: str) -> ast.If | None:
+    """Return the branch of the same block that holds every use of the variable."""
+    if isinstance(spot.scope, SCOPES) and not flow.is_private(spot.code, spot.scope, name):
+        return None
+    everywhere = flow.uses(spot.scope, name, [spot.statement])
+    needed = flow.names(spot.node)
+    for number, other in enumerate(spot.body[spot.at + 1 :], spot.at + 1):
+        if not isinstance(other, ast.If) or not flow.is_periodic(other.test):
+            continue
+        inside = [use for part in other.body for use in flow.uses(part, name)]
+        if inside and len(inside) == len(everywhere):
+            between = [*spot.body[spot.at + 1 : number], other.test]
+            return None if needed & flow.changed(between) else other
+    return None
+
+
+def _is_pure(node: ast.expr) -> bool:
+    """Whether a read can be left out in a step: it draws no number and calls nothing of its own."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return all(_is_read_or_reduction(call) for call in calls)
+
+
+def _is_read_or_reduction(call: ast.Call) -> bool:
+    if isinstance(call.func, ast.Name):
+        return call.func.id in {"float", "int", "bool", "str"}
+    return isinstance(call.func, ast.Attribute) and not call.func.attr.endswith("_")

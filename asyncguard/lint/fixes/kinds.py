@@ -1,0 +1,222 @@
+"""What a value is made of, as far as its expression tells: floats or integers, one or many.
+
+A read keeps its meaning only if that is known: a count must stay an integer, and what is stacked
+must have one shape. Where the code does not tell, the answer is "not known".
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
+
+
+class Kind(NamedTuple):
+    """The type of a tensor's elements ("" if not known), and whether its shape is `()`."""
+
+    number: str = ""
+    scalar: bool = False
+
+
+UNKNOWN = Kind()
+_DEPTH = 6
+# Without arguments these reduce a tensor to one value; what of.
+_REDUCING = {"mean": "float", "std": "float", "var": "float", "norm": "float",
+             "sum": "sum", "prod": "sum", "max": "same", "min": "same", "amax": "same",
+             "amin": "same", "median": "same", "any": "bool", "all": "bool",
+             "argmax": "int", "argmin": "int", "count_nonzero": "int",
+             "reduce_mean": "float", "reduce_sum": "sum", "reduce_max": "same",
+             "reduce_min": "same", "reduce_any": "bool", "reduce_all": "bool"}  # fmt: skip
+_KEEPING = frozenset({"detach", "clone", "cpu", "cuda", "contiguous", "copy", "stop_gradient"})
+_CASTS = {"float": "float", "double": "float", "half": "float", "bfloat16": "float",
+          "long": "int", "int": "int", "short": "int", "bool": "bool"}  # fmt: skip
+_COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite",
+                        "logical_and", "logical_or", "logical_not", "equal", "not_equal",
+                        "greater", "less"})  # fmt: skip
+_FLOATING = frozenset({"sqrt", "exp", "log", "softmax", "log_softmax", "sigmoid", "tanh", "sin",
+                       "cos", "log2", "log10", "rsqrt"})  # fmt: skip
+_SAME_SHAPE = _FLOATING | _COMPARING | {"abs", "square", "relu", "neg", "clamp"}
+_LOSS = re.compile(r"(loss|cross_entropy|_div|nll)$")
+_CRITERION = re.compile(r"(^|_)(criterion|loss(_?f(n|unc|unction))?|objective)\d?$", re.IGNORECASE)
+_NOT_REDUCED = frozenset({"reduction", "reduce", "size_average"})
+_LIBRARIES = ("torch.nn.functional", "torch", "jax.numpy", "tensorflow", "mxnet", "cupy", "numpy")
+
+
+def infer(code: Code, node: ast.expr, depth: int = _DEPTH) -> Kind:
+    """Return what is known of a device value by its expression."""
+    rule = _RULES.get(type(node))
+    return rule(code, node, depth) if rule is not None and depth else UNKNOWN
+
+
+def is_mask(code: Code, node: ast.expr) -> bool:
+    """Whether the code shows a tensor of booleans."""
+    return infer(code, node).number == "bool"
+
+
+def _constant(code: Code, node: ast.Constant, depth: int) -> Kind:
+    if isinstance(node.value, (bool, int, float)):
+        return Kind(type(node.value).__name__, scalar=True)
+    return UNKNOWN
+
+
+def _compare(code: Code, node: ast.Compare, depth: int) -> Kind:
+    sides = [infer(code, side, depth - 1) for side in (node.left, *node.comparators)]
+    plain = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+    if len(node.ops) > 1 or isinstance(node.ops[0], plain):
+        return UNKNOWN
+    return Kind("bool", all(side.scalar for side in sides))
+
+
+def _binary(code: Code, node: ast.BinOp, depth: int) -> Kind:
+    left, right = infer(code, node.left, depth - 1), infer(code, node.right, depth - 1)
+    scalar = left.scalar and right.scalar
+    known = {left.number, right.number}
+    if isinstance(node.op, ast.Div) or "float" in known:
+        return Kind("float", scalar)
+    if "" in known:
+        return Kind("", scalar)
+    if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
+        return Kind("bool" if known == {"bool"} else "int", scalar)
+    return Kind("int", scalar)
+
+
+def _unary(code: Code, node: ast.UnaryOp, depth: int) -> Kind:
+    inner = infer(code, node.operand, depth - 1)
+    return UNKNOWN if isinstance(node.op, ast.Not) else inner
+
+
+def _name(code: Code, node: ast.Name, depth: int) -> Kind:
+    """What all assignments of a variable agree on; a loss is what `backward` starts from."""
+    scope = code.scope(node)
+    values = flow.assignments(scope, node.id)
+    if not values or None in values or _is_parameter(scope, node.id):
+        return Kind("float") if _runs_backward(scope, node.id) else Kind(_of_name(node.id))
+    found = [infer(code, value, depth - 1) for value in values if value is not None]
+    number = found[0].number if len({kind.number for kind in found}) == 1 else ""
+    if _runs_backward(scope, node.id):
+        called = all(_is_criterion(code, value) for value in values if value is not None)
+        return Kind("float", called or all(kind.scalar for kind in found))
+    return Kind(number or _of_name(node.id), all(kind.scalar for kind in found))
+
+
+def _of_name(name: str) -> str:
+    return "float" if _LOSS.search(name) else ""
+
+
+def _is_parameter(scope: ast.AST, name: str) -> bool:
+    arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
+    return arguments is not None and any(
+        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(arguments)
+    )
+
+
+def _runs_backward(scope: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "backward"
+        and not node.args
+        and dotted(node.func.value) == name
+        for node in ast.walk(scope)
+    )
+
+
+def _is_criterion(code: Code, node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and _CRITERION.search(dotted(node.func).rpartition(".")[2]) is not None
+        and not any(k.arg is None or k.arg in _NOT_REDUCED for k in node.keywords)
+    )
+
+
+def _attribute(code: Code, node: ast.Attribute, depth: int) -> Kind:
+    return Kind("float", node.attr == "loss") if _LOSS.search(node.attr) else UNKNOWN
+
+
+def _call(code: Code, node: ast.Call, depth: int) -> Kind:
+    function = node.func
+    if _is_criterion(code, node) and not code.meaning(function).startswith(_LIBRARIES):
+        return Kind("float", scalar=True)
+    if not isinstance(function, ast.Attribute):
+        return _function(code, code.meaning(function), node, depth)
+    meaning = code.meaning(function)
+    if meaning.startswith(_LIBRARIES):
+        return _function(code, meaning, node, depth)
+    return _method(code, function.attr, function.value, node, depth)
+
+
+def _function(code: Code, meaning: str, node: ast.Call, depth: int) -> Kind:
+    """What `torch.mean(x)` and its like return: as the method, with the value first."""
+    if not meaning.startswith(_LIBRARIES):
+        return UNKNOWN
+    name = meaning.rpartition(".")[2]
+    if _LOSS.search(name) and "functional" in meaning:
+        told = {keyword.arg for keyword in node.keywords}
+        return Kind("float", not told & {*_NOT_REDUCED, None})
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        return UNKNOWN
+    if name in {"zeros_like", "ones_like", "where", "stack", "cat"}:
+        return UNKNOWN
+    if name == "cast" and len(node.args) == 2:
+        return Kind(_type(node.args[1]), infer(code, node.args[0], depth - 1).scalar)
+    rest = ast.Call(node.func, node.args[1:], node.keywords)
+    return _method(code, name, node.args[0], rest, depth)
+
+
+def _method(code: Code, name: str, owner: ast.expr, node: ast.Call, depth: int) -> Kind:
+    inner = infer(code, owner, depth - 1)
+    bare = not node.args and not node.keywords
+    if name in _REDUCING:
+        return Kind(_reduced(_REDUCING[name], inner.number), bare)
+    if name in _KEEPING or (name == "to" and not _types(node)):
+        return inner
+    if name in _CASTS and bare:
+        return Kind(_CASTS[name], inner.scalar)
+    if name in {"to", "type", "astype"} and _types(node):
+        return Kind(_types(node), inner.scalar)
+    if name in _COMPARING:
+        sides = [inner, *(infer(code, argument, depth - 1) for argument in node.args)]
+        return Kind("bool", all(side.scalar for side in sides))
+    if name in _FLOATING:
+        return Kind("float", inner.scalar and bare)
+    return Kind(inner.number, inner.scalar and bare) if name in _SAME_SHAPE else UNKNOWN
+
+
+def _reduced(how: str, number: str) -> str:
+    if how == "sum":
+        return "int" if number == "bool" else number
+    return number if how == "same" else how
+
+
+def _types(node: ast.Call) -> str:
+    """Return what type a call casts to, if one of its arguments names one."""
+    found = [_type(value) for value in (*node.args, *(k.value for k in node.keywords))]
+    return next((number for number in found if number), "")
+
+
+def _type(node: ast.expr) -> str:
+    text = node.value if isinstance(node, ast.Constant) else dotted(node).rpartition(".")[2]
+    if not isinstance(text, str):
+        return ""
+    for start, number in (("float", "float"), ("bfloat", "float"), ("double", "float"),
+                          ("half", "float"), ("int", "int"), ("uint", "int"), ("long", "int"),
+                          ("bool", "bool")):  # fmt: skip
+        if text.startswith(start):
+            return number
+    return ""
+
+
+Rule = Callable[[Code, ast.expr, int], Kind]
+_RULES: dict[type[ast.expr], Rule] = {
+    ast.Constant: _constant,  # type: ignore[dict-item]
+    ast.Compare: _compare,  # type: ignore[dict-item]
+    ast.BinOp: _binary,  # type: ignore[dict-item]
+    ast.UnaryOp: _unary,  # type: ignore[dict-item]
+    ast.Name: _name,  # type: ignore[dict-item]
+    ast.Attribute: _attribute,  # type: ignore[dict-item]
+    ast.Call: _call,  # type: ignore[dict-item]
+}

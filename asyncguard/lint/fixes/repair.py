@@ -1,0 +1,83 @@
+"""Every finding of one file with its repair, if one is understood."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from asyncguard.lint.fixes import families
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
+from asyncguard.lint.fixes.wanted import wants_repair
+from asyncguard.lint.source.fixes import apply
+from asyncguard.model import Applicability, Finding, Fix
+
+Family = Callable[[Sequence[Spot]], Iterator[Repair]]
+
+
+def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of a file with their repairs, in their order."""
+    wanted = [finding for finding in findings if wants_repair(finding)]
+    if not wanted:
+        return tuple(findings)
+    try:
+        fixes = _fixes(Code(text), wanted)
+    except (SyntaxError, ValueError, RecursionError):
+        return tuple(findings)
+    return tuple(replace(f, fix=fixes[f]) if f in fixes else f for f in findings)
+
+
+def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
+    """Ask each family; what one repairs is not offered to the next unless it was only shown."""
+    left = [spot for finding in findings if (spot := spot_of(code, finding)) is not None]
+    fixes: dict[Finding, Fix] = {}
+    for family in _families():
+        for repair in _sound(code.text, [*family(left)]):
+            for spot in repair.spots:
+                if _is_better(repair.fix, fixes.get(spot.finding)):
+                    fixes[spot.finding] = repair.fix
+        left = [spot for spot in left if _may_be_bettered(fixes.get(spot.finding))]
+    return fixes
+
+
+def _sound(text: str, repairs: Sequence[Repair]) -> Sequence[Repair]:
+    """Leave out repairs after which the file would not be Python.
+
+    The text that edits replace may hold parentheses that the tree does not show.
+    """
+    if not repairs or _is_python(apply(text, [repair.fix for repair in repairs])):
+        return repairs
+    return [repair for repair in repairs if _is_python(apply(text, [repair.fix]))]
+
+
+def _is_python(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _is_better(new: Fix, old: Fix | None) -> bool:
+    return old is None or (
+        old.applicability == Applicability.SHOWN and new.applicability != Applicability.SHOWN
+    )
+
+
+def _may_be_bettered(fix: Fix | None) -> bool:
+    return fix is None or fix.applicability == Applicability.SHOWN
+
+
+@cache
+def _families() -> tuple[Family, ...]:
+    """Return the rewrites, those that keep most of the program first."""
+    names = [f"{families.__name__}.{module.name}" for module in iter_modules(families.__path__)]
+    modules = sorted(map(import_module, names), key=lambda module: module.ORDER)
+    return tuple(module.rewrite for module in modules)

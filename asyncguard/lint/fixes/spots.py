@@ -1,0 +1,85 @@
+"""The place of a finding among the code around it."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from asyncguard.lint.fixes.code import Code, Scope
+from asyncguard.lint.fixes.dialects import DIALECTS, Dialect
+from asyncguard.model import Finding, Fix
+
+
+class Spot(NamedTuple):
+    """A finding, the expression that waits, and the statement, block and scope around it.
+
+    The statement is `body[at]`.
+    """
+
+    finding: Finding
+    code: Code
+    node: ast.expr
+    statement: ast.stmt
+    body: list[ast.stmt]
+    at: int
+    scope: Scope
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How the finding's framework writes things; None where repairs do not know it."""
+        return DIALECTS.get(self.finding.framework)
+
+
+class Repair(NamedTuple):
+    """A fix, and the spots whose waits it takes out of the step."""
+
+    fix: Fix
+    spots: tuple[Spot, ...]
+
+
+def spot_of(code: Code, finding: Finding) -> Spot | None:
+    """Return the spot of a finding; None where its place holds no expression."""
+    span = finding.line, finding.column - 1, finding.end_line, finding.end_column - 1
+    node = code.expression_at(span)
+    if node is None:
+        return None
+    statement = code.statement(node)
+    body, index = code.block(statement)
+    return Spot(finding, code, node, statement, body, index, code.scope(node))
+
+
+def read_value(node: ast.expr) -> ast.expr | None:
+    """Return `x` of `x.item()`, `x.asscalar()`, `float(x)` or `int(x)`; None of other reads."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    function = node.func
+    if isinstance(function, ast.Attribute) and not node.args:
+        return _without_host_copy(function.value) if function.attr in _SCALAR else None
+    if isinstance(function, ast.Name) and function.id in _NUMBERS and len(node.args) == 1:
+        argument = node.args[0]
+        return None if isinstance(argument, ast.Starred) else _without_host_copy(argument)
+    return None
+
+
+_SCALAR = frozenset({"item", "asscalar"})
+_NUMBERS = frozenset({"float", "int"})
+
+
+def _without_host_copy(node: ast.expr) -> ast.expr:
+    """Return `x` of `x.cpu()` or `x.cpu().item()`: what follows reads it anyway."""
+    while (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"cpu", "item", "asscalar"}
+        and not node.args
+        and not node.keywords
+    ):
+        node = node.func.value
+    return node
+
+
+def converts_to(node: ast.expr) -> str:
+    """Return "float" or "int" where a read makes that of any number; "" where it keeps its type."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NUMBERS:
+        return node.func.id
+    return ""

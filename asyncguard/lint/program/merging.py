@@ -1,0 +1,66 @@
+"""One read, one finding: what several callers tell of one place becomes one finding there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from asyncguard.lint.program.network import LEVELS
+from asyncguard.model import CallSite, Confidence, Finding
+
+_SURENESS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+Heat = tuple[int, bool, int]
+
+
+class Told(NamedTuple):
+    """A finding in the context that one call gives it; `call` is None where it needs none.
+
+    `silenced`: a comment at the call keeps it from counting.
+    """
+
+    finding: Finding
+    call: CallSite | None = None
+    silenced: bool = False
+
+
+def merged(told: Iterable[Told]) -> Iterator[Finding]:
+    """Yield one finding of each place, rule and API: the hottest, with the calls that lead to it.
+
+    Calls that reach it less often than the hottest of them are left out. Where a call is silenced,
+    only the others count.
+    """
+    groups: dict[tuple[object, ...], list[Told]] = {}
+    for each in told:
+        f = each.finding
+        key = f.line, f.column, f.end_line, f.end_column, f.code, f.api
+        groups.setdefault(key, []).append(each)
+    for group in groups.values():
+        if any(each.silenced for each in group):
+            group = [each for each in group if each.call is not None and not each.silenced]
+        if not group:
+            continue
+        hottest = max(group, key=_rank).finding
+        yield replace(hottest, reached_from=tuple(_calls(group, hottest)))
+
+
+def _calls(group: list[Told], hottest: Finding) -> Iterator[CallSite]:
+    """Yield the calls in the loop context of the finding, each once, the hottest first."""
+    found: dict[CallSite, Heat] = {}
+    for finding, call, _ in group:
+        if call is not None and finding.loop is hottest.loop:
+            found[call] = max(found.get(call, (0, False, 0)), heat(finding))
+    yield from sorted(found, key=lambda call: (*(-part for part in found[call]), _place(call)))
+
+
+def _place(call: CallSite) -> tuple[str, int, int, str]:
+    return call.path, call.cell or 0, call.line, call.function
+
+
+def _rank(told: Told) -> tuple[Heat, str, str]:
+    return heat(told.finding), told.finding.message, told.finding.advice
+
+
+def heat(finding: Finding) -> Heat:
+    """Return how often a finding executes, and how sure that is; more is hotter."""
+    return LEVELS[finding.loop], not finding.guarded, _SURENESS.index(finding.confidence)

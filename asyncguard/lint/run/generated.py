@@ -1,0 +1,204 @@
+"""Generated files: what is found in one is reported in the file that people edit.
+
+A generator that writes one module from another says so at its start; `rules/generated.toml` holds
+how. A finding moves to the line that it was copied from. Where that line came from a third file,
+which the source inherits from, a finding there that is as hot speaks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+import msgspec
+import tomli
+
+from asyncguard import files
+from asyncguard.catalogue import GENERATED, rules_directory
+from asyncguard.lint.program.facts import Linked
+from asyncguard.lint.program.merging import Heat, Told, heat, merged
+from asyncguard.lint.source.decode import SourceError, decode
+from asyncguard.model import CallSite, Finding
+
+Identity = tuple[str, str, str]
+AROUND = 8  # lines on either side that tell equal lines apart
+
+
+class Notice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to say it: `pattern` finds the `source` in the line `hit`, and nothing in `miss`."""
+
+    id: str
+    pattern: str
+    hit: str
+    source: str
+    miss: str
+
+
+class Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file of notices; they stand in the first `lines` of a generated file."""
+
+    schema: int
+    lines: int
+    notice: list[Notice]
+
+
+@lru_cache(maxsize=1)
+def notices() -> Notices:
+    """Return the notices that ship with asyncguard."""
+    text = (rules_directory() / GENERATED).read_text(encoding="utf-8")
+    return msgspec.convert(tomli.loads(text), Notices)
+
+
+def named_source(text: str) -> str:
+    """Return the file that a text says it was generated from, "" if it says nothing of the kind."""
+    known = notices()
+    start = "\n".join(islice(text.splitlines(), known.lines))
+    for notice in known.notice:
+        if found := re.search(notice.pattern, start, re.MULTILINE):
+            return found["source"]
+    return ""
+
+
+class Copy(NamedTuple):
+    """A generated file: the path of its source, and the lines of both."""
+
+    source: str
+    lines: list[str]
+    originals: list[str]
+
+    def original(self, line: int) -> int:
+        """Return the line of the source that a line was copied from; 0 if it was not."""
+        text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
+        same = [n for n, each in enumerate(self.originals, 1) if text and each.strip() == text]
+        return max(same, key=lambda n: self._alike(line, n), default=0)
+
+    def _alike(self, line: int, original: int) -> int:
+        """Count the lines around that are equal too."""
+        return sum(
+            self.lines[line - 1 + n].strip() == self.originals[original - 1 + n].strip()
+            for n in range(-AROUND, AROUND + 1)
+            if 0 <= line - 1 + n < len(self.lines) and 0 <= original - 1 + n < len(self.originals)
+        )
+
+
+def in_sources(linked: Mapping[str, Linked]) -> dict[str, Linked]:
+    """Move the findings of generated files, and the calls in them, to where people edit."""
+    copies = dict(_copies(linked))
+    if not copies:
+        return dict(linked)
+    elsewhere: dict[Identity, Heat] = {}
+    for path, known in linked.items():
+        for finding in known.findings if path not in copies else ():
+            hottest = elsewhere.get(_identity(finding), heat(finding))
+            elsewhere[_identity(finding)] = max(hottest, heat(finding))
+    told: dict[str, list[Told]] = {path: [] for path in linked}
+    for path, copy in copies.items():
+        for finding in linked[path].findings:
+            moved = _moved(finding, copy)
+            known_as = elsewhere.get(_identity(finding))
+            if moved is not None:
+                told[moved.path].append(Told(moved))
+            elif known_as is None or known_as[:2] < heat(finding)[:2]:
+                told[path].append(Told(finding))
+    for path, known in linked.items():
+        told[path] += [Told(finding) for finding in known.findings if path not in copies]
+    return {
+        path: known._replace(
+            findings=tuple(_with_calls(told[path], copies, linked)),
+            suppressions=() if path in copies else known.suppressions,  # those of the source count
+        )
+        for path, known in linked.items()
+    }
+
+
+def _with_calls(
+    told: Iterable[Told], copies: Mapping[str, Copy], linked: Mapping[str, Linked]
+) -> Iterator[Finding]:
+    """Merge what is told of each place; a call that was copied is the one of the source."""
+
+    def expanded() -> Iterator[Told]:
+        for each in told:
+            bare = replace(each.finding, reached_from=())
+            yield Told(bare)
+            for call in each.finding.reached_from:
+                yield Told(bare, _moved_call(call, copies, linked))
+
+    return merged(expanded())
+
+
+def _identity(finding: Finding) -> Identity:
+    """Return what a finding has in common with that of a copied line."""
+    return finding.code, finding.function.rpartition(".")[2], finding.source
+
+
+def _moved(finding: Finding, copy: Copy) -> Finding | None:
+    line = copy.original(finding.line)
+    if not line:
+        return None
+    shift = _indent(copy.originals[line - 1]) - _indent(copy.lines[finding.line - 1])
+    height = finding.end_line - finding.line
+    return replace(
+        finding,
+        path=copy.source,
+        line=line,
+        end_line=line + height,
+        column=finding.column + shift,
+        end_column=finding.end_column + shift,
+        fix=None,
+    )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _moved_call(
+    call: CallSite, copies: Mapping[str, Copy], linked: Mapping[str, Linked]
+) -> CallSite:
+    copy = copies.get(call.path)
+    line = copy.original(call.line) if copy is not None else 0
+    if copy is None or not line:
+        return call
+    notebook = linked[copy.source].notebook
+    cell = None
+    if notebook is not None:
+        line, cell = notebook.cell(line)
+    return CallSite(copy.source, line, call.function, cell)
+
+
+def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
+    """Yield the generated files that have findings, or calls that lead to one, if sources are."""
+    by_name: dict[str, list[str]] = {}
+    for path in linked:
+        by_name.setdefault(os.path.basename(path), []).append(path)
+    reached = {c.path for t in linked.values() for f in t.findings for c in f.reached_from}
+    for path, told in linked.items():
+        if (told.findings or path in reached) and told.notebook is None:
+            text = _text(path)
+            named = named_source(text)
+            source = _resolved(named, path, by_name) if named else ""
+            if source:
+                notebook = linked[source].notebook
+                original = notebook.source if notebook is not None else _text(source)
+                yield path, Copy(source, text.splitlines(), original.splitlines())
+
+
+def _resolved(named: str, path: str, by_name: Mapping[str, list[str]]) -> str:
+    """Return the checked file that a notice in `path` means: the one beside it comes first."""
+    found = [other for other in by_name.get(os.path.basename(named), ()) if other != path]
+    beside = [other for other in found if os.path.dirname(other) == os.path.dirname(path)]
+    tail = named.lstrip("./")
+    named_so = [other for other in found if f"/{other.replace(os.sep, '/')}".endswith(f"/{tail}")]
+    return next((paths[0] for paths in (beside, named_so, found) if len(paths) == 1), "")
+
+
+def _text(path: str) -> str:
+    try:
+        return decode(files.read(path))
+    except (OSError, SourceError):
+        return ""

@@ -1,0 +1,58 @@
+"""What linking found, with repairs: each file that has hot findings is parsed once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from asyncguard import files
+from asyncguard.lint.fixes.wanted import wants_repair
+from asyncguard.lint.program.facts import Linked
+from asyncguard.lint.run import pool, worker
+from asyncguard.lint.source.decode import SourceError, decode
+from asyncguard.model import Finding
+
+FEW = 8  # files; for these, starting processes costs more than it saves
+
+
+class Task(NamedTuple):
+    """A file's findings; `data` is its source where that is not what the file holds."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    data: bytes | None
+
+
+Mender = pool.Pool[Task, tuple[Finding, ...]]
+
+
+def mended(
+    linked: Mapping[str, Linked], jobs: int | None, given: Mapping[str, bytes] | None = None
+) -> dict[str, Linked]:
+    """Give each finding the repair that is understood; `given` are sources that are not files."""
+    tasks = [
+        Task(path, told.findings, _data(path, told, given or {}))
+        for path, told in linked.items()
+        if any(map(wants_repair, told.findings))
+    ]
+    found = dict(linked)
+    with pool.Pool(mend, jobs if len(tasks) > FEW else 1) as mender:
+        for task, findings in mender.run(tasks):
+            if findings is not None:
+                found[task.path] = linked[task.path]._replace(findings=findings)
+    return found
+
+
+def mend(task: Task) -> tuple[Finding, ...]:
+    """Find the repairs of one file. One that cannot be read any more has none."""
+    from asyncguard.lint.fixes.repair import repaired
+
+    try:
+        text = decode(files.read(task.path) if task.data is None else task.data)
+    except (OSError, SourceError):
+        return task.findings
+    return worker.with_deep_stack(lambda: repaired(text, task.findings))
+
+
+def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:
+    return told.notebook.source.encode() if told.notebook is not None else given.get(path)

@@ -1,0 +1,97 @@
+"""torch's calls of which no single value tells whether they wait: the test of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from asyncguard.runtime.probes import Args, Kwargs
+from asyncguard.runtime.simulated import present
+
+__all__ = ["CALLS", "WORK"]
+
+_BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
+
+
+def _waits_for_work(args: Args, kwargs: Kwargs) -> bool:
+    """`Work.wait` holds the host, unless it is the stream that it holds."""
+    work, *rest = args
+    timeout = rest[0] if rest else kwargs.get("timeout")
+    return bool(timeout) or not _only_streams_wait(work)
+
+
+def _reads_found_inf(args: Args, kwargs: Kwargs) -> bool:
+    """`GradScaler.step` reads whether to step, unless the optimizer does that on the device."""
+    optimizer = _argument(args, kwargs, 1, "optimizer")
+    return not getattr(optimizer, "_step_supports_amp_scaling", False)
+
+
+def _reads_range(args: Args, kwargs: Kwargs) -> bool:
+    """`histc` takes its range from the data where both ends are the same, as by default."""
+    low, high = _argument(args, kwargs, 2, "min", 0), _argument(args, kwargs, 3, "max", 0)
+    return isinstance(low, torch.Tensor) or isinstance(high, torch.Tensor) or bool(low == high)
+
+
+def _is_spectral(args: Args, kwargs: Kwargs) -> bool:
+    """Whether a norm is one of singular values: of a matrix, not of a vector."""
+    order = _argument(args, kwargs, 1, "ord")
+    matrix = args[0] if args else next(iter(kwargs.values()))
+    dim = _argument(args, kwargs, 2, "dim")
+    of_vector = isinstance(dim, int) or (dim is None and matrix.ndim < 2)
+    if isinstance(order, str):
+        return order == "nuc"
+    return isinstance(order, int | float) and abs(order) == 2 and not of_vector
+
+
+def _inverts(args: Args, kwargs: Kwargs) -> bool:
+    """A negative power is one of the inverse, whose existence is checked."""
+    power = _argument(args, kwargs, 1, "n", 0)
+    return isinstance(power, int) and power < 0
+
+
+def _argument(args: Args, kwargs: Kwargs, at: int, name: str, default: Any = None) -> Any:
+    return args[at] if len(args) > at else kwargs.get(name, default)
+
+
+WORK = "torch.distributed.Work.wait"
+CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
+    WORK: _waits_for_work,
+    "torch.amp.GradScaler.step": _reads_found_inf,
+    "torch.histc": _reads_range,
+    "torch.Tensor.histc": _reads_range,
+    "torch.linalg.norm": _is_spectral,
+    "torch.linalg.matrix_power": _inverts,
+}
+
+
+def _only_streams_wait(work: Any) -> bool:
+    """Whether `work.wait()` holds the stream and not the host, as that of NCCL's collectives does.
+
+    A work does not say whose it is. Those of accelerators can tell how long they took on the
+    device; where others are asked that, they raise and say that they do not support it.
+    """
+    if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
+        return False
+    if present.model is not None:  # its collectives are those of gloo, in NCCL's stead
+        return True
+    try:
+        work._get_duration()
+    except RuntimeError as error:
+        return "support" not in str(error)
+    except AttributeError:  # an older torch: what the default group does with CUDA is believed
+        return "cuda:nccl" in torch.distributed.get_backend_config()
+    return True
+
+
+def _is_barrier(work: Any) -> bool:
+    """NCCL's barrier holds the host."""
+    kind = torch._C._distributed_c10d.OpType.BARRIER
+    return hasattr(work, "_get_op_type") and work._get_op_type() == int(kind)
+
+
+def _is_set(names: tuple[str, ...]) -> bool:
+    values = (os.environ.get(name, "0").lower() for name in names)
+    return any(value not in ("", "0", "n", "no", "f", "false") for value in values)

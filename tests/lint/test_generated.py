@@ -1,0 +1,97 @@
+"""What is found in a generated file is reported once, in the file that people edit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.run.generated import Notice, named_source, notices
+from asyncguard.lint.run.settings import Settings
+
+NOTICE = "# This file was automatically generated from src/models/modular_net.py.\n"
+BASE = """\
+import torch
+class Base(torch.nn.Module):
+    def count(self, mask: torch.Tensor):
+        return mask.sum().item()
+    def forward(self, x: torch.Tensor):
+        return x[: self.count(x > 0)]
+"""
+MODULAR = """\
+import torch
+from base import Base
+class Net(Base):
+    def embed(self, x: torch.Tensor):
+        # what follows waits
+        return x.tolist()
+    def forward(self, x: torch.Tensor):
+        return x[: self.count(x > 0)], self.embed(x)
+"""
+MODELING = (
+    NOTICE
+    + """\
+import torch
+class Net(torch.nn.Module):
+    def count(self, mask: torch.Tensor):
+        return mask.sum().item()
+    def embed(self, x: torch.Tensor):
+        # what follows waits
+        return x.tolist()
+    def forward(self, x: torch.Tensor):
+        return x[: self.count(x > 0)], self.embed(x)
+"""
+)
+
+
+def found(folder: Path, **texts: str) -> list[tuple[str, int, list[tuple[str, int]]]]:
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return [
+        (Path(f.path).stem, f.line, [(Path(c.path).stem, c.line) for c in f.reached_from])
+        for f in check_paths([folder], Settings(cache=False, jobs=1)).findings
+    ]
+
+
+@pytest.mark.parametrize("notice", notices().notice, ids=lambda notice: notice.id)
+def test_a_notice_fits_its_example_and_nothing_close_by(notice: Notice) -> None:
+    assert named_source(notice.hit) == notice.source
+    assert named_source(notice.miss) == ""
+
+
+def test_only_the_start_of_a_file_holds_notices() -> None:
+    assert named_source("\n" * (notices().lines - 1) + NOTICE)
+    assert named_source("\n" * notices().lines + NOTICE) == ""
+
+
+def test_findings_stand_in_the_source_and_copies_of_inherited_lines_in_the_base(
+    tmp_path: Path,
+) -> None:
+    assert found(tmp_path, base=BASE, modular_net=MODULAR, modeling_net=MODELING) == [
+        ("base", 4, [("base", 6), ("modular_net", 8)]),
+        ("modular_net", 6, [("modular_net", 8)]),
+    ]
+
+
+def test_what_is_found_in_the_copy_alone_moves_to_the_line_it_was_copied_from(
+    tmp_path: Path,
+) -> None:
+    """The copy knows the class of `self`, which the source only inherits from elsewhere."""
+    modular = MODULAR.replace("x: torch.Tensor", "x").replace("import torch\n", "")
+    copied = MODELING.replace("        # what follows waits\n", "")
+    names = {name for name, *_ in found(tmp_path, modular_net=modular, modeling_net=copied)}
+    assert names == {"modeling_net", "modular_net"}  # `count` is in no other file
+
+
+def test_a_generated_file_whose_source_is_not_checked_keeps_its_findings(tmp_path: Path) -> None:
+    assert {name for name, *_ in found(tmp_path, modeling_net=MODELING)} == {"modeling_net"}
+
+
+def test_a_comment_in_the_source_silences_the_copy_too(tmp_path: Path) -> None:
+    quiet, copied = (
+        text.replace("x.tolist()", "x.tolist()  # asyncguard: ignore[ASG102] rare")
+        for text in (MODULAR, MODELING)
+    )
+    names = found(tmp_path, base=BASE, modular_net=quiet, modeling_net=copied)
+    assert [name for name, *_ in names] == ["base"]
