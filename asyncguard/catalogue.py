@@ -26,8 +26,8 @@ from asyncguard.plain import fits, made
 
 SCHEMA = 1
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated).
-FAMILIES, GENERATED = "names.toml", "generated.toml"
+# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
@@ -280,7 +280,7 @@ def rules_directory() -> Path:
     return Path(__file__).parent / "data"
 
 
-_APART = (FAMILIES, GENERATED)
+_APART = (FAMILIES, GENERATED, LIBRARIES)
 
 
 def load_directory(directory: Path) -> Catalogue:

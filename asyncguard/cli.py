@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import cli_check, files, screens
-from asyncguard.model import AsyncguardError, Finding, TraceRecord
+from asyncguard.model import AsyncguardError, Finding
 from asyncguard.version import __version__
 
 if TYPE_CHECKING:
-    from asyncguard.render import Screen, TraceReport
+    from asyncguard.render import Screen
 
 DEFAULT_TRACE = "asyncguard-trace.json"
 TIMELINE_EVENTS = 100_000
-SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "markdown"}
+SUFFIXES = {
+    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
+}  # fmt: skip
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
 'run' exits as the script does."""
 
@@ -138,7 +140,8 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "--format",
         metavar="F",
-        help="text, json, markdown, html or perfetto (default: as FILE's suffix says, else text)",
+        help="text, json, markdown, html, perfetto, speedscope or folded (default: as FILE's "
+        "suffix says, else text)",
     )
     parser.add_argument(
         "-o",
@@ -267,25 +270,10 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
     """One report a trace, or one for all where they are the ranks of one run."""
-    from asyncguard.advise import ranks
+    from asyncguard import reports
     from asyncguard.runtime import store
 
-    records = [store.load(path) for path in paths]
-    if ranks.is_ranked(records):
-        return screens.renderer(name, "ranks")(ranks.merge(records), screen)
-    render = screens.renderer(name, "traces")
-    return "\n".join(
-        _rendered(render, record, path, screen, titled=len(paths) > 1)
-        for record, path in zip(records, paths, strict=True)
-    )
-
-
-def _rendered(render: Any, record: TraceRecord, path: Path, screen: Screen, titled: bool) -> str:
-    try:
-        text: str = render(_trace_report(record, str(path) if titled else ""), screen)
-    except AsyncguardError as error:
-        raise AsyncguardError(f"{path}: {error}") from error
-    return text
+    return reports.text([(str(path), store.load(path)) for path in paths], name, screen)
 
 
 def _diff(arguments: argparse.Namespace) -> int:
@@ -382,23 +370,10 @@ def _demo(arguments: argparse.Namespace) -> int:
     return demo()
 
 
-def _trace_report(record: TraceRecord, title: str = "") -> TraceReport:
-    from asyncguard.advise import hints, suggest
-    from asyncguard.render import TraceReport
-
-    return TraceReport(record, suggest(record), _advice(), _urls(), title, hints(record))
-
-
 def _advice() -> dict[str, str]:
     from asyncguard import catalogue
 
     return {point.id: point.advice for point in catalogue.load()}
-
-
-def _urls() -> dict[str, str]:
-    from asyncguard import catalogue
-
-    return {point.id: point.url for point in catalogue.load()}
 
 
 _ANYWHERE = (_explain, _rules)  # commands that need no working directory

@@ -158,11 +158,26 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class CallPath:
+    """One way in which a program came to wait at a site: waits, and nanoseconds blocked in them.
+
+    `callers` called the site's function; `library` are the frames of libraries between the site's
+    line and the wait. Both read "path:line function", innermost first.
+    """
+
+    callers: tuple[str, ...]
+    count: int
+    cpu_stall_ns: int
+    library: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SiteStats:
     """What happened at one sync point of the traced program, summed over the run.
 
     `count` is the number of waits. Stalls are in nanoseconds. `gpu_stall_ns` is device idle time
-    that the waits caused, None where it was not measured.
+    that the waits caused, None where it was not measured. `callers` and `library` are those of the
+    call path that waited longest; where there are several, `paths` has all of them.
     """
 
     path: str
@@ -182,10 +197,27 @@ class SiteStats:
     steady_stall_ns: int = 0  # the CPU stall of those
     max_stall_ns: int = 0
     stall_histogram: Mapping[int, int] = field(default_factory=dict)  # log2(ns) -> waits
-    stack: tuple[str, ...] = ()  # "path:line function", innermost first, user's frames only
+    callers: tuple[str, ...] = ()  # "path:line function", innermost first, without frameworks
+    library: tuple[str, ...] = ()  # between the line and the wait, innermost first
+    paths: tuple[CallPath, ...] = ()  # what waited longest first
     thread: str = ""
     allowed: str | None = None  # the reason given to allow_syncs
     steps: int = 0  # in how many steps it waited; 0 where that is not known
+
+    @property
+    def place(self) -> str:
+        """The line as call paths show it: "path:line function"."""
+        return f"{self.path}:{self.line} {self.function}"
+
+    @property
+    def stack(self) -> tuple[str, ...]:
+        """The call path that waited longest, innermost first, the line itself included."""
+        return (*self.library, *((self.place,) if self.line else ()), *self.callers)
+
+    @property
+    def call_paths(self) -> tuple[CallPath, ...]:
+        """Every call path, also where there is only one."""
+        return self.paths or (CallPath(self.callers, self.count, self.cpu_stall_ns, self.library),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from asyncguard.catalogue import CatalogueError
 from asyncguard.cli import main
 from asyncguard.gate import baseline
 from asyncguard.lint.run.settings import load_settings
-from asyncguard.model import TraceRecord
+from asyncguard.model import CallPath, TraceRecord
 from asyncguard.runtime import store
 from tests.records import finding, record, site, steady
 
@@ -164,7 +164,9 @@ def command(*arguments: str) -> tuple[int, str]:
 
 
 TRACE = record(
-    steady(2, steps=10, stack=("train.py:3 train", "main.py:1 <module>"), device="cuda:0",
+    steady(2, steps=10, callers=("main.py:1 <module>",), library=("lib.py:8 f",),
+           paths=(CallPath(("main.py:1 <module>",), 15, 900, ("lib.py:8 f",)),
+                  CallPath((), 5, 9)), device="cuda:0",
            first_step=0, last_step=9, stall_histogram={7: 10}, thread="MainThread"),
     site(line=20, function="log", api="torch.Tensor.tolist", allowed="every 100", gpu_stall_ns=3),
     step_count=11, steady_steps=10, steady_duration_ns=10**7, step_syncs=(2,) * 10,
@@ -178,7 +180,7 @@ TRACES = [
     store.to_json(TRACE),
     store.to_json(TraceRecord(TRACE.sites, 11, 10**7, extra={"rank": 0, "world_size": 2})),
 ]
-FORMATS = ("text", "json", "markdown", "perfetto")
+FORMATS = ("text", "json", "markdown", "perfetto", "speedscope", "folded")
 
 
 def run_trace(data: bytes, folder: Path) -> bool:

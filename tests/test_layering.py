@@ -39,6 +39,7 @@ FLOORS = [
     {"sim"},
     {"advise", "gate"},
     {"render"},
+    {"reports"},
     {"api"},
     {"integrations"},
     {"screens"},

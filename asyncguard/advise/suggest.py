@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from asyncguard import catalogue
+from asyncguard.advise import libraries
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
 from asyncguard.advise.replay import Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
@@ -29,11 +30,13 @@ LINES = 12  # named in one advice
 def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
     """Return what to do, the largest saving first: predicted where there is a timeline."""
     sites = [site for site in record.sites if site.allowed is None]
+    own = [site for site in sites if not site.library]
     found = [
-        *_batch_reads(record, sites),
-        *_defer_reads(record, sites),
-        *_narrow_barriers(record, sites),
-        *_wait_less_often(record, sites),
+        *_batch_reads(record, own),
+        *_defer_reads(record, own),
+        *_narrow_barriers(record, own),
+        *_wait_less_often(record, own),
+        *_look_into_libraries(record, sites),
         *_synchronise_at_all(record),
     ]
     if is_replayable(record):
@@ -103,6 +106,32 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
                 saved=rate - 1,
                 batched=True,
             )
+
+
+def _look_into_libraries(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
+    """Waits inside a library in every step: the user cannot change its lines, but its settings."""
+    groups: dict[str, list[SiteStats]] = defaultdict(list)
+    for site in sites:
+        if site.library and _is_hot(record, site):
+            groups[site.library[0]].append(site)
+    for group in groups.values():
+        yield _suggestion(
+            record,
+            f"Avoid waits in {_inside(group[0])}, called from {_places(group)}",
+            " ".join(dict.fromkeys(libraries.of_site(site) for site in group)),
+            group,
+            saved=_rate(record, group),
+        )
+
+
+def _inside(site: SiteStats) -> str:
+    return libraries.short(site.library[0].rpartition(" ")[0])
+
+
+def _places(sites: Iterable[SiteStats]) -> str:
+    places = sorted({f"{site.path}:{site.line}" for site in sites})
+    more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+    return places[0] + more
 
 
 def _synchronise_at_all(record: TraceRecord) -> Iterable[Candidate]:
@@ -206,6 +235,8 @@ def _suggestion(
 
 
 def _help(sites: Sequence[SiteStats]) -> str:
+    if sites[0].library:
+        return ""
     longest = max(sites, key=lambda site: site.cpu_stall_ns)
     try:
         return catalogue.load()[longest.api].advice

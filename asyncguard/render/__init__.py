@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from asyncguard.model import AsyncguardError, Finding, Suggestion, TraceRecord
+from asyncguard.model import AsyncguardError, Finding, SiteStats, Suggestion, TraceRecord
 from asyncguard.render.visible import shown
 
 
@@ -56,9 +56,20 @@ class TraceReport:
     urls: Mapping[str, str] = field(default_factory=dict)  # api -> reference
     title: str = ""
     hints: tuple[str, ...] = ()  # what the user can do to learn more
+    # innermost frame of a library, api -> what to do about waits there
+    places: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def advice_of(self, site: SiteStats) -> str:
+        """What to do about the waits of a site; "" where nothing is known."""
+        if site.library:
+            return self.places.get((site.library[0], site.api), "")
+        return self.advice.get(site.api, "")
 
 
-def find(name: str, what: str) -> Any:
+Format = Callable[[Any, Screen], str]  # a report to its text
+
+
+def find(name: str, what: str) -> Format:
     """The function of format `name` that shows `what`: "findings", "traces" or "ranks".
 
     Raises AsyncguardError naming the formats there are. Only the format asked for is imported.
@@ -69,7 +80,7 @@ def find(name: str, what: str) -> Any:
     raise AsyncguardError(f"unknown format {name!r}; one of {', '.join(formats(what))}")
 
 
-def formats(what: str) -> dict[str, Any]:
+def formats(what: str) -> dict[str, Format]:
     """All formats that can show `what`, by name."""
     modules = {name: import_module(f"{__name__}.{name}") for name in _names()}
     return {
@@ -79,9 +90,9 @@ def formats(what: str) -> dict[str, Any]:
     }
 
 
-def _escaping(module: ModuleType, what: str) -> Any:
+def _escaping(module: ModuleType, what: str) -> Format:
     """A format's function; unless it escapes control characters itself, it is given none."""
-    function = getattr(module, what)
+    function: Format = getattr(module, what)
     if getattr(module, "ESCAPES", False):
         return function
     return lambda report, screen: function(shown(report), screen)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import AsyncguardError, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.render import Screen, TraceReport
+from asyncguard.render.flame import flame
+from asyncguard.render.shares import shares, tiles
+from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
     RANK_COLUMNS,
     gain,
@@ -31,6 +34,15 @@ if TYPE_CHECKING:
 CONTEXT_LINES = 3
 SITES_SHOWN = 200  # those that cost most; JSON has all of them
 TIMELINE_STEPS = 12  # the newest, so that single waits stay visible
+BARS = 120  # steps whose waits are drawn
+TICKS = 6  # of the timeline's axis
+LEGEND = {
+    "step": "a whole step",
+    "enqueue": "Python hands an operation over",
+    "wait": "Python waits",
+    "run": "the device works",
+    "idle": "the device has nothing to do",
+}
 TEMPLATES = Path(__file__).parent
 
 
@@ -44,7 +56,17 @@ class _Row:
     often: str
     advice: str
     url: str
+    library: str
+    callers: list[str]
     excerpt: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The timeline by kind of event, and the times of its axis from its left end."""
+
+    kinds: dict[str, list[_Span]]
+    ticks: list[str]
 
 
 @dataclass(frozen=True)
@@ -100,19 +122,27 @@ def _context(report: TraceReport) -> dict[str, Any]:
     record = report.record
     timed = has_times(record)
     total = record.cpu_stall_ns if timed else record.total_syncs
+    lanes = _lanes(record)
     return {
         "title": report.title or record.command or "asyncguard trace",
         "record": record,
+        "tiles": tiles(record),
+        "shares": shares(record),
         "totals": list(totals(record)),
         "timed": timed,
         "rows": [_row(report, total, timed, site) for site in record.sites[:SITES_SHOWN]],
+        "kinds": sorted({site.kind.value for site in record.sites[:SITES_SHOWN]}),
         "hidden": max(len(record.sites) - SITES_SHOWN, 0),
         "suggestions": [
             (heading, [(item, gain(item, record)) for item in items])
             for heading, items in worth(report.suggestions)
         ],
         "hints": report.hints,
-        "lanes": _lanes(record),
+        "flame": flame(record),
+        "lanes": lanes.kinds,
+        "ticks": lanes.ticks,
+        "legend": LEGEND,
+        "highest": max(record.step_syncs[-BARS:], default=0),
         "step_bars": _step_bars(record),
     }
 
@@ -125,8 +155,10 @@ def _row(report: TraceReport, total: int, timed: bool, site: SiteStats) -> _Row:
         part / total if total else 0.0,
         is_timed(site),
         how_often(record, site),
-        report.advice.get(site.api, ""),
-        report.urls.get(site.api, ""),
+        report.advice_of(site),
+        "" if site.library else report.urls.get(site.api, ""),
+        library_place(site),
+        called_from(site),
         _excerpt(record, site),
     )
 
@@ -142,21 +174,21 @@ def _excerpt(record: TraceRecord, site: SiteStats) -> tuple[tuple[int, str], ...
     return found or (((site.line, site.source),) if site.source else ())
 
 
-def _lanes(record: TraceRecord) -> dict[str, list[_Span]]:
+def _lanes(record: TraceRecord) -> _Lanes:
     """The newest steps of the timeline, one lane for each kind of event."""
     steps = [event for event in record.timeline if event.kind == "step"][-TIMELINE_STEPS:]
-    events = record.timeline
-    if steps:
-        begin, end = steps[0].begin_ns, steps[-1].end_ns
-        events = tuple(e for e in events if e.end_ns > begin and e.begin_ns < end)
-    elif events:
-        begin, end = min(e.begin_ns for e in events), max(e.end_ns for e in events)
+    shown = steps or record.timeline
+    if not shown:
+        return _Lanes({}, [])
+    begin, end = min(e.begin_ns for e in shown), max(e.end_ns for e in shown)
+    events = [e for e in record.timeline if e.end_ns > begin and e.begin_ns < end]
     lanes: dict[str, list[_Span]] = {}
-    for kind in ("step", "enqueue", "wait", "run", "idle"):
+    for kind in LEGEND:
         spans = [_span(event, begin, end) for event in events if event.kind == kind]
         if spans:
             lanes[kind] = spans
-    return lanes
+    ticks = [duration((end - begin) * at / TICKS) for at in range(TICKS + 1)]
+    return _Lanes(lanes, ticks)
 
 
 def _span(event: TimelineEvent, begin: int, end: int) -> _Span:
@@ -167,8 +199,9 @@ def _span(event: TimelineEvent, begin: int, end: int) -> _Span:
     return _Span(event.kind, 100 * left, max(100 * (right - left), 0.05), label)
 
 
-def _step_bars(record: TraceRecord) -> list[tuple[int, float]]:
-    """Sync points in each of the newest steps, with the bar's height in percent."""
-    newest = record.step_syncs[-120:]
+def _step_bars(record: TraceRecord) -> list[tuple[int, int, float]]:
+    """The newest steps: number, waits, and the bar's height in percent."""
+    newest = record.step_syncs[-BARS:]
     highest = max(newest, default=0) or 1
-    return [(number, 100 * number / highest) for number in newest]
+    first = record.step_count - len(newest)
+    return [(first + at, waits, 100 * waits / highest) for at, waits in enumerate(newest)]

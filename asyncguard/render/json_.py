@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from asyncguard.model import to_plain
+from asyncguard.model import SiteStats, to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.visible import in_json
 
@@ -42,7 +42,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
         "syncs_per_step": record.syncs_per_step,
         "cpu_stall_ns": record.cpu_stall_ns,
         "gpu_stall_ns": record.gpu_stall_ns,
-        **to_plain(record),
+        **to_plain(replace(record, sites=())),
+        "sites": [_site(site) for site in record.sites],
     }
     places = {id(site): at for at, site in enumerate(record.sites)}
     data["suggestions"] = [
@@ -54,6 +55,25 @@ def traces(report: TraceReport, screen: Screen) -> str:
         for api in sorted({site.api for site in record.sites})
     }
     return _dump(data)
+
+
+def _site(site: SiteStats) -> dict[str, Any]:
+    """A site with its stacks in one piece: innermost frame first, its own line included."""
+    data: dict[str, Any] = to_plain(replace(site, callers=(), library=(), paths=()))
+    own = (site.place,) if site.line else ()
+    for name in ("callers", "library", "paths"):
+        del data[name]
+    data["library"] = site.library[0] if site.library else ""
+    data["stack"] = list(site.stack)
+    data["paths"] = [
+        {
+            "stack": [*path.library, *own, *path.callers],
+            "count": path.count,
+            "cpu_stall_ns": path.cpu_stall_ns,
+        }
+        for path in site.paths
+    ]
+    return data
 
 
 def ranks(report: RankReport, screen: Screen) -> str:

@@ -10,6 +10,7 @@ from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.json_ import count_by_code
+from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
     RANK_COLUMNS,
     gain,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from asyncguard.gate.difference import Difference
 
 SITES_SHOWN = 100  # those that cost most; JSON has all of them
-SITE_COLUMNS = ("stall", "waits", "how often", "site", "API", "source")
+SITE_COLUMNS = ("stall", "waits", "how often", "site", "API", "source", "called from")
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -102,10 +103,16 @@ def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
         duration(site.cpu_stall_ns) if is_timed(site) else "",
         f"{site.count:,}",
         how_often(record, site),
-        _code(f"{site.path}:{site.line}"),
+        _code(f"{site.path}:{site.line}") + _inside(site),
         _code(site.api),
         _code(site.source) if site.source else "",
+        "<br>".join(_text(line) for line in called_from(site)),
     )
+
+
+def _inside(site: SiteStats) -> str:
+    place = library_place(site)
+    return f" -> {_code(place)}" if place else ""
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -15,6 +15,7 @@ from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
+from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
     RANK_COLUMNS,
     gain,
@@ -90,7 +91,7 @@ def traces(report: TraceReport, screen: Screen) -> str:
     for line in rest:
         page.line(escape(line))
     for site in record.sites[:SITES_SHOWN]:
-        _site(page, record, site, report.advice.get(site.api, ""))
+        _site(page, record, site, report.advice_of(site))
     if len(record.sites) > SITES_SHOWN:
         page.line(f"... and {len(record.sites) - SITES_SHOWN:,} more sites (--format json)")
     for heading, items in worth(report.suggestions):
@@ -165,6 +166,10 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
     where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
     page.verbatim(where, indent=10)
     page.verbatim(site.source, indent=12)
+    if place := library_place(site):
+        page.verbatim(f"-> {place}", indent=10)
+    for at, line in enumerate(called_from(site)):
+        page.verbatim(f"{'            ' if at else 'called from '}{line}", indent=10)
     if site.gpu_stall_ns is not None:
         page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
     if site.allowed is not None:

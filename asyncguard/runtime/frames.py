@@ -17,7 +17,6 @@ import sys
 import sysconfig
 from array import array
 from collections.abc import Iterator
-from itertools import islice
 from types import CodeType, FrameType
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -27,7 +26,6 @@ _STDLIB = tuple(
     | {os.path.dirname(os.__file__) + os.sep}
 )
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-MAX_STACK = 8  # frames kept for each site
 LONG_CODE = 1024  # bytes of a function's line numbers; longer ones are turned into a table
 MAX_CODES = 65_536  # code objects that caches may keep alive
 
@@ -110,20 +108,6 @@ def nearest(frame: FrameType | None, ranks: Ranks) -> FrameType | None:
     while frame is not None and ranks(frame.f_code) is Rank.SELF:
         frame = frame.f_back
     return frame
-
-
-def callers(frame: FrameType, ranks: Ranks) -> tuple[str, ...]:
-    """The user's and third-party callers of `frame`: "path:line function", nearest first."""
-    entries = (
-        f"{f.f_code.co_filename}:{line_of(f, ranks)} {qualname(f.f_code)}"
-        for f in outwards(frame.f_back)
-        if ranks(f.f_code) <= Rank.LIBRARY
-    )
-    found = tuple(islice(entries, MAX_STACK - 1))
-    return _known_callers.setdefault(found, found) if len(_known_callers) < MAX_CODES else found
-
-
-_known_callers: dict[tuple[str, ...], tuple[str, ...]] = {}  # each once: many sites share them
 
 
 def line_of(frame: FrameType, ranks: Ranks) -> int:

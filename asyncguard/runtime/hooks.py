@@ -31,7 +31,7 @@ __warningregistry__ = None  # see `warned`
 _getframe, getrefcount = sys._getframe, sys.getrefcount
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
-_NOWHERE: tuple[Any, ...] = (None, None, None, None)  # code, f_lasti, blocker, site
+_NOWHERE: tuple[Any, ...] = (None,) * 5  # code, f_lasti, blocker, site, how it was reached
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
 
@@ -106,6 +106,8 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
                             return original(*args, **kwargs)
                         try:
                             site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
+                            if site is not None and not site.way.leads_to(frame):  # type: ignore[union-attr,arg-type]
+                                site = blocker.site(frame)
                         except (KeyError, AttributeError):
                             site = blocker.site(frame)
                         if site is not None:
@@ -171,13 +173,14 @@ def _read_hook(
                     or running_tasks
                 ):
                     frame = _getframe(up)
-                    code, instruction, blocker, site = last
+                    code, instruction, blocker, site, way = last
                     if (
                         frame.f_lasti != instruction
                         or frame.f_code is not code
                         or quick(self) is not blocker
+                        or not way.leads_to(frame)
                     ):
-                        last = _, _, blocker, site = _seen(quick(self), frame)
+                        last = _, _, blocker, site, _ = _seen(quick(self), frame)
                     clock = sink.begin
                     began = clock()
             except Exception as error:  # noqa: BLE001  the user's call must go on
@@ -211,7 +214,9 @@ def _read_hook(
 def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
     """The call's place, its blocker and its site, where that is settled."""
     site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
-    return (frame.f_code, frame.f_lasti, blocker, site) if site else _NOWHERE
+    if not site or site.way is None or not site.way.leads_to(frame):
+        return _NOWHERE
+    return frame.f_code, frame.f_lasti, blocker, site, site.way
 
 
 def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | None) -> bool:

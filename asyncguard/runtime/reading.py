@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from asyncguard.model import SiteStats, TimelineEvent, TraceRecord
+from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
@@ -68,16 +68,16 @@ class _Once:
 
     def __init__(self) -> None:
         self._histograms: dict[tuple[tuple[int, int], ...], dict[int, int]] = {}
-        self._callers: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._frames: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def histogram(self, buckets: Mapping[int, int]) -> dict[int, int]:
         made = _histogram(buckets)
         return self._histograms.setdefault(tuple(made.items()), made)
 
-    def callers(self, entries: tuple[str, ...], root: str) -> tuple[str, ...]:
-        found = self._callers.get(entries)
+    def frames(self, entries: tuple[str, ...], root: str) -> tuple[str, ...]:
+        found = self._frames.get(entries)
         if found is None:
-            found = self._callers[entries] = tuple(relative(entry, root) for entry in entries)
+            found = self._frames[entries] = tuple(relative(entry, root) for entry in entries)
         return found
 
 
@@ -85,6 +85,7 @@ def _site(
     site: Site, thread: str, cell: Cell, steps: int, root: str, idle: int | None, once: _Once
 ) -> SiteStats:
     blocker = site.blocker
+    paths = _paths(site, cell, root, once)
     return SiteStats(
         path=relative(site.path, root),
         line=site.line,
@@ -103,11 +104,26 @@ def _site(
         steady_stall_ns=cell.steady_stall,
         max_stall_ns=cell.longest,
         stall_histogram=once.histogram(cell.buckets),
-        stack=(*(relative(own, root) for own in site.own), *once.callers(site.callers, root)),
+        callers=paths[0].callers,
+        library=paths[0].library,
+        paths=paths if len(paths) > 1 else (),
         thread=thread,
         allowed=site.reason,
         steps=min(cell.steps, steps),
     )
+
+
+def _paths(site: Site, cell: Cell, root: str, once: _Once) -> tuple[CallPath, ...]:
+    """The call paths of a line, what waited longest first; the first one has what is left."""
+    others = dict(cell.paths or {})
+    count = cell.count - sum(count for count, _ in others.values())
+    stall = cell.stall - sum(stall for _, stall in others.values())
+    waits = ({site: (count, stall)} if count or not others else {}) | others
+    found = [
+        CallPath(once.frames(way.callers, root), *figures, once.frames(way.library, root))
+        for way, figures in waits.items()
+    ]
+    return tuple(sorted(found, key=lambda path: (-path.cpu_stall_ns, -path.count)))
 
 
 def _sources(sites: Iterable[Site], root: str) -> dict[str, dict[int, str]]:

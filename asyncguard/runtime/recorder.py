@@ -26,6 +26,7 @@ THREADS = 64  # threads and tasks told apart; those that ended are added up beyo
 Clock = Callable[[], int]
 Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
 Wait = tuple[Site, int, int, int]  # site, begin, end, step
+Paths = dict[Site, tuple[int, int]]  # waits and stall of a line by call path
 running_loop = asyncio._get_running_loop
 
 
@@ -34,12 +35,12 @@ class Cell:
 
     `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
     waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
-    in how many steps it waited.
+    in how many steps it waited. `paths` are waits and stall of the call paths other than the first.
     """
 
     __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "stall", "step", "steps",
-        "warm", "warm_stall",
+        "base", "base_stall", "buckets", "count", "first", "longest", "paths", "stall", "step",
+        "steps", "warm", "warm_stall",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
@@ -52,6 +53,7 @@ class Cell:
         self.steps = 1
         self.base = self.base_stall = 0
         self.warm = self.warm_stall = 0
+        self.paths: Paths | None = None
 
     @property
     def steady(self) -> int:
@@ -92,6 +94,15 @@ class Cell:
         self.base_stall += other.base_stall
         self.warm += other.warm
         self.warm_stall += other.warm_stall
+        for site, (count, stall) in list((other.paths or {}).items()):
+            self.add_path(site, count, stall)
+
+    def add_path(self, site: Site, count: int, stall: int) -> None:
+        """Take in waits of one of the call paths; they are part of the cell's figures as well."""
+        if self.paths is None:
+            self.paths = {}
+        counts, stalls = self.paths.get(site, (0, 0))
+        self.paths[site] = counts + count, stalls + stall
 
     def restart(self) -> None:
         """Let everything so far belong to step 0."""
@@ -238,9 +249,9 @@ class Recorder:
     def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
         """A wait at `site` left the device idle from `begin` to `end`; zero is measured, too."""
         with self._lock:
-            self._idle[site] = self._idle.get(site, 0) + end - begin
+            self._idle[site.home] = self._idle.get(site.home, 0) + end - begin
         if self._spans is not None and end > begin:
-            self._spans.append(Span("idle", site, "", device, begin, end))
+            self._spans.append(Span("idle", site.home, "", device, begin, end))
 
     def event(
         self,
@@ -320,11 +331,14 @@ class Recorder:
     def _add_up_table(self, table: Table, log: deque[Wait], cells: dict[Site, Cell]) -> None:
         """In one loop, without calls: it runs for every wait."""
         while log:
-            site, began, now, step = log.popleft()
+            way, began, now, step = log.popleft()
+            site = way.home
             cell = cells.get(site) or self._new_cell(table, site, step)
             if cell is None:
                 continue
             stall = now - began
+            if way is not site:
+                cell.add_path(way, 1, stall)
             if cell.step != step:
                 if cell.step < self._warmup:
                     cell.warm, cell.warm_stall = cell.count, cell.stall

@@ -1,7 +1,11 @@
 """Where waits happen: a `Blocker` is an API on one device, a `Site` a blocker at a line.
 
-Both are interned: one object for each, compared and hashed by identity, so that the hot path is
-two dictionary hits. Hooks look sites up here; the recorder counts by them.
+A wait inside a library has the user's line and the library's, which is where it could be helped.
+A line that is reached by several call paths has a `Site` for each; the first of them, their `home`,
+stands for the line, and the recorder counts by it.
+
+All are interned: one object for each, compared and hashed by identity, so that the hot path is
+two dictionary hits. Hooks look sites up here.
 """
 
 from __future__ import annotations
@@ -11,24 +15,26 @@ from collections.abc import Callable
 from types import FrameType
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime.frames import (
-    Rank,
-    Ranks,
-    callers,
-    charged,
-    line_of,
-    nearest,
-    outwards,
-    qualname,
-)
+from asyncguard.runtime.callers import NOT_TOLD_APART, Callers, Frames, Way
+from asyncguard.runtime.frames import Rank, Ranks, charged, line_of, nearest, outwards, qualname
 
 ranks = Ranks()  # of the whole process: frames are what they are in every session
+callers = Callers(ranks)
+MOST_PATHS = 256  # of one line
+MOST_LIBRARY_FRAMES = 16  # between the user's line and the wait
 
 
 class Site:
-    """One line at which one API waits for one device."""
+    """One line at which one API waits for one device, reached by one call path.
 
-    __slots__ = ("_allowances", "blocker", "callers", "function", "line", "path", "reason")
+    `library` are the frames of libraries between the line and the wait, `callers` who called the
+    line's function; both innermost first.
+    """
+
+    __slots__ = (
+        "_allowances", "_paths", "blocker", "callers", "function", "home", "library", "line",
+        "path", "reason", "way",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -36,8 +42,10 @@ class Site:
         path: str,
         line: int,
         function: str,
-        callers: tuple[str, ...],
+        callers: Frames,
         reason: str | None = None,
+        library: Frames = (),
+        home: Site | None = None,
     ) -> None:
         self.blocker = blocker
         self.path = path
@@ -45,17 +53,11 @@ class Site:
         self.function = function
         self.callers = callers
         self.reason = reason  # why `allow_syncs` lets it wait
+        self.library = library
+        self.home = home or self
+        self.way: Way | None = None  # how it was reached the last time; None: look
         self._allowances: dict[str, Site] | None = None
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """The line itself as the innermost of a stack, "path:line function"; empty if unknown."""
-        return (f"{self.path}:{self.line} {self.function}",) if self.line else ()
-
-    @property
-    def stack(self) -> tuple[str, ...]:
-        """The line itself and its callers, innermost first."""
-        return (*self.own, *self.callers)
+        self._paths: dict[tuple[Frames, Frames], Site] | None = None
 
     def allowed(self, reason: str) -> Site:
         """The same line where `allow_syncs(reason)` covers it; counted apart."""
@@ -63,9 +65,30 @@ class Site:
             self._allowances = {}
         site = self._allowances.get(reason)
         if site is None:
-            made = Site(self.blocker, self.path, self.line, self.function, self.callers, reason)
+            home = None if self.home is self else self.home.allowed(reason)
+            made = self._alike(self.library, self.callers, reason, home)
             site = self._allowances.setdefault(reason, made)
         return site
+
+    def by(self, library: Frames, callers: Frames) -> Site:
+        """The same line reached by another call path."""
+        if self.library == library and self.callers == callers:
+            return self
+        if self._paths is None:
+            self._paths = {}
+        site = self._paths.get((library, callers))
+        if site is None:
+            if len(self._paths) >= MOST_PATHS:
+                library, callers = self.library[:1], NOT_TOLD_APART
+            made = self._alike(library, callers, self.reason, self)
+            site = self._paths.setdefault((library, callers), made)
+        return site
+
+    def _alike(
+        self, library: Frames, callers: Frames, reason: str | None, home: Site | None
+    ) -> Site:
+        place = self.blocker, self.path, self.line, self.function
+        return Site(*place, callers, reason, library, home)
 
 
 class Blocker:
@@ -98,42 +121,52 @@ class Blocker:
         self.users_only = users_only
         self.internals = internals
         self.loads_data = loads_data
-        self.sites: dict[tuple[str, str], dict[int, Site]] = {}  # (path, function) -> line -> site
-        self.cache: dict[tuple[int, int], Site | None] = {}  # (id(code), f_lasti) of the caller
+        # (path, function) -> line, with the innermost frame of a library where there is one -> site
+        self.sites: dict[tuple[str, str], dict[int | tuple[int, str], Site]] = {}
+        # (id(code), f_lasti) of the caller -> the site, and how it was reached the last time
+        self.cache: dict[tuple[int, int], Site | None] = {}
 
     def site(self, frame: FrameType | None) -> Site | None:
         """The site to charge for a wait called from `frame`; None where it is not the user's.
 
         Hooks look into `cache` themselves first.
         """
-        return self._locate(frame) if frame is not None else self._intern("<unknown>", 0, "", ())
+        if frame is not None:
+            return self._locate(frame)
+        lines = self.sites.setdefault(("<unknown>", ""), {})
+        return lines.setdefault(0, Site(self, "<unknown>", 0, "", ()))
 
     def site_of_caller(self, frame: FrameType | None) -> Site | None:
         """As `site`, for callers that have not looked into `cache`."""
         if frame is not None:
             site = self.cache.get((id(frame.f_code), frame.f_lasti))
-            if site is not None:
+            if site is not None and site.way is not None and site.way.leads_to(frame):
                 return site
         return self.site(frame)
 
     def _locate(self, frame: FrameType) -> Site | None:
         if self.loads_data is not None and any(map(self.loads_data, outwards(frame))):
             return None
-        internal = self._is_internal(frame)
-        user = None if internal else charged(frame, ranks)
-        site = None
-        if user is not None:
-            code = user.f_code
-            # The callers are looked for at new sites only; the first ones speak for all.
-            lines = self.sites.setdefault((code.co_filename, qualname(code)), {})
-            line = line_of(user, ranks)
-            site = lines.get(line) or self._intern(
-                code.co_filename, line, qualname(code), callers(user, ranks)
-            )
-        # Where the caller only stands in between, another call from there may be another user's.
-        settled = user is frame or (internal and ranks(frame.f_code) is Rank.FRAMEWORK)
-        if settled and ranks.keep(frame.f_code):
-            self.cache[id(frame.f_code), frame.f_lasti] = site
+        user = charged(frame, ranks)
+        if self._is_internal(frame) or user is None:
+            # Where the caller only stands in between, another call from there may be a user's.
+            if ranks(frame.f_code) is Rank.FRAMEWORK and ranks.keep(frame.f_code):
+                self.cache[id(frame.f_code), frame.f_lasti] = None
+            return None
+        code = user.f_code
+        line = line_of(user, ranks)
+        library = () if user is frame else _library(frame, user)
+        way, path = callers.way_to(user)
+        lines = self.sites.setdefault((code.co_filename, qualname(code)), {})
+        key = (line, library[0]) if library else line
+        home = lines.get(key)
+        if home is None:
+            place = self, sys.intern(code.co_filename), line, qualname(code)
+            home = lines.setdefault(key, Site(*place, path, library=library))
+        site = home.by(library, path)
+        if user is frame and ranks.keep(code):
+            site.way = way
+            self.cache[id(code), frame.f_lasti] = site
         return site
 
     def _is_internal(self, frame: FrameType) -> bool:
@@ -145,6 +178,13 @@ class Blocker:
         module = caller.f_globals.get("__name__", "")
         return not any(module == name or module.startswith(name + ".") for name in self.internals)
 
-    def _intern(self, path: str, line: int, function: str, callers: tuple[str, ...]) -> Site:
-        site = Site(self, sys.intern(path), line, function, callers)
-        return self.sites.setdefault((path, function), {}).setdefault(line, site)
+
+def _library(frame: FrameType, user: FrameType) -> Frames:
+    """The frames of libraries and frameworks between a wait and the line it is charged to."""
+    found: list[str] = []
+    for each in outwards(frame):
+        if each is user or len(found) == MOST_LIBRARY_FRAMES:
+            break
+        if ranks(each.f_code) in (Rank.LIBRARY, Rank.FRAMEWORK):
+            found.append(callers.entry(each))
+    return tuple(found)

@@ -12,6 +12,7 @@ from typing import Any
 from asyncguard import files
 from asyncguard.model import (
     AsyncguardError,
+    CallPath,
     SiteStats,
     SyncKind,
     TimelineEvent,
@@ -19,9 +20,10 @@ from asyncguard.model import (
     to_plain,
 )
 from asyncguard.plain import made
+from asyncguard.runtime.calltree import CallTree, Paths
 
 FORMAT = "asyncguard-trace"
-VERSION = 2
+VERSION = 3
 SCHEMA_PATH = Path(__file__).with_name("trace.schema.json")
 
 
@@ -63,9 +65,9 @@ def to_json(record: TraceRecord) -> dict[str, Any]:
 def _parts(record: TraceRecord) -> Iterator[str]:
     """The text of a trace, a line for each site: there may be too many for one text in memory.
 
-    Fields that are as they are by default are left out, and a frame of a stack is written once.
+    Fields that are as they are by default are left out, and call paths are branches of one tree.
     """
-    frames: dict[str, int] = {}
+    tree = CallTree()
     yield f'{{"format": "{FORMAT}", "version": {VERSION}'
     for item in fields(TraceRecord):
         if item.name not in ("sites", "timeline"):
@@ -74,19 +76,28 @@ def _parts(record: TraceRecord) -> Iterator[str]:
         comma = ""
         yield f',\n"{name}": ['
         for each in getattr(record, name):
-            data = _told(each)
-            if "stack" in data:
-                data["stack"] = [frames.setdefault(entry, len(frames)) for entry in data["stack"]]
-            yield f"{comma}\n{json.dumps(to_plain(data))}"
+            yield f"{comma}\n{json.dumps(to_plain(_in_tree(_told(each), tree)))}"
             comma = ","
         yield "]"
-    yield f',\n"frames": {json.dumps(list(frames), indent=0)}}}\n'
+    yield f',\n"frames": {json.dumps(tree.frames, indent=0)}'
+    yield f',\n"tree": {json.dumps(tree.nodes)}}}\n'
 
 
-def _told(record: SiteStats | TimelineEvent) -> dict[str, Any]:
+def _in_tree(data: dict[str, Any], tree: CallTree) -> dict[str, Any]:
+    """The data of a site, its frames as numbers."""
+    if "callers" in data:
+        data["callers"] = tree.node(data["callers"])
+    if "library" in data:
+        data["library"] = [tree.frame(entry) for entry in data["library"]]
+    if "paths" in data:
+        data["paths"] = [_in_tree(_told(path), tree) for path in data["paths"]]
+    return data
+
+
+def _told(record: SiteStats | TimelineEvent | CallPath) -> dict[str, Any]:
     """The fields of a record that say something: those without a default, or other than it."""
     values = (
-        (name, getattr(record, name), default) for name, default in _defaults(record.__class__)
+        (name, getattr(record, name), default) for name, default in _DEFAULTS[record.__class__]
     )
     return {name: value for name, value, default in values if value != default}
 
@@ -99,7 +110,7 @@ def _defaults(record: type[Any]) -> tuple[tuple[str, object], ...]:
     )
 
 
-_DEFAULTS = {record: _defaults(record) for record in (SiteStats, TimelineEvent)}
+_DEFAULTS = {record: _defaults(record) for record in (SiteStats, TimelineEvent, CallPath)}
 
 
 def from_json(data: Any) -> TraceRecord:
@@ -115,7 +126,8 @@ def from_json(data: Any) -> TraceRecord:
     frames = data.get("frames", [])
     if not isinstance(frames, list) or not all(isinstance(entry, str) for entry in frames):
         raise ValueError(f"frames is {reprlib.repr(frames)}")
-    values["sites"] = tuple(_site(site, frames) for site in _objects(data, "sites"))
+    paths = Paths(frames, data.get("tree", []))
+    values["sites"] = tuple(_site(site, paths) for site in _objects(data, "sites"))
     values["sources"] = _sources(data.get("sources", {}))
     values["timeline"] = tuple(_event(event, data) for event in _objects(data, "timeline"))
     _require_natural(values, "step_count", "duration_ns", "steady_steps", "steady_duration_ns")
@@ -124,7 +136,7 @@ def from_json(data: Any) -> TraceRecord:
 
 def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Return a list of objects; an empty one where an optional list is missing."""
-    found = data.get(name, []) if name != "sites" else data[name]
+    found = data[name] if name == "sites" else data.get(name, [])
     if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
         raise ValueError(f"{name} is {reprlib.repr(found)}")
     return found
@@ -147,24 +159,9 @@ def _sources(data: Any) -> dict[str, dict[int, str]]:
     return {path: {int(at): text for at, text in lines.items()} for path, lines in data.items()}
 
 
-def _stack(stack: Any, frames: list[str]) -> list[str]:
-    """Frames by their number; the traces of version 1 hold their texts."""
-    if not isinstance(stack, list):
-        raise ValueError(f"stack is {reprlib.repr(stack)}")
-    return [_frame(entry, frames) for entry in stack]
-
-
-def _frame(entry: Any, frames: list[str]) -> str:
-    if isinstance(entry, str):
-        return entry
-    if type(entry) is not int or not 0 <= entry < len(frames):
-        raise ValueError(f"a frame of a stack is {reprlib.repr(entry)}, of {len(frames)}")
-    return frames[entry]
-
-
-def _site(data: Mapping[str, Any], frames: list[str]) -> SiteStats:
-    values = _known(SiteStats, data)
-    values["stack"] = _stack(data.get("stack", []), frames)
+def _site(data: Mapping[str, Any], paths: Paths) -> SiteStats:
+    values = _known(SiteStats, data) | paths.of(data)
+    values["paths"] = tuple(_path(each, paths) for each in _objects(data, "paths"))
     values["kind"] = SyncKind(data["kind"])
     histogram = data.get("stall_histogram", {})
     if not isinstance(histogram, Mapping):
@@ -172,6 +169,11 @@ def _site(data: Mapping[str, Any], frames: list[str]) -> SiteStats:
     values["stall_histogram"] = {int(exponent): count for exponent, count in histogram.items()}
     _require_natural(values, *_NATURAL)
     return made(SiteStats, values)
+
+
+def _path(data: Mapping[str, Any], paths: Paths) -> CallPath:
+    _require_natural(data, "count", "cpu_stall_ns")
+    return made(CallPath, _known(CallPath, data) | paths.of(data))
 
 
 def _event(data: Mapping[str, Any], trace: Mapping[str, Any]) -> TimelineEvent:

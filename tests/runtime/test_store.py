@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TimelineEvent, TraceRecord
+from asyncguard.model import (
+    AsyncguardError,
+    CallPath,
+    SiteStats,
+    SyncKind,
+    TimelineEvent,
+    TraceRecord,
+)
 from asyncguard.runtime import store
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -18,7 +25,10 @@ RECORD = TraceRecord(
             kind=SyncKind.SCALAR, count=10, cpu_stall_ns=1234, gpu_stall_ns=None,
             source="loss.item()", device="cuda:0", first_step=0, last_step=9, steady_count=9,
             steady_stall_ns=1000, max_stall_ns=200, stall_histogram={7: 10},
-            stack=("train.py:3 train",), thread="MainThread", allowed="every 100",
+            callers=("main.py:9 main", "main.py:30 <module>"), library=("lib.py:8 read",),
+            paths=(CallPath(("main.py:9 main", "main.py:30 <module>"), 6, 1000, ("lib.py:8 read",)),
+                   CallPath(("main.py:11 main", "main.py:30 <module>"), 4, 234)),
+            thread="MainThread", allowed="every 100",
         ),
         SiteStats("a.py", 1, "f", "engine.waitall", "engine", SyncKind.BARRIER, 1, 5, 2),
     ),

@@ -1,0 +1,75 @@
+"""Advice for waits inside libraries: `rules/libraries.toml` has what settings avoid which.
+
+The catalogue's advice is for who wrote the line that waits. Inside a library that is somebody else:
+what a user can do is to set it up differently, to call it less often, or to tell its authors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import tomli
+
+from asyncguard import catalogue, files
+from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.plain import made
+
+_INSTALLED = re.compile(r".*?[\\/](?:site|dist)-packages[\\/]")
+_PACKAGE = re.compile(r"(?:.*[\\/])?(?:site|dist)-packages[\\/]([^\\/]+)")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Waits in one file or folder, and what a user of the library can do about them."""
+
+    place: str
+    advice: str
+    apis: tuple[str, ...] = ()  # none: all
+
+    def fits(self, path: str, api: str) -> bool:
+        """Whether it speaks of this wait."""
+        inside = path == self.place or f"/{path}".endswith(f"/{self.place}")
+        return (inside or f"/{self.place}/" in f"/{path}") and (not self.apis or api in self.apis)
+
+
+def advice(record: TraceRecord) -> dict[tuple[str, str], str]:
+    """What to do about each wait inside a library, by its innermost frame and the API."""
+    sites = {(site.library[0], site.api): site for site in record.sites if site.library}
+    return {key: of_site(site) for key, site in sites.items()}
+
+
+def of_site(site: SiteStats) -> str:
+    """What to do about a wait inside a library, at the first of the site's `library` frames."""
+    path = site.library[0].rpartition(" ")[0].rpartition(":")[0].replace("\\", "/")
+    for wait in _known():
+        if wait.fits(path, site.api):
+            return wait.advice
+    return (
+        f"{package(site)} waits here, not this line: look for a setting that avoids it, "
+        "call it less often, or tell its authors."
+    )
+
+
+def short(path: str) -> str:
+    """The path of an installed file as its package calls it."""
+    return _INSTALLED.sub("", path)
+
+
+def package(site: SiteStats) -> str:
+    """The name of the library that waits."""
+    path = site.library[0].rpartition(" ")[0]
+    found = _PACKAGE.match(path)
+    return found[1].removesuffix(".py") if found else "A library"
+
+
+@lru_cache(maxsize=1)
+def _known() -> tuple[Wait, ...]:
+    path = catalogue.rules_directory() / catalogue.LIBRARIES
+    try:
+        data: dict[str, Any] = tomli.loads(files.read_text(path))
+        return tuple(made(Wait, each) for each in data["wait"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AsyncguardError(f"{path}: cannot be read ({error}); reinstall asyncguard") from error

@@ -1,0 +1,120 @@
+"""Who asked: the call path by which a program came to a line, found without a walk at each wait.
+
+Going through a whole stack takes longer than many waits. So the `NEAREST` callers stand for all
+above them, and every so often the whole stack is looked at again. Where they turn out to be reached
+in several ways, the whole stack is looked at for each wait from then on; what had been counted
+by then, at most `LONGEST` waits, stays with the way that was known.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from types import CodeType, FrameType
+
+from asyncguard.runtime.frames import MAX_CODES, Rank, Ranks, line_of, outwards, qualname
+
+Frames = tuple[str, ...]  # "path:line function", innermost first
+
+NEAREST = 3  # callers that are compared at each wait
+MOST_FRAMES = 32  # of one call path; the outermost are cut
+MOST_PATHS = 16_384  # of the process; callers beyond are not told apart
+LONGEST = 64  # waits between two looks at the whole stack
+NOT_TOLD_APART: Frames = ("other callers",)
+
+
+class Way:
+    """The instructions of the nearest callers, and the call path that they are the end of.
+
+    `left` says for how many more waits that may be taken for granted; for good 0 where several
+    call paths end with these.
+    """
+
+    __slots__ = ("_nearest", "_several", "_stride", "callers", "left")
+
+    def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
+        self._nearest = nearest
+        self.callers = callers
+        self.left = self._stride = 1
+        self._several = False
+
+    def leads_to(self, frame: FrameType) -> bool:
+        """Whether `frame` was called from here, as far as can be told without a look."""
+        if not self.left:
+            return False
+        back: FrameType | None = frame
+        for code, instruction in self._nearest:
+            back = back.f_back  # type: ignore[union-attr]  # there are as many, or we return
+            if back is None or back.f_lasti != instruction or back.f_code is not code:
+                return False
+        self.left -= 1
+        return True
+
+    def looked(self, callers: Frames) -> None:
+        """The whole stack was looked at."""
+        if callers is not self.callers:
+            self._several = True
+            self.callers = callers
+        self._stride = 0 if self._several else min(2 * self._stride, LONGEST)
+        self.left = self._stride
+
+
+class Callers:
+    """The call paths of the process, each known once."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._ways: dict[tuple[int, ...], Way] = {}  # by what the nearest callers are at
+        self._paths: dict[tuple[int, ...], Frames] = {}  # by the codes and instructions
+        self._known: dict[Frames, Frames] = {}  # several instructions may be on one line
+        self._entries: dict[tuple[int, int], str] = {}
+
+    def way_to(self, frame: FrameType) -> tuple[Way, Frames]:
+        """The way by which `frame` was called, and the call path as of now."""
+        nearest = list(islice(outwards(frame.f_back), NEAREST))
+        key = tuple([number for f in nearest for number in (id(f.f_code), f.f_lasti)])
+        way = self._ways.get(key)
+        if way is not None and way.leads_to(frame):
+            return way, way.callers
+        callers = self._look(frame.f_back)
+        if way is not None:
+            way.looked(callers)
+        else:
+            way = Way(tuple([(f.f_code, f.f_lasti) for f in nearest]), callers)
+            if self._are_kept(nearest) and len(self._ways) < MOST_PATHS:
+                self._ways[key] = way
+        return way, callers
+
+    def entry(self, frame: FrameType) -> str:
+        """A frame as call paths show it: "path:line function"."""
+        code = frame.f_code
+        key = id(code), frame.f_lasti
+        found = self._entries.get(key)
+        if found is None:
+            found = f"{code.co_filename}:{line_of(frame, self._ranks)} {qualname(code)}"
+            if len(self._entries) < MAX_CODES and self._ranks.keep(code):
+                self._entries[key] = found
+        return found
+
+    def _look(self, frame: FrameType | None) -> Frames:
+        """The user's and third-party frames from here on."""
+        ranks = self._ranks
+        frames = list(
+            islice((f for f in outwards(frame) if ranks(f.f_code) <= Rank.LIBRARY), MOST_FRAMES)
+        )
+        if not self._are_kept(frames):
+            return self._told_apart(tuple(map(self.entry, frames)))
+        key = tuple([number for f in frames for number in (id(f.f_code), f.f_lasti)])
+        found = self._paths.get(key)
+        if found is None:
+            found = self._told_apart(tuple(map(self.entry, frames)))
+            if len(self._paths) < MOST_PATHS:
+                self._paths[key] = found
+        return found
+
+    def _are_kept(self, frames: list[FrameType]) -> bool:
+        return all(self._ranks.keep(frame.f_code) for frame in frames)
+
+    def _told_apart(self, callers: Frames) -> Frames:
+        if callers in self._known or len(self._known) < MOST_PATHS:
+            return self._known.setdefault(callers, callers)
+        return NOT_TOLD_APART
