@@ -1,4 +1,4 @@
-"""The work to check a function grows in proportion to its sites, whatever their shape."""
+"""The work to analyse a function grows in proportion to its sites, whatever their shape."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from types import FrameType, ModuleType
 
 import pytest
 
-from asyncguard.lint.check import check_source
 from asyncguard.lint.contexts.variables import UNCHANGED, Variables
 from asyncguard.lint.domain.values import HOST_VALUE, UNKNOWN_VALUE, device
-from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.program.linking import link
+from asyncguard.lint.program.network import Network
+from asyncguard.lint.run import worker
 
-SETTINGS = Settings(cache=False, jobs=1)
 SMALL, LARGE = 60, 240
 PROPORTION = LARGE / SMALL * 1.05
 
@@ -34,18 +34,24 @@ def _shapes() -> ModuleType:
 SHAPES = _shapes().SHAPES
 
 
+def analysed(source: str) -> None:
+    checker = worker.Worker({}, worker.Options())
+    facts = worker.with_deep_stack(lambda: checker.check("train.py", source.encode()))
+    link(Network({"train.py": facts}))
+
+
 def calls_of(source: str) -> int:
-    """Check a source, and return how many functions were called for it, and resumed."""
-    check_source(source, "train.py", SETTINGS)  # once before: names are classified once
+    """Analyse a source, and return how many functions were called for it, and resumed."""
+    analysed(source)  # once before: names are classified once
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         nonlocal count
         count += 1
 
-    threading.setprofile(note)  # the check runs in a thread of its own
+    threading.setprofile(note)  # the analysis runs in a thread of its own
     try:
-        check_source(source, "train.py", SETTINGS)
+        analysed(source)
     finally:
         threading.setprofile(None)  # type: ignore[arg-type]
     return count
