@@ -80,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_explain,
         _add_rules,
         _add_demo,
+        _add_lsp,
     ):
         add(commands)
     return parser
@@ -215,6 +216,16 @@ def _add_demo(commands: Any) -> None:
         description="Lint a real library, trace real frameworks, gate a new sync point.",
     )
     parser.set_defaults(command=_demo)
+
+
+def _add_lsp(commands: Any) -> None:
+    parser = commands.add_parser(
+        "lsp",
+        help="serve an editor",
+        description="Serve an editor by the Language Server Protocol over standard input and "
+        "output: findings while you type, explanations, repairs. Needs the extra 'lsp'.",
+    )
+    parser.set_defaults(command=_lsp)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -368,6 +379,18 @@ def _demo(arguments: argparse.Namespace) -> int:
     from asyncguard.demo import main as demo
 
     return demo()
+
+
+def _lsp(arguments: argparse.Namespace) -> int:
+    try:
+        from asyncguard import lsp
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"pygls", "lsprotocol"}:
+            raise
+        raise AsyncguardError(
+            "lsp needs pygls; install it with `pip install 'asyncguard[lsp]'`"
+        ) from error
+    return lsp.main()
 
 
 def _advice() -> dict[str, str]:

@@ -34,7 +34,7 @@ FLOORS = [
     {"lint.fixes"},
     {"lint.run"},
     {"lint.check"},
-    {"lint.trial"},
+    {"lint.trial", "lint.live"},
     {"lint", "runtime"},
     {"sim"},
     {"advise", "gate"},
@@ -43,8 +43,8 @@ FLOORS = [
     {"api"},
     {"integrations"},
     {"screens"},
-    {"demo", "cli_check"},
-    {"cli", "pytest_plugin", "lsp"},
+    {"demo", "cli_check", "lsp"},
+    {"cli", "pytest_plugin"},
     {"__main__"},
 ]
 FLOOR = {part: depth for depth, parts in enumerate(FLOORS) for part in parts}

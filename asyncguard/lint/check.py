@@ -49,11 +49,11 @@ class LintResult(NamedTuple):
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
-    checker = worker.Worker({}, _options(settings))
-
-    facts = worker.with_deep_stack(lambda: checker.check(path, data))
-    linked = linking.link(network.Network({path: facts}))
-    return select(mended(linked, 1, {path: data}), settings)
+    checker = worker.Worker({}, options(settings))
+    with names.extended(names.own(settings.catalogue)):
+        facts = worker.with_deep_stack(lambda: checker.check(path, data))
+        linked = linking.link(network.Network({path: facts}))
+        return select(mended(linked, 1, {path: data}), settings)
 
 
 def check_paths(
@@ -85,7 +85,7 @@ def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings
     """
     groups: dict[worker.Options, list[str]] = {}
     for path, settings in files.items():
-        groups.setdefault(_options(settings), []).append(path)
+        groups.setdefault(options(settings), []).append(path)
     for paths in groups.values():
         found = {id(files[path]): files[path] for path in paths}
         yield paths, min(found.values(), key=lambda settings: len(settings.root.parts))
@@ -98,7 +98,8 @@ def _from(progress: Progress | None, before: int, chosen: Chosen) -> Progress:
     return lambda done, total: progress(before + done, len(chosen.files))
 
 
-def _options(settings: Settings) -> worker.Options:
+def options(settings: Settings) -> worker.Options:
+    """Return what the settings mean for a worker."""
     return worker.Options(settings.assume_device, settings.catalogue)
 
 
@@ -159,8 +160,8 @@ def _check_files(
     files: Sequence[str], settings: Settings, progress: Progress
 ) -> Mapping[str, Linked]:
     """Return what is to be said of the files, from the cache where nothing has changed."""
-    options = _options(settings)
-    cache = Cache(settings, options, files)
+    asked = options(settings)
+    cache = Cache(settings, asked, files)
     if cache.linked is not None:
         progress(len(files), len(files))
         return cache.linked
@@ -169,7 +170,7 @@ def _check_files(
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index(files), options)
+    start = worker.start, (worker.index(files), asked)
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):
