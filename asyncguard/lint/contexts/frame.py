@@ -37,6 +37,7 @@ from asyncguard.lint.domain.values import (
     UNKNOWN_VALUE,
     Role,
     Value,
+    settled,
     without_params,
 )
 from asyncguard.lint.knowledge import Knowledge
@@ -110,7 +111,7 @@ class Frame:
         frame: Frame | None = self
         while frame is not None:
             if name in frame.env:
-                value = frame.env[name]
+                value = settled(frame.env[name])
                 own = frame is self or frame.parent is None  # a module has no parameters
                 return value if own else self._from_outside(value)
             frame = frame.parent

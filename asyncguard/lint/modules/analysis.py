@@ -44,6 +44,7 @@ from asyncguard.lint.domain.values import (
     device,
     doubted,
     from_params,
+    settled,
     symbol,
 )
 from asyncguard.lint.interpret import blocks, types
@@ -787,7 +788,7 @@ _METHOD_ONLY = family("function.method_only")
 
 
 def _summary_of(frame: Frame) -> Summary:
-    result = _join_all(frame.returns)
+    result = settled(_join_all(frame.returns))
     if frame.yields:
         result = container(_join_all(frame.yields))
     return Summary(
