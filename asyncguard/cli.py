@@ -116,6 +116,11 @@ def _add_run(commands: Any) -> None:
         help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
     )  # fmt: skip
     parser.add_argument(
+        "--lines", action="store_true",
+        help="record which lines of your own files ran, for check --trace (slower before "
+        "Python 3.12)",
+    )  # fmt: skip
+    parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]",
         help="simulate CUDA devices on a machine without: h200 (default), h100, a100, rtx4090, t4, "
         "or a TOML file; times are modelled",
@@ -250,6 +255,7 @@ def _run(arguments: argparse.Namespace) -> int:
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
+        lines=arguments.lines,
     )
     after = None if arguments.quiet else _show_saved
     return launch.run(target, arguments.output, after, session, saved=simulated.close)

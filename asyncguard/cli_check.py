@@ -49,6 +49,11 @@ def add(commands: Any) -> None:
         help="record all current findings in FILE and exit",
     )  # fmt: skip
     parser.add_argument(
+        "--trace", metavar="TRACE", type=Path,
+        help="compare with the waits that a trace counted: which findings are confirmed, which "
+        "lines never ran, what only one of the two knows (text, json)",
+    )  # fmt: skip
+    parser.add_argument(
         "--jobs", "-j", metavar="N", type=int,
         help="number of worker processes (default: one per core)",
     )  # fmt: skip
@@ -153,6 +158,8 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     if arguments.jobs is not None and not 1 <= arguments.jobs <= MOST_JOBS:
         raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to {MOST_JOBS} processes")
     standard = STDIN in arguments.paths
+    if arguments.trace and (standard or arguments.fix or arguments.diff):
+        raise AsyncguardError("--trace compares files as they are: leave out '-', --fix and --diff")
     if arguments.stdin_filename and not standard:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
     if standard and len(arguments.paths) > 1:
@@ -196,6 +203,8 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     else:
         found, files_checked = find([Path(path) for path in arguments.paths], settings)
     found = _unrecorded(arguments, found)
+    if arguments.trace:
+        return _compare(arguments, settings, found)
     if arguments.diff:
         return _show_patch(arguments, found)
     if arguments.fix:
@@ -207,6 +216,26 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     names = {label.code: label.name for label in labels()}
     report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
     screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    return 1 if found and not arguments.exit_zero else 0
+
+
+def _compare(arguments: argparse.Namespace, settings: Configuration, found: list[Finding]) -> int:
+    """Join all that the linter knows with what a trace has counted."""
+    from asyncguard import catalogue
+    from asyncguard.advise import agreement
+    from asyncguard.lint.check import check_configured
+    from asyncguard.lint.run.discover import choose
+    from asyncguard.runtime import store
+
+    render = screens.renderer(arguments.output_format, "agreements")
+    paths = [Path(path) for path in arguments.paths] or [Path()]
+    everything = configuration(argparse.Namespace(**{**vars(arguments), "select": "ALL"}))
+    known = check_configured(paths, everything).findings
+    checked = map(str, choose(paths, settings).files)
+    points = {point.id: point for point in catalogue.load()}
+    record = store.load(arguments.trace)
+    joined = agreement.join(known, found, record, points, checked, str(Path.cwd()))
+    screens.write(sys.stdout, render(joined, screens.screen(sys.stdout)))
     return 1 if found and not arguments.exit_zero else 0
 
 

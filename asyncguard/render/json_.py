@@ -11,6 +11,7 @@ from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
+    from asyncguard.advise.agreement import Agreement, Row
     from asyncguard.advise.ranks import RankReport
     from asyncguard.gate.difference import Difference, Side, SiteChange
 
@@ -89,6 +90,26 @@ def differences(found: Difference, screen: Screen) -> str:
     data["expected"] = found.expected and found.expected._asdict()
     data["sites"] = [_site_change(change) for change in found.sites]
     return _dump(data)
+
+
+def agreements(found: Agreement, screen: Screen) -> str:
+    """Return the places as one JSON object, with the waits in files that were not checked."""
+    return _dump({"places": [_place(row) for row in found.rows], "elsewhere": found.elsewhere})
+
+
+def _place(row: Row) -> dict[str, Any]:
+    return {
+        "verdict": row.verdict.value,
+        "path": row.path,
+        "line": row.line,
+        "api": row.api,
+        "count": row.count,
+        "cpu_stall_ns": row.cpu_stall_ns,
+        "why": row.why,
+        "reported": row.reported,
+        "finding": row.finding and row.finding.to_dict(),
+        "sites": [to_plain(site) for site in row.sites],
+    }
 
 
 def _side(side: Side) -> dict[str, Any]:

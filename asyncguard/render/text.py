@@ -12,6 +12,7 @@ from asyncguard.render.lines import Paint, finding_lines, painter
 from asyncguard.render.words import count
 
 if TYPE_CHECKING:
+    from asyncguard.advise.agreement import Agreement
     from asyncguard.advise.ranks import RankReport
     from asyncguard.gate.difference import Difference
 
@@ -52,6 +53,13 @@ def differences(found: Difference, screen: Screen) -> str:
     from asyncguard.render import page
 
     return page.side_by_side(found, screen)
+
+
+def agreements(found: Agreement, screen: Screen) -> str:
+    """Findings and a trace, joined by place."""
+    from asyncguard.render import agreement
+
+    return agreement.text(found, screen)
 
 
 def _statistics(report: FindingsReport) -> Iterator[str]:
