@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     from_params,
     literal,
     part_of,
+    settled,
     symbol,
 )
 from asyncguard.lint.interpret.types import type_value
@@ -58,7 +59,7 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         )  # a name that was copied outside the loop
     if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
         return known
-    if known.role == Role.ALREADY_READ and not known.params:
+    if known.was_read and not known.params:
         return known  # usage and its name tell of what it was before it was read
     hinted = frame.hint(path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
@@ -141,7 +142,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     for base in cls.family():
         known: Value | None = base.module.attribute(base, attr)
         if known is not None:
-            return known
+            return settled(known)
         if attr in base.annotations:
             with frame.quiet():
                 declared = type_value(base.module.frame, base.annotations[attr])
