@@ -23,24 +23,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     before_test = len(frame.sites)
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
-    guard_true, guard_false = conditions.guard_of(frame, node.test)
-    lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
-    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
-    if guard_true is None:
-        rarely = rarely or branches.is_period(node) or branches.improves(node)
-    if lasting or rarely:
-        guard_true = Guard(len(frame.loops), lasting)
-    elif guard_true is None:
-        guard_true = branches.fills_first(frame, node)
-    periodic = (
-        guard_true is not None and not guard_true.lasting and not branches.is_point(node.test)
-    )
-    if periodic and _trains(frame, node):
-        guard_true = None  # every n-th round is the step
-    if (type(node.orelse) is cst.Else and branches.raises(node.orelse.body)) or branches.recalls(
-        node
-    ):
-        guard_false = Guard(len(frame.loops), True)
+    guard_true, guard_false = _guards(frame, node)
     before = dict(frame.env)
     narrow(frame, node.test, True)
     frame.findings += asked
@@ -52,29 +35,51 @@ def if_(frame: Frame, node: cst.If) -> bool:
     after_then = frame.env
     frame.env = before
     narrow(frame, node.test, False)
-    else_falls = True
-    if node.orelse is not None:
-        with frame.guarded(guard_false):
-            if type(node.orelse) is cst.If:
-                frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
-                else_falls = execute(frame, node.orelse)
-            else:
-                else_falls = suite(frame, node.orelse.body)
+    else_falls = _run_else(frame, node, guard_false)
     moved = node.orelse is None and asks_whether_on_device(node.test)
-    if then_falls and (last or moved):
-        frame.env = after_then  # it is one of the words that are asked for, or in host memory
-    elif then_falls and else_falls:
+    if then_falls and (last or moved or not else_falls):
+        frame.env = after_then  # `last`: it is one of the words that are asked for
+    elif then_falls:
         frame.env = merge(after_then, frame.env)
         if left_out:  # what is made for it comes from the others without it
             path = dotted(node.test.left)  # type: ignore[attr-defined]
             value = frame.env[path]
             frame.env[path] = from_params(value, value.params | left_out)
-    elif then_falls:
-        frame.env = after_then
     leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
     if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
         frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
+
+
+def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
+    """Return the guards of both branches: by the test, and by what the branches do."""
+    guard_true, guard_false = conditions.guard_of(frame, node.test)
+    lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
+    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
+    if guard_true is None:
+        rarely = rarely or branches.is_period(node) or branches.improves(node)
+    if lasting or rarely:
+        guard_true = Guard(len(frame.loops), lasting)
+    elif guard_true is None:
+        guard_true = branches.fills_first(frame, node)
+    lasts = guard_true is None or guard_true.lasting
+    if not lasts and not branches.is_point(node.test) and _trains(frame, node):
+        guard_true = None  # every n-th round is the step
+    raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
+    if raises or branches.recalls(node):
+        guard_false = Guard(len(frame.loops), True)
+    return guard_true, guard_false
+
+
+def _run_else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
+    """Run the other branch, if there is one; return whether it falls through."""
+    if node.orelse is None:
+        return True
+    with frame.guarded(guard):
+        if type(node.orelse) is not cst.If:
+            return suite(frame, node.orelse.body)
+        frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
+        return execute(frame, node.orelse)
 
 
 def _is_step_after(frame: Frame, guard: Guard) -> bool:
