@@ -171,7 +171,7 @@ def _changed(path: Path, chosen: dict[Finding, Fix]) -> _Change:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         before = data.decode(encoding)
         lines = _LINE_END.split(before)[::2]
-        if any(f.source and lines[f.line - 1].strip() != f.source for f in chosen):
+        if any(f.source and lines[f.line - 1].strip() != f.source.strip() for f in chosen):
             raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
         after = apply(before, chosen.values())
         after.encode(encoding)
