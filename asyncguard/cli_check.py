@@ -6,7 +6,7 @@ import argparse
 import atexit
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from asyncguard.lint.source.fixes import FixOutcome
 
 STDIN = "-"
+ROUNDS = 5  # of fixing: one repair may make room for another
+Given = Mapping[str, bytes]  # sources that are not files, by name
+Look = Callable[[Given], tuple[list[Finding], int]]  # checks files, or such sources
 
 
 def add(commands: Any) -> None:
@@ -164,8 +167,6 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
     if standard and len(arguments.paths) > 1:
         raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
-    if standard and arguments.fix:
-        raise AsyncguardError("--fix cannot write to standard input; use --diff")
 
 
 def configuration(arguments: argparse.Namespace) -> Configuration:
@@ -199,16 +200,20 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
     render = screens.renderer(arguments.output_format, "findings")
     if STDIN in arguments.paths:
-        found, files_checked = _find_in_stdin(arguments, settings)
+        given: Given = {arguments.stdin_filename or "<stdin>": sys.stdin.buffer.read()}
+        look = partial(_find_in_given, arguments, settings)
     else:
-        found, files_checked = find([Path(path) for path in arguments.paths], settings)
-    found = _unrecorded(arguments, found)
+        given = {}
+        look = partial(_find_in_files, arguments, settings)
+    found, files_checked = look(given)
     if arguments.trace:
         return _compare(arguments, settings, found)
     if arguments.diff:
-        return _show_patch(arguments, found)
+        return _show_patch(arguments, found, given)
     if arguments.fix:
-        found = _fix(arguments, found)
+        found, given = _fix(arguments, found, given, look)
+        if given:
+            return _show_fixed(arguments, found, given)
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     from asyncguard.render import FindingsReport
@@ -252,17 +257,25 @@ def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding],
     return list(result.findings), result.files_checked
 
 
-def _find_in_stdin(
-    arguments: argparse.Namespace, settings: Configuration
+def _find_in_files(
+    arguments: argparse.Namespace, settings: Configuration, given: Given
 ) -> tuple[list[Finding], int]:
+    found, number = find([Path(path) for path in arguments.paths], settings)
+    return _unrecorded(arguments, found), number
+
+
+def _find_in_given(
+    arguments: argparse.Namespace, settings: Configuration, given: Given
+) -> tuple[list[Finding], int]:
+    """Check what standard input holds, under its name."""
     from asyncguard.lint.check import check_source
     from asyncguard.lint.run.discover import is_excluded
 
-    name = arguments.stdin_filename or "<stdin>"
+    ((name, data),) = given.items()
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
         return [], 0
-    return check_source(sys.stdin.buffer.read(), name, here), 1
+    return _unrecorded(arguments, check_source(data, name, here)), 1
 
 
 def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
@@ -287,27 +300,45 @@ def _write_baseline(path: Path, found: list[Finding]) -> int:
     return 0
 
 
-def _show_patch(arguments: argparse.Namespace, found: list[Finding]) -> int:
+def _show_patch(arguments: argparse.Namespace, found: list[Finding], given: Given) -> int:
     """Print the patch alone, and on stderr how much it repairs."""
-    outcome = _fixed(arguments, found, write=False)
+    outcome = _fixed(arguments, found, given, write=False)
     screens.write(sys.stdout, outcome.diff)
     _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
     return 1 if found and not arguments.exit_zero else 0
 
 
-def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Apply the fixes; return the findings that remain."""
-    outcome = _fixed(arguments, found, write=True)
-    _tell(f"{outcome.fixed} fixed")
-    return list(outcome.remaining)
+def _fix(
+    arguments: argparse.Namespace, found: list[Finding], given: Given, look: Look
+) -> tuple[list[Finding], Given]:
+    """Apply the fixes, and those that they make room for; return what remains, and the sources."""
+    fixed = 0
+    for _ in range(ROUNDS):
+        outcome = _fixed(arguments, found, given, write=True)
+        if not outcome.fixed:
+            break
+        fixed += outcome.fixed
+        given = {path: outcome.after.get(path, data) for path, data in given.items()}
+        found, _ = look(given)
+    _tell(f"{fixed} fixed, {len(found)} remaining")
+    return found, given
 
 
-def _fixed(arguments: argparse.Namespace, found: list[Finding], *, write: bool) -> FixOutcome:
+def _fixed(
+    arguments: argparse.Namespace, found: list[Finding], given: Given, *, write: bool
+) -> FixOutcome:
     from asyncguard.lint.source.fixes import fix_files
 
-    if notebooks := sorted({finding.path for finding in found if finding.cell is not None}):
-        _tell(f"notebooks are not changed: {', '.join(notebooks)}")
-    return fix_files(found, unsafe=arguments.unsafe_fixes, write=write)
+    return fix_files(found, unsafe=arguments.unsafe_fixes, write=write, given=given)
+
+
+def _show_fixed(arguments: argparse.Namespace, found: list[Finding], given: Given) -> int:
+    """Write the source that standard input became, and nothing else, to standard output."""
+    for data in given.values():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return 1 if found and not arguments.exit_zero else 0
 
 
 def _show_files(arguments: argparse.Namespace, settings: Configuration) -> int:
