@@ -39,6 +39,9 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     return compiled(fnmatch.translate(pattern)).match
 
 
+MORE = "..."  # ends a list of parameters to which others may follow
+
+
 class Patterns:
     """Maps dotted names to a word: exact names first, then the longest literal prefix."""
 
@@ -185,7 +188,7 @@ class Knowledge:
         self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
         self.updating = frozenset(name for f in frameworks for name in f.steps.updates)
-        self.signatures = {f.steps.signature for f in frameworks if f.steps.signature}
+        self.signatures = {tuple(taken.split()) for f in frameworks for taken in f.steps.signatures}
         self.trainings = _owners((f.name, f.steps.trainings) for f in frameworks)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
@@ -261,6 +264,13 @@ class Knowledge:
         while prefix and prefix not in self.aliases:
             prefix = prefix.rpartition(".")[0]
         return f"{self.aliases[prefix]}{name[len(prefix) :]}" if prefix else name
+
+    def enters(self, taken: tuple[str, ...]) -> bool:
+        """Whether a library enters functions that take these parameters, once a step."""
+        if taken in self.signatures:
+            return True
+        starts = (wanted[:-1] for wanted in self.signatures if wanted[-1] == MORE)
+        return any(taken[: len(start)] == start for start in starts)
 
     def moves_on(self, state: str, called: str) -> bool:
         """Whether what is called computes the next state of the one that it takes."""

@@ -37,8 +37,8 @@ def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
     ordered = sorted(findings, key=lambda f: (f.line, f.column, f.end_line, f.end_column, f.code))
     left = [spot for finding in ordered if (spot := spot_of(code, finding)) is not None]
     fixes: dict[Finding, Fix] = {}
-    for family in _families():
-        for repair in _sound(code.text, [*family(left)]):
+    for kind in _families():
+        for repair in _sound(code.text, [*kind(left)]):
             for spot in repair.spots:
                 if _is_better(repair.fix, fixes.get(spot.finding)):
                     fixes[spot.finding] = repair.fix

@@ -6,7 +6,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.join import join, merge
+from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -79,10 +80,12 @@ def with_narrowed(
     frame: Frame, test: cst.BaseExpression, holds: bool, node: cst.BaseExpression
 ) -> Value:
     """Evaluate `node` in boolean context, knowing how `test` came out."""
-    before = dict(frame.env)
-    narrow(frame, test, holds)
-    value = truth(frame, node)
-    frame.env = merge(before, frame.env) if frame.env.keys() != before.keys() else before
+    with frame.env.fork() as fork:
+        narrow(frame, test, holds)
+        value = truth(frame, node)
+        changes = fork.take()
+        if any((changed is None) == (path in frame.env) for path, changed in changes.items()):
+            fork.apply(fork.merged(UNCHANGED, changes))
     return value
 
 

@@ -161,10 +161,10 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     """`a or b` reads `a`, and yields one of the two; in `a or {}` it is no array."""
     reads = type(node.operator) is cst.And or not _holds_others(node.right)
     left = (truth if reads else evaluate)(frame, node.left)
-    before = dict(frame.env)
-    narrow(frame, node.left, type(node.operator) is cst.And)
-    right = evaluate(frame, node.right)
-    frame.env = before
+    with frame.env.fork() as fork:
+        narrow(frame, node.left, type(node.operator) is cst.And)
+        right = evaluate(frame, node.right)
+        fork.take()
     return join(left, right)
 
 
@@ -231,17 +231,17 @@ def _compare(
 def conditional(frame: Frame, node: cst.IfExp) -> Value:
     """A conditional expression reads its test and yields either branch."""
     truth(frame, node.test)
-    before = dict(frame.env)
-    narrow(frame, node.test, True)
-    guard_true, guard_false = guard_of(frame, node.test)
-    left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
-    with frame.guarded(guard_true, left_out):
-        chosen = evaluate(frame, node.body)
-    frame.env = dict(before)
-    narrow(frame, node.test, False)
-    with frame.guarded(guard_false, given):
-        other = evaluate(frame, node.orelse)
-    frame.env = before
+    with frame.env.fork() as fork:
+        narrow(frame, node.test, True)
+        guard_true, guard_false = guard_of(frame, node.test)
+        left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
+        with frame.guarded(guard_true, left_out):
+            chosen = evaluate(frame, node.body)
+        fork.take()
+        narrow(frame, node.test, False)
+        with frame.guarded(guard_false, given):
+            other = evaluate(frame, node.orelse)
+        fork.take()
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
     result = join(chosen, other)

@@ -220,7 +220,7 @@ def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> _C
 
 def _require_same(path: Path, text: str, chosen: Iterable[Finding]) -> None:
     lines = _LINE_END.split(text)[::2]
-    if any(f.source and lines[f.line - 1].strip() != f.source for f in chosen):
+    if any(f.source and lines[f.line - 1].strip() != f.source.strip() for f in chosen):
         raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
 
 
