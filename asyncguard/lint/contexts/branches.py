@@ -173,6 +173,11 @@ def is_point(test: cst.BaseExpression) -> bool:
     return equal and all(type(side) is cst.Attribute for side in sides)
 
 
+def is_rare(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch runs now and then: once a period, for a new record, or for more room."""
+    return is_period(frame, node) or improves(node) or grows(frame, node)
+
+
 def is_period(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
