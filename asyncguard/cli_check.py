@@ -270,14 +270,17 @@ def find(paths: Sequence[Path], settings: Configuration) -> LintResult:
 
 
 def _find_in_stdin(arguments: argparse.Namespace, settings: Configuration) -> LintResult:
-    from asyncguard.lint.check import LintResult, check_source
+    from asyncguard.lint.check import LintResult, check_source, check_text
     from asyncguard.lint.run.discover import is_excluded
 
     name = arguments.stdin_filename or "<stdin>"
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
         return LintResult((), 0)
-    return LintResult(tuple(check_source(sys.stdin.buffer.read(), name, here)), 1)
+    data = sys.stdin.buffer.read()
+    if arguments.stdin_filename:
+        return LintResult(tuple(check_text(data, name, settings)), 1)
+    return LintResult(tuple(check_source(data, name, here)), 1)
 
 
 def _unrecorded(
