@@ -11,14 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_findings, screens
+from asyncguard import cli_findings, cli_fixes, screens
 from asyncguard.model import AsyncguardError, Device, Finding
 
 if TYPE_CHECKING:
     from asyncguard.lint.check import LintResult
     from asyncguard.lint.run.configuration import Configuration
     from asyncguard.lint.run.settings import Settings
-    from asyncguard.lint.source.fixes import FixOutcome
 
 STDIN = "-"
 ADD_IGNORE = "--add-ignore"
@@ -182,8 +181,6 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--add-ignore cannot be combined with --fix, --diff and the like")
     if standard and arguments.add_ignore is not None:
         raise AsyncguardError("--add-ignore cannot write to standard input")
-    if standard and arguments.fix:
-        raise AsyncguardError("--fix cannot write to standard input; use --diff")
 
 
 def configuration(arguments: argparse.Namespace) -> Configuration:
@@ -216,23 +213,28 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
     name = cli_findings.chosen_format(arguments.output_format)
     screens.renderer(name, "findings")  # an unknown one is refused before the work
-    if STDIN in arguments.paths:
-        result = _find_in_stdin(arguments, settings)
-    else:
-        result = find([Path(path) for path in arguments.paths], settings)
-    found, notes = _unrecorded(arguments, result)
+    given = _given(arguments)
+    look = partial(_look, arguments, settings)
+    seen = look(given)
+    found = [*seen.found]
     if arguments.trace:
         return _compare(arguments, settings, found)
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
-        return _show_patch(arguments, found)
+        cli_fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
+        return 1 if found and not arguments.exit_zero else 0
     if arguments.fix:
-        found = _fix(arguments, found)
+        seen, given = cli_fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
+        found = [*seen.found]
+        if given:
+            cli_fixes.show_sources(given)
+            return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     how = cli_findings.How.of(arguments)
-    cli_findings.show(how, found, result.files_checked, result.hidden, notes)
+    result = seen.result
+    cli_findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -269,15 +271,34 @@ def find(paths: Sequence[Path], settings: Configuration) -> LintResult:
     return result
 
 
-def _find_in_stdin(arguments: argparse.Namespace, settings: Configuration) -> LintResult:
+def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
+    """Read standard input, if that is what is checked."""
+    if STDIN not in arguments.paths:
+        return {}
+    return {arguments.stdin_filename or "<stdin>": sys.stdin.buffer.read()}
+
+
+def _look(
+    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+) -> cli_fixes.Looked:
+    """Check what is given, or else the files."""
+    if given:
+        result = _find_in_given(arguments, settings, given)
+    else:
+        result = find([Path(path) for path in arguments.paths], settings)
+    return cli_fixes.Looked(result, *_unrecorded(arguments, result))
+
+
+def _find_in_given(
+    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+) -> LintResult:
     from asyncguard.lint.check import LintResult, check_source, check_text
     from asyncguard.lint.run.discover import is_excluded
 
-    name = arguments.stdin_filename or "<stdin>"
+    ((name, data),) = given.items()
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
         return LintResult((), 0)
-    data = sys.stdin.buffer.read()
     if arguments.stdin_filename:
         return LintResult(tuple(check_text(data, name, settings)), 1)
     return LintResult(tuple(check_source(data, name, here)), 1)
@@ -325,29 +346,6 @@ def _write_baseline(path: Path, found: list[Finding]) -> int:
     baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
     _tell(f"{count(len(found), 'finding')} recorded in {path}")
     return 0
-
-
-def _show_patch(arguments: argparse.Namespace, found: list[Finding]) -> int:
-    """Print the patch alone, and on stderr how much it repairs."""
-    outcome = _fixed(arguments, found, write=False)
-    screens.write(sys.stdout, outcome.diff)
-    _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
-    return 1 if found and not arguments.exit_zero else 0
-
-
-def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Apply the fixes; return the findings that remain."""
-    outcome = _fixed(arguments, found, write=True)
-    _tell(f"{outcome.fixed} fixed")
-    return list(outcome.remaining)
-
-
-def _fixed(arguments: argparse.Namespace, found: list[Finding], *, write: bool) -> FixOutcome:
-    from asyncguard.lint.source.fixes import fix_files
-
-    if notebooks := sorted({finding.path for finding in found if finding.cell is not None}):
-        _tell(f"notebooks are not changed: {', '.join(notebooks)}")
-    return fix_files(found, unsafe=arguments.unsafe_fixes, write=write)
 
 
 def _show_files(arguments: argparse.Namespace, settings: Configuration) -> int:

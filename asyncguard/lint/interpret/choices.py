@@ -23,24 +23,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     before_test = len(frame.sites)
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
-    guard_true, guard_false = conditions.guard_of(frame, node.test)
-    lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
-    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
-    if guard_true is None:
-        rarely = rarely or branches.is_period(node) or branches.improves(node)
-    if lasting or rarely:
-        guard_true = Guard(len(frame.loops), lasting)
-    elif guard_true is None:
-        guard_true = branches.fills_first(frame, node)
-    periodic = (
-        guard_true is not None and not guard_true.lasting and not branches.is_point(node.test)
-    )
-    if periodic and _trains(frame, node):
-        guard_true = None  # every n-th round is the step
-    if (type(node.orelse) is cst.Else and branches.raises(node.orelse.body)) or branches.recalls(
-        node
-    ):
-        guard_false = Guard(len(frame.loops), True)
+    guard_true, guard_false = _guards(frame, node)
     last = frame.last_choice is node
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
@@ -66,6 +49,26 @@ def if_(frame: Frame, node: cst.If) -> bool:
     if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
         frame.guard(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
+
+
+def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
+    """Return the guards of both branches: by the test, and by what the branches do."""
+    guard_true, guard_false = conditions.guard_of(frame, node.test)
+    lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
+    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
+    if guard_true is None:
+        rarely = rarely or branches.is_period(node) or branches.improves(node)
+    if lasting or rarely:
+        guard_true = Guard(len(frame.loops), lasting)
+    elif guard_true is None:
+        guard_true = branches.fills_first(frame, node)
+    lasts = guard_true is None or guard_true.lasting
+    if not lasts and not branches.is_point(node.test) and _trains(frame, node):
+        guard_true = None  # every n-th round is the step
+    raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
+    if raises or branches.recalls(node):
+        guard_false = Guard(len(frame.loops), True)
+    return guard_true, guard_false
 
 
 def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:

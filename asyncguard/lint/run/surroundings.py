@@ -1,8 +1,8 @@
 """What is read beside files that are checked alone, so that they give what their project gives.
 
 How often a function runs, and on what values, is often decided in another file. Of a small project
-all files are looked at; of a large one those that mention the file, then those that mention these,
-up to a bound. What they import is read where it is needed.
+all files are looked at; of a large one those that import the file, then those that import these, up
+to a bound. What they import is read where it is needed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from asyncguard import files
@@ -23,7 +25,8 @@ from asyncguard.model import AsyncguardError
 MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
 MOST_FILES = 5_000  # of a project; of a larger one only the package counts
 SMALL = 300_000  # bytes of a project of which all files are looked at
-MOST = 150_000  # bytes of the files of a larger one
+MOST = 60_000  # bytes of the files of a larger one
+LEVELS = 2  # of importing: those that import the file, and those that import these
 MOST_OF_ONE = 400_000
 
 
@@ -95,9 +98,9 @@ def related(named: Sequence[str], others: Sequence[str]) -> list[str]:
     found = dict.fromkeys(_sources(named, texts))
     budget = MOST - sum(sizes[path] for path in found)
     frontier: Sequence[str] = named
-    while frontier and budget > 0:
+    for _ in range(LEVELS):
         reached = []
-        for path in sorted(_mentioning(frontier, texts), key=lambda p: _distance(p, named[0])):
+        for path in sorted(_importing(frontier, texts), key=partial(_distance, named[0])):
             if path not in found and path not in named and sizes[path] <= budget:
                 found[path] = None
                 budget -= sizes[path]
@@ -113,11 +116,14 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _mentioning(paths: Iterable[str], texts: dict[str, bytes]) -> Iterator[str]:
-    """Yield the files whose text holds the name of one of these modules."""
-    words = "|".join(re.escape(name) for name in sorted({_module(path) for path in paths}))
-    pattern = re.compile(rf"\b(?:{words})\b".encode("utf-8", "surrogatepass"))
-    return (path for path, text in texts.items() if pattern.search(text))
+def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the files that import one of these modules, or say that they were made from it."""
+    names = [name.encode("utf-8", "surrogatepass") for name in {_module(path) for path in paths}]
+    listed = b"|".join(map(re.escape, sorted(names)))
+    line = re.compile(rb"^[^\n]*\b(?:import|from)\b[^\n]*\b(?:%s)\b" % listed, re.MULTILINE)
+    for path, text in texts.items():
+        if any(name in text for name in names) and line.search(text):
+            yield path
 
 
 def _module(path: str) -> str:
@@ -125,7 +131,7 @@ def _module(path: str) -> str:
     return Path(os.path.abspath(path)).parent.name if name == "__init__" else name
 
 
-def _sources(named: Iterable[str], texts: dict[str, bytes]) -> Iterator[str]:
+def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that those to check were generated from."""
     for path in named:
         source = named_source(_read(path)[:10_000].decode("utf-8", "replace"))
@@ -141,7 +147,7 @@ def generated(named: Iterable[str], others: Sequence[str]) -> Iterator[str]:
             yield f"{path}: generated from {source}, where its findings are reported"
 
 
-def _distance(path: str, named: str) -> tuple[int, str]:
+def _distance(named: str, path: str) -> tuple[int, str]:
     """Order files: those in the same folder first, then those close to it."""
-    common = os.path.commonpath([os.path.abspath(path), os.path.abspath(named)])
-    return -len(Path(common).parts), path
+    folders = zip(path.split(os.sep), named.split(os.sep), strict=False)
+    return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), path
