@@ -21,7 +21,7 @@ from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.overlap import Overlap
-from asyncguard.runtime.recorder import Recorder, Totals
+from asyncguard.runtime.recorder import Reading, Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 from asyncguard.runtime.simulated import present
 
@@ -97,6 +97,7 @@ class Session:
         self._went_deep = False
         self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._state = "new"
+        self._record: TraceRecord | None = None  # once it has stopped
 
     def start(self) -> Session:
         """Begin to record. A session can be started once."""
@@ -173,11 +174,16 @@ class Session:
 
     def record(self) -> TraceRecord:
         """What has been recorded: so far while running, else from start to stop."""
+        if self._state == "stopped":
+            if self._record is None:
+                self._record = self._made(self._recorder.take)
+            return self._record
         if self._state == "running":
             self._note_frameworks()
-        record = reading.to_record(
-            self._recorder.read(), self._root, self._command, dict(self._versions)
-        )
+        return self._made(self._recorder.read)
+
+    def _made(self, read: Callable[[], Reading]) -> TraceRecord:
+        record = reading.to_record(read(), self._root, self._command, dict(self._versions))
         record = replace(record, extra=dict(self._peaks))
         for part in (self._device, self._cross_check, self._overlap, self._model):
             record = part.annotate(record) if part is not None else record
@@ -188,6 +194,9 @@ class Session:
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""
+        if self._record is not None:
+            record = self._record
+            return Totals(record.total_syncs, record.cpu_stall_ns, record.step_count)
         return self._recorder.totals()
 
     def __enter__(self) -> Session:
