@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import memory, ranks, reading
+from asyncguard.runtime import identity, memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
@@ -89,6 +89,8 @@ class Session:
         self._command = command
         self._root = os.getcwd()
         self._versions: dict[str, str] = {}
+        self._began = identity.now()
+        self._devices: frozenset[str] = frozenset()
         self._memory: memory.Resident | None = None
         self._peaks: dict[str, int] = {}
         self._depth = depth
@@ -184,7 +186,8 @@ class Session:
 
     def _made(self, read: Callable[[], Reading]) -> TraceRecord:
         record = reading.to_record(read(), self._root, self._command, dict(self._versions))
-        record = replace(record, extra=dict(self._peaks))
+        about = identity.identity(self._root, self._devices)
+        record = replace(record, extra={"started": self._began, **about, **self._peaks})
         for part in (self._device, self._cross_check, self._overlap, self._model):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
@@ -218,6 +221,7 @@ class Session:
             name = adapter.framework.name
             if self._frameworks is None or name in self._frameworks:
                 self._versions[name] = adapter.version()
+                self._devices |= frozenset(adapter.device_names())
                 pending = adapter.peak_pending_bytes()
                 if pending is not None:
                     self._peaks["peak_pending_bytes"] = pending
