@@ -42,10 +42,10 @@ def hot(directory: Path) -> Path:
 
 
 def test_check_finds_and_exits_1(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "hot.py"]) == 1
+    assert main(["check", "--output-format", "text", "hot.py"]) == 1
     out = capsys.readouterr().out
     assert "hot.py:8:15: ASG102" in out
-    assert "print(loss.item())" in out
+    assert "    print(loss.item())\n          ^^^^^^^^^^^\n" in out
     assert "Found 1 finding in 1 file (1 file checked)." in out
 
 
@@ -262,9 +262,9 @@ def test_gate_passes_what_was_accepted_and_names_what_is_new(
     capsys.readouterr()
     assert main(["gate", "hot.py", "after.json"]) == 1
     out = capsys.readouterr().out
-    assert "train.py:20: new -> 1 a step  torch.Tensor.tolist in log" in out
+    assert "train.py:20: new -> 1 per step  torch.Tensor.tolist in log" in out
     assert "hot.py:10:15: ASG103" in out
-    assert "2 sync points new or grown" in out
+    assert "2 sites are new or wait more often" in out
     assert "train.py:10" not in out
 
 
@@ -294,3 +294,44 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         main([command, "--help"])
     assert caught.value.code == 0
     assert f"asyncguard {command}" in capsys.readouterr().out
+
+
+COMPARED = """
+import numpy
+from asyncguard.engine import np
+
+
+def train(steps):
+    for _ in range(steps):
+        y = np.ones((2, 2)) + 1
+        y.wait_to_read()
+        if steps > 100:
+            print(y)
+
+
+train(5)
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_check_compares_with_a_trace(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text(COMPARED)
+    run = [sys.executable, "-m", "asyncguard", "run", "-q", "--lines", "-o", "t.json", "train.py"]
+    subprocess.run(run, cwd=tmp_path, check=True, timeout=240)
+    monkeypatch.chdir(tmp_path)
+    options = ["--no-cache", "--trace", "t.json", "--format", form, "train.py"]
+    assert main(["check", *options, "--exit-zero"]) == 0
+    shown = capsys.readouterr().out
+    if form == "json":
+        verdicts = {place["line"]: place["verdict"] for place in json.loads(shown)["places"]}
+        assert verdicts == {9: "confirmed", 11: "never executed"}
+    else:
+        assert "train.py:9: confirmed 5 x" in shown
+        assert "1 confirmed; 1 never executed" in shown
+
+
+def test_a_comparison_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--trace", "t.json", "--fix", "."]) == 2
+    assert "--trace compares files as they are" in capsys.readouterr().err

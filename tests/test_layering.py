@@ -34,7 +34,7 @@ FLOORS = [
     {"lint.fixes"},
     {"lint.run"},
     {"lint.check"},
-    {"lint.trial"},
+    {"lint.trial", "lint.live"},
     {"lint", "runtime"},
     {"sim"},
     {"advise", "gate"},
@@ -43,8 +43,9 @@ FLOORS = [
     {"api"},
     {"integrations"},
     {"screens"},
-    {"demo", "cli_check"},
-    {"cli", "pytest_plugin", "lsp"},
+    {"cli_findings", "cli_fixes"},
+    {"demo", "cli_check", "lsp"},
+    {"cli", "pytest_plugin"},
     {"__main__"},
 ]
 FLOOR = {part: depth for depth, parts in enumerate(FLOORS) for part in parts}

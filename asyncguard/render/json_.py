@@ -12,6 +12,7 @@ from asyncguard.render.summary import quantile
 from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
+    from asyncguard.advise.agreement import Agreement, Row
     from asyncguard.advise.ranks import RankReport, RankSite
     from asyncguard.gate.difference import Difference, Side, SiteChange
 
@@ -23,14 +24,15 @@ ESCAPES = True  # control characters, as JSON writes them
 
 def findings(report: FindingsReport, screen: Screen) -> str:
     """Return a JSON list of objects, one a finding; with statistics, one a rule."""
-    if report.statistics:
-        return _dump(
-            [
-                {"code": code, "name": report.rule_names.get(code, ""), "count": count}
-                for code, count in count_by_code(report)
-            ]
-        )
-    return _dump([finding.to_dict() for finding in report.findings])
+    return _dump(counts(report) if report.statistics else [f.to_dict() for f in report.findings])
+
+
+def counts(report: FindingsReport) -> list[dict[str, object]]:
+    """Return one object a rule: its code, name and number of findings."""
+    return [
+        {"code": code, "name": report.name(code), "count": number}
+        for code, number in report.counts()
+    ]
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
@@ -114,6 +116,26 @@ def differences(found: Difference, screen: Screen) -> str:
     return _dump(data)
 
 
+def agreements(found: Agreement, screen: Screen) -> str:
+    """Return the places as one JSON object, with the waits in files that were not checked."""
+    return _dump({"places": [_place(row) for row in found.rows], "elsewhere": found.elsewhere})
+
+
+def _place(row: Row) -> dict[str, Any]:
+    return {
+        "verdict": row.verdict.value,
+        "path": row.path,
+        "line": row.line,
+        "api": row.api,
+        "count": row.count,
+        "cpu_stall_ns": row.cpu_stall_ns,
+        "why": row.why,
+        "reported": row.reported,
+        "finding": row.finding and row.finding.to_dict(),
+        "sites": [to_plain(site) for site in row.sites],
+    }
+
+
 def _side(side: Side) -> dict[str, Any]:
     return {**side.total._asdict(), "step_ns": side.step_ns, "steps": side.steps}
 
@@ -130,14 +152,6 @@ def _site_change(change: SiteChange) -> dict[str, Any]:
         "before": change.before._asdict(),
         "after": change.after._asdict(),
     }
-
-
-def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:
-    """Findings by rule, the most frequent first."""
-    counts: dict[str, int] = {}
-    for finding in report.findings:
-        counts[finding.code] = counts.get(finding.code, 0) + 1
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _dump(data: Any) -> str:

@@ -20,6 +20,7 @@ from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
+from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.recorder import Reading, Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
@@ -49,6 +50,7 @@ class Session:
     device_times: who measures the idle time of the device that each wait causes: "cupti",
                 "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
     cross_check: whether to compare with the waits that torch itself reports on CUDA.
+    lines:      whether to record which lines of the user's own files run.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Session:
         command: str = "",
         device_times: str | None = None,
         cross_check: bool = False,
+        lines: bool = False,
     ) -> None:
         if depth not in DEPTHS:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
@@ -88,6 +91,7 @@ class Session:
         self._clock = clock
         self._command = command
         self._root = os.getcwd()
+        self._lines = Lines(self._root) if lines else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
         self._devices: frozenset[str] = frozenset()
@@ -132,6 +136,9 @@ class Session:
         if self._depth == "full":
             self._thread = threading.get_ident()
             self._surface.append(registry.each(self._deepen))
+        if self._lines is not None:
+            self._lines.start()
+            self._surface.append(self._lines.stop)
 
     def _deepen(self, adapter: Adapter) -> None:
         """Go below Python where the adapter can, now or once its framework is imported."""
@@ -188,7 +195,7 @@ class Session:
         record = reading.to_record(read(), self._root, self._command, dict(self._versions))
         about = identity.identity(self._root, self._devices)
         record = replace(record, extra={"started": self._began, **about, **self._peaks})
-        for part in (self._device, self._cross_check, self._overlap, self._model):
+        for part in (self._device, self._cross_check, self._overlap, self._model, self._lines):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))

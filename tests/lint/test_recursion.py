@@ -91,12 +91,18 @@ def write(folder: Path, names: Names) -> list[Path]:
 
 
 def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[str]:
-    """Return every field of the findings, with the files' roles in the place of their names."""
+    """Return every field of the findings, with the files' roles in the place of their names.
+
+    The places that reach one are listed by file name, so they are put in the order of the roles.
+    """
     text = "\n".join(json.dumps(finding.to_dict()) for finding in findings)
     text = text.replace(f"{folder}/", "")
     for role, name in names.items():
         text = re.sub(rf"\b{name}\b", role, text)
-    return sorted(text.splitlines())
+    rows = [json.loads(line) for line in text.splitlines()]
+    for row in rows:
+        row["reached_from"].sort(key=json.dumps)
+    return sorted(map(json.dumps, rows))
 
 
 def found(folder: Path, names: Names, paths: Sequence[Path] = (), jobs: int = 1) -> list[str]:

@@ -115,6 +115,12 @@ class FunctionInfo:
             self._parameters = parameters_of(signature) if signature is not None else ()
         return self._parameters
 
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """Where it is defined, which orders functions whichever is met first."""
+        line = self.outlined.line if self.outlined is not None else 0
+        return self.module.path, self.qualname, line
+
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
         uses = self.unit.uses.get(id(self.node), ()) if self.unit is not None else ()

@@ -1,12 +1,17 @@
-"""Merging two abstract values where control-flow paths meet.
+"""Merging two abstract values where control-flow paths meet: a semilattice.
+
+`join` is commutative, associative and idempotent, so that neither the order of branches nor how
+often they are visited changes what is found. It follows from how it is put together: kinds are
+ordered by rank, and each field of values of one kind is joined by itself.
 
 When paths disagree, the kind that costs most is kept: a variable that is a device value on one path
-blocks on that path, whatever it is on the other.
+blocks on that path, whatever it is on the other. What the other path knew remains as a doubt.
 """
 
 from __future__ import annotations
 
-from asyncguard.lint.domain.reasons import CERTAIN, HIGH, Doubt, weaker
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -16,148 +21,198 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     INSTANCE,
+    INSTANCES,
     MODEL,
+    START_VALUES,
     SUPER,
     SYMBOL,
     UNKNOWN,
-    UNKNOWN_VALUE,
     Role,
     Value,
-    doubted,
     from_params,
 )
+
+# The kinds from unknown up, cheapest first: the latest one is kept. What a value of another kind is
+# cannot be told once it meets something different.
+_ORDER = (
+    UNKNOWN, HOST_ARRAY, "environment", "metric", "logger", INSTANCE, CONTAINER, "context",
+    "writer", "scheduler", "scaler", "loader", "optimizer", "criterion", MODEL, DEVICE,
+)  # fmt: skip
+_RANKS = {kind: rank for rank, kind in enumerate(_ORDER, 1)}
+_RANKS[INSTANCES] = _RANKS[INSTANCE]
+_REFERENCES = frozenset({SYMBOL, CLASS, SUPER})  # useless unless the same
+_HOLDING = frozenset({CONTAINER, FUNCTION})  # whose items are exact, or not known
+_CALLED = frozenset({FUNCTION, EITHER})
+MAX_EITHER = 4
 
 
 def join(left: Value, right: Value) -> Value:
     """Merge what two paths know about one variable."""
     if left is right or left == right:
         return left
+    if is_start(left) != is_start(right):  # a start value casts no doubt on what comes of it
+        return from_params(right if is_start(left) else left, left.params | right.params)
+    rank, other = _RANKS.get(left.kind, 0), _RANKS.get(right.kind, 0)
+    if rank != other:
+        return _above(left, right) if rank > other else _above(right, left)
+    if rank == 0:
+        return _join_plain(left, right)
+    if left.kind != right.kind or (left.kind == INSTANCE and left.ref is not right.ref):
+        left, right = left._replace(kind=INSTANCES), right._replace(kind=INSTANCES)
+    return _join_fields(left, right)
+
+
+def is_start(value: Value) -> bool:
+    """Whether this is a constant, which variables are set to before they get their value."""
+    return value.kind == HOST and value.role in START_VALUES
+
+
+def _above(kept: Value, lost: Value) -> Value:
+    """Return the value of the higher rank, under the doubt that the other one casts."""
+    if kept.kind == UNKNOWN:
+        return _join_fields(kept, _lifted(lost))
+    doubt = kept.doubt | Doubt.ANOTHER_PATH | (lost.doubt & Doubt.HOST_PATH)
+    if _is_surely_plain(lost):
+        doubt |= Doubt.HOST_PATH
+    items = _join_parts(kept.items, _parts(lost)) if kept.kind != CONTAINER else kept.items
+    return kept._replace(doubt=doubt, params=kept.params | lost.params, items=items)
+
+
+def _is_surely_plain(value: Value) -> bool:
+    """Whether it is no array for sure; where a test of its type says so, it was passed as one."""
+    return value.kind == HOST and value.confidence == HIGH
+
+
+def _lifted(value: Value) -> Value:
+    """Return what is left of a value once it cannot be told from something else."""
+    doubt = Doubt.HOST_PATH if _is_surely_plain(value) else value.doubt & Doubt.HOST_PATH
+    return Value(doubt=doubt, params=value.params)
+
+
+def _join_plain(left: Value, right: Value) -> Value:
+    """Join two values of the lowest rank: plain objects, names, functions and classes."""
     if left.kind in _CALLED and right.kind in _CALLED:
-        return _either_function(left, right)
-    if left.kind == right.kind:
-        return _join_same_kind(left, right)
-    return _join_kinds(left, right)
+        return _one_of(left, right)
+    if left.kind != right.kind:
+        return _join_fields(_lifted(left), _lifted(right))
+    if left.kind == SYMBOL and left.name != right.name and "numpy" in (left.name, right.name):
+        chosen = right if left.name == "numpy" else left  # as in `if gpu: import cupy as np`
+        return from_params(chosen, left.params | right.params)
+    if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
+        return _join_fields(_lifted(left), _lifted(right))
+    if left.kind == HOST:
+        return _join_hosts(left, right)
+    return _join_fields(left, right)
 
 
-_CALLED = frozenset({FUNCTION, EITHER})
-MAX_EITHER = 4
+def _join_hosts(left: Value, right: Value) -> Value:
+    """Join two plain objects: as surely plain as the surer one is on its path."""
+    surer = min(left, right, key=lambda value: (-value.confidence, value.why, value.doubt))
+    joined = _join_fields(left, right)
+    if left.role != right.role and is_start(left):
+        joined = joined._replace(role=Role.LITERAL)
+    return joined._replace(why=surer.why, doubt=surer.doubt)
 
 
-def _either_function(left: Value, right: Value) -> Value:
+def _one_of(left: Value, right: Value) -> Value:
     """Return one of a few functions; of many, nothing is known."""
-    known = [*_functions(left)]
+    known = {id(function.ref): function for function in _functions(left)}
     for function in _functions(right):
-        if all(function.ref is not other.ref for other in known):
-            known.append(function)
-    return Value(EITHER, items=tuple(known)) if len(known) <= MAX_EITHER else UNKNOWN_VALUE
+        same = known.get(id(function.ref))
+        known[id(function.ref)] = function if same is None else _join_fields(same, function)
+    params = left.params | right.params
+    if len(known) > MAX_EITHER:
+        return Value(params=params)
+    if len(known) == 1:
+        return from_params(next(iter(known.values())), params)
+    ordered = sorted(known.values(), key=_place)
+    return Value(EITHER, items=tuple(ordered), params=params)
 
 
 def _functions(value: Value) -> tuple[Value, ...]:
     return value.items or () if value.kind == EITHER else (value,)
 
 
-_REFERENCES = frozenset({SYMBOL, FUNCTION, CLASS, INSTANCE, SUPER})  # useless unless the same
+def _place(function: Value) -> tuple[str, str, int]:
+    """Return what orders functions, whichever path came first."""
+    info: FunctionInfo = function.ref
+    return info.place
 
 
-def _join_same_kind(left: Value, right: Value) -> Value:
-    for module, other in ((left, right), (right, left)):
-        if module.kind == SYMBOL and module.name == "numpy":
-            return other  # which it stands in for: `if gpu: import cupy as np`
-    if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
-        return Value(params=left.params | right.params)
-    element = left.element
-    if left.element is not None and right.element is not None:
-        element = join(left.element, right.element)
-    elif right.element is not None:
-        element = right.element
-    items = None
-    if left.items is not None and right.items is not None and len(left.items) == len(right.items):
-        items = tuple(map(join, left.items, right.items))
+def _join_fields(left: Value, right: Value) -> Value:
+    """Join two values of one kind, field by field."""
+    is_held = left.kind in _HOLDING
     return Value(
         left.kind,
-        left.framework or right.framework,
-        weaker(left.why, right.why) if left.kind != CONTAINER else CERTAIN,
+        _common_framework(left.framework, right.framework),
+        weaker(left.why, right.why),
         _common_role(left.role, right.role),
         left.name if left.name == right.name else "",
-        left.literal if left.literal == right.literal else None,
-        element,
-        items,
-        join_fields(left.fields, right.fields),
-        left.ref if left.ref is right.ref else None,
-        left.doubt | right.doubt if left.kind != CONTAINER else 0,
+        _common_literal(left, right),
+        _join_elements(left.element, right.element),
+        _join_items(left.items, right.items) if is_held else _join_parts(left.items, right.items),
+        join_entries(left.fields, right.fields),
+        left.ref if left.ref == right.ref else None,
+        left.doubt | right.doubt,
         left.params | right.params,
     )
 
 
+def _common_framework(left: str, right: str) -> str:
+    return min(left, right) if left and right else left or right
+
+
 def _common_role(left: Role, right: Role) -> Role:
-    """Return both roles' meet; what may be a structure on one path may be one after them."""
+    """Return the role of both; what may be a structure on one path may be one after them."""
     if left == right:
         return left
     kept = (role for role in (Role.MODEL_OUTPUT, Role.ACTION) if role in (left, right))
     return next(kept, Role.NONE)
 
 
-def join_fields(
+def _common_literal(left: Value, right: Value) -> str | int | float | bool | None:
+    same = left.literal == right.literal and type(left.literal) is type(right.literal)
+    return left.literal if same else None
+
+
+def _join_elements(left: Value | None, right: Value | None) -> Value | None:
+    """Join what two containers hold; one that holds nothing yet adds nothing."""
+    if left is None or right is None:
+        return right if left is None else left
+    return join(left, right)
+
+
+def _join_items(
+    left: tuple[Value, ...] | None, right: tuple[Value, ...] | None
+) -> tuple[Value, ...] | None:
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return tuple(map(join, left, right))
+
+
+def _parts(value: Value) -> tuple[Value, ...] | None:
+    """Return what something else is unpacked into if it is this; () if that is not known."""
+    if value.kind == CONTAINER:
+        return value.items or ()
+    return value.items if _RANKS.get(value.kind, 0) else None
+
+
+def _join_parts(
+    left: tuple[Value, ...] | None, right: tuple[Value, ...] | None
+) -> tuple[Value, ...] | None:
+    """Join what two values may be unpacked into: None where no path makes it a container."""
+    if left is None or right is None:
+        return right if left is None else left
+    return _join_items(left, right) or ()
+
+
+def join_entries(
     left: tuple[tuple[str, Value], ...], right: tuple[tuple[str, Value], ...]
 ) -> tuple[tuple[str, Value], ...]:
     """Merge the known entries of two dicts."""
-    if not left or not right:
-        return left or right
+    if left == right:
+        return left
     merged = dict(left)
     for key, value in right:
         merged[key] = join(merged[key], value) if key in merged else value
-    return tuple(merged.items())
-
-
-# When paths disagree, the kind that comes first here is kept: a variable that is a device value on
-# one path blocks on that path, whatever it is on the other.
-_PRECEDENCE = (
-    DEVICE, MODEL, "criterion", "optimizer", "loader", "scaler", "scheduler", "writer", "context",
-    CONTAINER, INSTANCE, "logger", "metric", "environment", HOST_ARRAY,
-)  # fmt: skip
-
-
-def _join_kinds(left: Value, right: Value) -> Value:
-    params = left.params | right.params
-    for kind in _PRECEDENCE:
-        for value, other in ((left, right), (right, left)):
-            if value.kind == kind:
-                items = value.items or (other.items if other.kind == CONTAINER else None)
-                return _doubt(value, other)._replace(params=params, items=items)
-    known, other = (right, left) if left.kind == UNKNOWN else (left, right)
-    if known.role in START_VALUES:
-        return from_params(other, params)
-    if other.role in START_VALUES:
-        return from_params(known, params)
-    read = HOST in (left.kind, right.kind)
-    return Value(params=params, role=Role.ALREADY_READ if read else Role.NONE)
-
-
-START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})
-
-
-def _doubt(value: Value, other: Value) -> Value:
-    """A start value (0, None) casts no doubt; a value that is on the host on one path does.
-
-    Not much, where a test of its type has shown that it is: there it was given so.
-    """
-    if other.kind == HOST and other.role in START_VALUES:
-        return value
-    if other.kind == UNKNOWN or (other.kind == HOST and other.confidence < HIGH):
-        return doubted(value, Doubt.ANOTHER_PATH)
-    read = value.kind == DEVICE and other.kind == HOST
-    return doubted(value, Doubt.HOST_PATH if read else Doubt.ANOTHER_PATH)
-
-
-def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """Join two paths' variables."""
-    if left is right:
-        return left
-    merged = dict(left)
-    for name, value in right.items():
-        mine = left.get(name)
-        if mine is None:
-            merged[name] = value
-        elif mine is not value:
-            merged[name] = join(mine, value)
-    return merged
+    return tuple(sorted(merged.items(), key=lambda entry: entry[0]))

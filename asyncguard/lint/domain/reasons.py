@@ -98,9 +98,11 @@ class Reason(NamedTuple):
 CERTAIN = Reason()
 
 
-def strength(why: Reason, doubt: int) -> int:
+def strength(why: Reason, doubt: int, *, on_device: bool) -> int:
     """Return how sure a belief is, with what speaks against it: LOW, NAMED, MEDIUM or HIGH."""
     sure = STRENGTH[why.kind]
+    if not on_device and doubt & Doubt.HOST_PATH:  # a path of its own like any other
+        doubt ^= Doubt.HOST_PATH
     for flag, most in LIMITS if doubt else ():
         if doubt & flag and most < sure:
             sure = most

@@ -28,6 +28,7 @@ FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo,
 EITHER = "either"  # one of a few such functions, which are its `items`
 CLASS = "class"  # likewise; `ref` is its ClassInfo
 INSTANCE = "instance"  # of such a class
+INSTANCES = "instances"  # of one of several such classes, or of one and something unknown
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 NO_PARAMS: frozenset[int] = frozenset()
@@ -52,11 +53,13 @@ class Role(enum.IntEnum):
     DEVICE_OF_ARGUMENT = 13  # the device that an argument is on
     PART_OF_ARGUMENT = 14  # an attribute or element of an argument of unknown kind
     OPAQUE_RESULT = 15  # what an unresolved call returned that was passed no device value
-    ALREADY_READ = 16  # a plain object on one path, and unknown on another
     IN_PROGRESS = 17  # an attribute while its value is being found out
     NAME_INFERRED = 18  # only a variable's name says that it is on the device
     UNPLACED = 19  # an array by its use or a test, which do not say where it is
     MOVED = 20  # an argument that was moved to the device, from wherever it was
+
+
+START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})  # that variables are set to at first
 
 
 class Value(NamedTuple):
@@ -82,7 +85,14 @@ class Value(NamedTuple):
     @property
     def confidence(self) -> int:
         """How sure the kind is: LOW, NAMED, MEDIUM or HIGH."""
-        return strength(self.why, self.doubt) if self.doubt else STRENGTH[self.why.kind]
+        if not self.doubt:
+            return STRENGTH[self.why.kind]
+        return strength(self.why, self.doubt, on_device=self.kind == DEVICE)
+
+    @property
+    def was_read(self) -> bool:
+        """Whether it is a plain object on one path, and unknown on another."""
+        return self.kind == UNKNOWN and bool(self.doubt & Doubt.HOST_PATH)
 
     @property
     def is_none(self) -> bool:
@@ -159,6 +169,11 @@ def no_surer(value: Value, than: Value) -> Value:
 def derived(source: Value, kind: str, framework: str, role: Role = Role.NONE) -> Value:
     """Return something as sure as what it is inferred from, of none of its parameters."""
     return Value(kind, framework, source.why, role, doubt=source.doubt)
+
+
+def settled(value: Value) -> Value:
+    """Return a joined value as it is used: one of several classes' instances is unknown."""
+    return value if value.kind != INSTANCES else Value(params=value.params)
 
 
 def from_params(value: Value, params: frozenset[int]) -> Value:

@@ -131,7 +131,7 @@ class Summaries:
         for member in members:
             self._waiting.pop(member, None)
         self._derived.clear()
-        members.sort(key=_place)
+        members.sort(key=lambda member: member.place)
         first = len(self._waiting)
         self._assumed.append((depth, {m: assumed.get(m, EMPTY) for m in members}))
         after: Assumed = {}
@@ -145,12 +145,6 @@ class Summaries:
         if new and least < depth:
             after.update((m, self._waiting[m][0]) for m in new)
         return after, least, bool(new) and least == depth
-
-
-def _place(info: FunctionInfo) -> tuple[str, str, int]:
-    """Return what orders functions whoever asked first."""
-    line = info.outlined.line if info.outlined is not None else 0
-    return info.module.path, info.qualname, line
 
 
 def _same(one: Summary, other: Summary) -> bool:

@@ -71,7 +71,7 @@ class Cache:
         self.stamps: dict[str, Stamp] = {}  # of the files as this run found them
         self.stale: set[str] = set()
         if self.secret:
-            self.stamps = {path: stamp for path in checked if (stamp := _stamp(path)) is not None}
+            self.stamps = {path: stamp for path in checked if (stamp := stamp_of(path)) is not None}
             self._load(self.secret, set(checked))
         self.asked = {pair for pair in self.before.asked if pair[0] not in self.stale}
 
@@ -97,7 +97,7 @@ class Cache:
             return
         if all(path in checked and facts.path == path for path, facts in before.facts.items()):
             self.before, self.kept = before, answer.stamps
-            self.stale = _with_askers(checked - unchanged, before.asked)
+            self.stale = with_askers(checked - unchanged, before.asked)
 
     def _same(self, path: str, stamp: Stamp, digest: str) -> bool:
         """Whether a file holds what it held: it was not written since, or to no effect."""
@@ -122,7 +122,7 @@ class Cache:
         if path in self.kept and path not in self.stale:
             return self.kept[path]
         digest = _digest(path)
-        stamp = _stamp(path)
+        stamp = stamp_of(path)
         if digest is None or stamp is None or stamp != self.stamps.get(path):
             return None
         return stamp, digest
@@ -244,7 +244,7 @@ def _is_sound(linked: Mapping[str, Linked], checked: set[str]) -> bool:
     )
 
 
-def _with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
+def with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
     """Return the files that changed, and all that depend on these by however many steps."""
     askers: dict[str, list[str]] = {}
     for asker, path in asked:
@@ -267,7 +267,8 @@ def _digest(path: str) -> str | None:
         return None
 
 
-def _stamp(path: str) -> Stamp | None:
+def stamp_of(path: str) -> Stamp | None:
+    """Return a file's size and time; None if there is none."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -302,4 +303,4 @@ def _own_digest() -> str:
         *sorted(catalogue.rules_directory().glob("*.toml")),
         *sorted(Path(__file__).parent.parent.rglob("*.py")),
     ]
-    return "\n".join(f"{path.name} {_stamp(str(path))}" for path in own)
+    return "\n".join(f"{path.name} {stamp_of(str(path))}" for path in own)

@@ -1,0 +1,47 @@
+"""What an editor shows where the pointer rests: a finding, or a site of a trace, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from asyncguard.model import Finding, SiteStats, TraceRecord
+from asyncguard.render.visible import visible
+from asyncguard.render.words import count, duration
+
+if TYPE_CHECKING:
+    from asyncguard.lint.report.registry import Rule
+
+STAND_IN = "stand-in"
+
+
+def finding(found: Finding, rule: Rule, reasons: Iterable[str]) -> str:
+    """Say what was found, why it is believed, what to do, and what the rule is about."""
+    blocks = [f"**{rule.code} {rule.name}**", visible(found.message)]
+    if found.advice:
+        blocks.append(f"*{visible(found.advice)}*")
+    told = [*map(visible, reasons), *_callers(found)]
+    if told:
+        blocks.append("\n".join(f"- {line}" for line in told))
+    return "\n\n".join([*blocks, "---", rule.explanation])
+
+
+def measured(site: SiteStats, record: TraceRecord) -> str:
+    """Say how often a place of the last trace waited, and for how long where that was known."""
+    rate = record.per_step(site.count, site.steady_count)
+    per_step = f", {rate:.2f} per step" if rate is not None else ""
+    waited = f"{count(site.count, 'wait')}{per_step}"
+    if STAND_IN in site.device:
+        return f"**Traced** `{site.api}`: {waited} (CPU tensors were counted; times mean nothing)"
+    word = "Modelled" if "simulated" in record.extra else "Measured"
+    each = duration(site.cpu_stall_ns / max(site.count, 1))
+    total = duration(site.cpu_stall_ns)
+    return f"**{word}** `{site.api}`: {waited}, {total} in all, {each} each ({site.device})"
+
+
+def _callers(found: Finding) -> list[str]:
+    return [
+        visible(f"reached from {call.path}:{call.line}")
+        + (f" in {visible(call.function)}" if call.function else "")
+        for call in found.reached_from
+    ]
