@@ -5,7 +5,7 @@
 # where packages come from (see README, "Installing").
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numpy1 test-numpy2 lint format bench clean
+.PHONY: help demo test test-numpy1 test-numpy2 lint docs format bench clean
 
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.10 python3,$(if $(shell $(p) -c '' 2>/dev/null && echo ok),$(p))))
 PIP_INSTALL_ARGS ?=
@@ -20,6 +20,7 @@ help:
 	@echo "make demo    set up, then show asyncguard at work on real input"
 	@echo "make test    set up, then run every test"
 	@echo "make lint    ruff, mypy --strict"
+	@echo "make docs    the documentation site, in site/"
 	@echo "make bench   the benchmarks of the engine and of tracing"
 	@echo "make clean   remove the environments and caches"
 
@@ -31,15 +32,18 @@ demo: $(READY1)
 test: test-numpy1 test-numpy2
 
 test-numpy1: $(READY1)
-	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk $(V1)/bin/python -m pytest $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-numpy2: $(READY2)
-	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations tests/test_documents.py $(PYTEST_ARGS)
 
 lint: $(READY1)
 	$(V1)/bin/ruff check .
 	$(V1)/bin/ruff format --check .
 	$(V1)/bin/mypy
+
+docs: $(READY1)
+	NO_MKDOCS_2_WARNING=1 $(V1)/bin/mkdocs build --strict
 
 # The figures of the engine and of tracing, measured here and now. The linter's (accuracy.py,
 # lint_speed.py) need unpacked wheels; each says which.
@@ -52,7 +56,7 @@ format: $(READY1)
 	$(V1)/bin/ruff format .
 
 clean:
-	rm -rf $(V1) $(V2) build dist *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(V1) $(V2) build dist site *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY1): GROUPS := --group dev
 $(READY2): GROUPS := --group test --group numpy2

@@ -135,7 +135,7 @@ class Steps(NamedTuple):
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
     runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
     updates: tuple[str, ...] = ()  # those of `methods` and `functions` that change the model, too
-    signature: tuple[str, ...] = ()  # parameters of functions that a library enters once a step
+    signatures: tuple[str, ...] = ()  # parameters of what a library enters once a step: "x y"
 
 
 class Graph(NamedTuple):

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, files, screens
-from asyncguard.model import AsyncguardError, Finding
+from asyncguard import cli_check, cli_findings, files, screens
+from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, co
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    arguments = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    checks = words[:1] == ["check"]
+    arguments = build_parser().parse_args(cli_check.prepared(words) if checks else words)
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         if command not in _ANYWHERE:
@@ -187,7 +189,10 @@ def _add_gate(commands: Any) -> None:
     parser.add_argument(
         "--baseline", metavar="F", type=Path, help="default: asyncguard-baseline.json"
     )
-    parser.add_argument("--update", action="store_true", help="accept what is there now")
+    parser.add_argument(
+        "--update", action="store_true", help="rewrite the baseline with the current state"
+    )
+    cli_findings.add_format(parser)
     cli_check.add_selection(parser)
 
 
@@ -305,6 +310,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 def _gate(arguments: argparse.Namespace) -> int:
     from asyncguard.gate import baseline, compare
+    from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
     from asyncguard.runtime import store
 
@@ -312,10 +318,10 @@ def _gate(arguments: argparse.Namespace) -> int:
     trace_paths = [p for p in arguments.paths if p.suffix == ".json"]
     source_paths = [p for p in arguments.paths if p.suffix != ".json"]
     records = [store.load(p) for p in trace_paths]
-    found: list[Finding] = []
+    result = LintResult((), 0)
     if source_paths:
-        configuration = cli_check.configuration(arguments)
-        found, _ = cli_check.find(source_paths, configuration)
+        result = cli_check.find(source_paths, cli_check.configuration(arguments))
+    found = result.findings
     if arguments.update:
         baseline.update(
             path,
@@ -331,9 +337,18 @@ def _gate(arguments: argparse.Namespace) -> int:
         raise AsyncguardError(f"{path} has no trace yet; add one with --update")
     new = compare.new_findings(found, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
-    screens.write(
-        sys.stdout, render.verdict(path, new, grown, _advice(), screens.screen(sys.stdout))
-    )
+    stale = [
+        *compare.stale_findings(found, accepted.findings or {}, result.files),
+        *(compare.stale_sites(records, accepted.sites or {}) if records else ()),
+    ]
+    notes = cli_findings.stale(stale, path, f"{baseline.UPDATE} PATHS")
+    if arguments.output_format in (None, "text"):
+        text = render.verdict(path, new, grown, _advice(), screens.screen(sys.stdout), notes)
+        screens.write(sys.stdout, text)
+    else:
+        everything = (*new, *render.as_findings(grown, _codes(), _advice()))
+        how = cli_findings.How(arguments.output_format)
+        cli_findings.show(how, everything, result.files_checked, notes=notes)
     return 1 if new or grown else 0
 
 
@@ -403,6 +418,12 @@ def _advice() -> dict[str, str]:
     from asyncguard import catalogue
 
     return {point.id: point.advice for point in catalogue.load()}
+
+
+def _codes() -> dict[str, str]:
+    from asyncguard import catalogue
+
+    return {point.id: point.rule for point in catalogue.load()}
 
 
 _ANYWHERE = (_explain, _rules)  # commands that need no working directory

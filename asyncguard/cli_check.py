@@ -11,15 +11,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import screens
+from asyncguard import cli_findings, cli_fixes, screens
 from asyncguard.model import AsyncguardError, Device, Finding
 
 if TYPE_CHECKING:
+    from asyncguard.lint.check import LintResult
     from asyncguard.lint.run.configuration import Configuration
     from asyncguard.lint.run.settings import Settings
-    from asyncguard.lint.source.fixes import FixOutcome
 
 STDIN = "-"
+ADD_IGNORE = "--add-ignore"
+
+
+def prepared(argv: Sequence[str]) -> list[str]:
+    """Give `--add-ignore` an empty reason where it has none: the next word is a path."""
+    return [f"{ADD_IGNORE}=" if word == ADD_IGNORE else word for word in argv]
 
 
 def add(commands: Any) -> None:
@@ -42,6 +48,10 @@ def add(commands: Any) -> None:
         "--diff", action="store_true", help="print the fixes as a patch, change nothing"
     )
     parser.add_argument(
+        ADD_IGNORE, metavar="=REASON", dest="add_ignore", default=None,
+        help="silence each finding with a comment on its line, which may give a reason",
+    )  # fmt: skip
+    parser.add_argument(
         "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
     )
     parser.add_argument(
@@ -62,11 +72,8 @@ def add(commands: Any) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output-format", "--format", metavar="F", default="text",
-        help="text (default), json or markdown",
-    )  # fmt: skip
-    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
+    cli_findings.add_format(parser)
+    cli_findings.add_order(parser)
     parser.add_argument(
         "--show-files", action="store_true", help="list the files that would be checked and exit"
     )
@@ -151,6 +158,7 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
     from asyncguard.lint.run.settings import MOST_JOBS
 
+    cli_findings.require_sense(arguments)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
@@ -164,8 +172,15 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
     if standard and len(arguments.paths) > 1:
         raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
-    if standard and arguments.fix:
-        raise AsyncguardError("--fix cannot write to standard input; use --diff")
+    writes = [
+        name
+        for name in ("add_ignore", "fix", "diff", "write_baseline")
+        if getattr(arguments, name) not in (None, False)
+    ]
+    if len(writes) > 1 and "add_ignore" in writes:
+        raise AsyncguardError("--add-ignore cannot be combined with --fix, --diff and the like")
+    if standard and arguments.add_ignore is not None:
+        raise AsyncguardError("--add-ignore cannot write to standard input")
 
 
 def configuration(arguments: argparse.Namespace) -> Configuration:
@@ -192,30 +207,34 @@ def configuration(arguments: argparse.Namespace) -> Configuration:
 
 
 def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
-    from asyncguard.lint.labels import labels
     from asyncguard.lint.run import pool
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    render = screens.renderer(arguments.output_format, "findings")
-    if STDIN in arguments.paths:
-        found, files_checked = _find_in_stdin(arguments, settings)
-    else:
-        found, files_checked = find([Path(path) for path in arguments.paths], settings)
-    found = _unrecorded(arguments, found)
+    name = cli_findings.chosen_format(arguments.output_format)
+    screens.renderer(name, "findings")  # an unknown one is refused before the work
+    given = _given(arguments)
+    look = partial(_look, arguments, settings)
+    seen = look(given)
+    found = [*seen.found]
     if arguments.trace:
         return _compare(arguments, settings, found)
+    if arguments.add_ignore is not None:
+        return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
-        return _show_patch(arguments, found)
+        cli_fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
+        return 1 if found and not arguments.exit_zero else 0
     if arguments.fix:
-        found = _fix(arguments, found)
+        seen, given = cli_fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
+        found = [*seen.found]
+        if given:
+            cli_fixes.show_sources(given)
+            return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    from asyncguard.render import FindingsReport
-
-    names = {label.code: label.name for label in labels()}
-    report = FindingsReport(tuple(found), files_checked, arguments.statistics, names)
-    screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    how = cli_findings.How.of(arguments)
+    result = seen.result
+    cli_findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -227,7 +246,7 @@ def _compare(arguments: argparse.Namespace, settings: Configuration, found: list
     from asyncguard.lint.run.discover import choose
     from asyncguard.runtime import store
 
-    render = screens.renderer(arguments.output_format, "agreements")
+    render = screens.renderer(arguments.output_format or "text", "agreements")
     paths = [Path(path) for path in arguments.paths] or [Path()]
     everything = configuration(argparse.Namespace(**{**vars(arguments), "select": "ALL"}))
     known = check_configured(paths, everything).findings
@@ -239,8 +258,8 @@ def _compare(arguments: argparse.Namespace, settings: Configuration, found: list
     return 1 if found and not arguments.exit_zero else 0
 
 
-def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding], int]:
-    """Check paths, or the working directory; returns the findings and the number of files."""
+def find(paths: Sequence[Path], settings: Configuration) -> LintResult:
+    """Check paths, or the working directory, and tell what was left out."""
     from asyncguard.lint.check import check_configured
 
     with screens.progress("checking", sys.stderr) as progress:
@@ -249,33 +268,73 @@ def find(paths: Sequence[Path], settings: Configuration) -> tuple[list[Finding],
         _tell(note)
     if not result.files_checked and not result.notes:
         _tell(f"no Python files to check in {', '.join(map(str, paths)) or 'this directory'}")
-    return list(result.findings), result.files_checked
+    return result
 
 
-def _find_in_stdin(
-    arguments: argparse.Namespace, settings: Configuration
-) -> tuple[list[Finding], int]:
-    from asyncguard.lint.check import check_source
+def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
+    """Read standard input, if that is what is checked."""
+    if STDIN not in arguments.paths:
+        return {}
+    return {arguments.stdin_filename or "<stdin>": sys.stdin.buffer.read()}
+
+
+def _look(
+    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+) -> cli_fixes.Looked:
+    """Check what is given, or else the files."""
+    if given:
+        result = _find_in_given(arguments, settings, given)
+    else:
+        result = find([Path(path) for path in arguments.paths], settings)
+    return cli_fixes.Looked(result, *_unrecorded(arguments, result))
+
+
+def _find_in_given(
+    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+) -> LintResult:
+    from asyncguard.lint.check import LintResult, check_source
     from asyncguard.lint.run.discover import is_excluded
 
-    name = arguments.stdin_filename or "<stdin>"
+    ((name, data),) = given.items()
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
-        return [], 0
-    return check_source(sys.stdin.buffer.read(), name, here), 1
+        return LintResult((), 0)
+    return LintResult(tuple(check_source(data, name, here)), 1)
 
 
-def _unrecorded(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Leave out the findings that the baseline holds."""
+def _unrecorded(
+    arguments: argparse.Namespace, result: LintResult
+) -> tuple[list[Finding], list[str]]:
+    """Leave out the findings that the baseline holds, and say what in it is stale."""
+    found = list(result.findings)
     if not arguments.baseline:
-        return found
+        return found, []
     from asyncguard.gate import baseline, compare
 
     remedy = f"asyncguard check --write-baseline {arguments.baseline}"
     accepted = baseline.load(arguments.baseline, remedy).findings
     if accepted is None:
         raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
-    return list(compare.new_findings(found, accepted))
+    stale = compare.stale_findings(found, accepted, result.files)
+    return list(compare.new_findings(found, accepted)), cli_findings.stale(
+        stale, arguments.baseline, f"{remedy} PATHS"
+    )
+
+
+def _add_ignores(reason: str, found: list[Finding]) -> int:
+    """Silence the findings with comments."""
+    from asyncguard.lint.source.fixes import fix_files
+    from asyncguard.lint.source.ignores import with_ignores
+    from asyncguard.render.words import count
+
+    silenced = with_ignores(found, " ".join(reason.split()))
+    outcome = fix_files(silenced, unsafe=False, write=True)
+    files = count(len({finding.path for finding in silenced}), "file")
+    _tell(f"{count(outcome.fixed, 'comment')} added in {files}")
+    left = [finding for finding in found if finding.cell is not None]
+    if left:
+        _tell(f"{count(len(left), 'finding')} in notebooks left as they are")
+    return 0
 
 
 def _write_baseline(path: Path, found: list[Finding]) -> int:
@@ -285,29 +344,6 @@ def _write_baseline(path: Path, found: list[Finding]) -> int:
     baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
     _tell(f"{count(len(found), 'finding')} recorded in {path}")
     return 0
-
-
-def _show_patch(arguments: argparse.Namespace, found: list[Finding]) -> int:
-    """Print the patch alone, and on stderr how much it repairs."""
-    outcome = _fixed(arguments, found, write=False)
-    screens.write(sys.stdout, outcome.diff)
-    _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
-    return 1 if found and not arguments.exit_zero else 0
-
-
-def _fix(arguments: argparse.Namespace, found: list[Finding]) -> list[Finding]:
-    """Apply the fixes; return the findings that remain."""
-    outcome = _fixed(arguments, found, write=True)
-    _tell(f"{outcome.fixed} fixed")
-    return list(outcome.remaining)
-
-
-def _fixed(arguments: argparse.Namespace, found: list[Finding], *, write: bool) -> FixOutcome:
-    from asyncguard.lint.source.fixes import fix_files
-
-    if notebooks := sorted({finding.path for finding in found if finding.cell is not None}):
-        _tell(f"notebooks are not changed: {', '.join(notebooks)}")
-    return fix_files(found, unsafe=arguments.unsafe_fixes, write=write)
 
 
 def _show_files(arguments: argparse.Namespace, settings: Configuration) -> int:

@@ -25,7 +25,7 @@ def screen(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Scree
     width = columns or (shutil.get_terminal_size().columns if terminal else Screen.width)
     color = terminal and environment.get("TERM") != "dumb"
     color = (color or bool(environment.get("FORCE_COLOR"))) and not environment.get("NO_COLOR")
-    return Screen(width, color, wrapped=bool(columns) or terminal)
+    return Screen(width, color, wrapped=bool(columns) or terminal, terminal=terminal)
 
 
 def plain() -> Screen:

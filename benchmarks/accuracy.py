@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Precision, recall and F1 of the linter on the labelled files.
 
-    python benchmarks/accuracy.py --sources DIR [--half dev|test] [--mistakes] [--hotpath EXE]
+    python benchmarks/accuracy.py --sources DIR [--half dev|test] [--only PACKAGE ...]
+        [--mistakes] [--hotpath EXE] [--write]
 
 DIR holds one folder a package, named NAME-VERSION, with the unpacked wheel or source archive.
 A site counts when its label says that it runs once a step, unguarded; optional ones count neither
 way. A finding on one of a site's lines, or reached from a call there, with one of its codes, is a
 hit, or `cold` where the site does not count: true, though not asked for. On a negative it is false,
 and so it is anywhere else in a file that is labelled completely, but for advice, which is not. Each
-package is checked as a whole, so that calls between its files are seen.
+package is checked as a whole, so that calls between its files are seen. `--only` measures the files
+of some packages, and `--write` keeps the totals of ours, with today's date, in
+benchmarks/results/accuracy.json.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 
 import tomli
@@ -31,6 +35,7 @@ from asyncguard.lint.run.settings import Settings
 
 BY_DEFAULT = frozenset(rule.code for rule in rules() if rule.default)
 HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results" / "accuracy.json"
 ADVICE = {"ASG3xx", "ASG4xx"}  # labelled only where obvious
 Spot = tuple[int, int, str, str]  # first line, last line, code ("" for any), text to show
 
@@ -57,12 +62,41 @@ class Score:
     cold: int = 0
     mistakes: list[str] = field(default_factory=list)
 
+    @property
+    def found(self) -> int:
+        return self.hits + self.false
+
+    @property
+    def wanted(self) -> int:
+        return self.hits + self.missed
+
+    @property
+    def precision(self) -> float:
+        return self.hits / self.found if self.found else float("nan")
+
+    @property
+    def recall(self) -> float:
+        return self.hits / self.wanted if self.wanted else float("nan")
+
     def row(self) -> str:
-        found, wanted = self.hits + self.false, self.hits + self.missed
-        precision = self.hits / found if found else float("nan")
-        recall = self.hits / wanted if wanted else float("nan")
-        f1 = 2 * self.hits / (found + wanted) if found + wanted else float("nan")
-        return f"{wanted:6} {found:6} {precision:10.3f} {recall:8.3f} {f1:8.3f} {self.cold:6}"
+        both = self.found + self.wanted
+        f1 = 2 * self.hits / both if both else float("nan")
+        shares = f"{self.precision:10.3f} {self.recall:8.3f} {f1:8.3f}"
+        return f"{self.wanted:6} {self.found:6} {shares} {self.cold:6}"
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the counts, and the shares where there is something to divide by."""
+        plain: dict[str, float] = {
+            "labels": self.wanted,
+            "found": self.found,
+            "hits": self.hits,
+            "cold": self.cold,
+        }
+        if self.found:
+            plain["precision"] = round(self.precision, 3)
+        if self.wanted:
+            plain["recall"] = round(self.recall, 3)
+        return plain
 
 
 def read_labels(directory: Path) -> Iterator[Labels]:
@@ -193,8 +227,8 @@ def hotpath_spots(executable: str, sources: Path, wanted: list[Labels]) -> dict[
 
 def measure(
     name: str, spots: dict[Path, list[Spot]], sources: Path, wanted: list[Labels], detail: bool
-) -> None:
-    """Print one tool's table."""
+) -> dict[str, Score]:
+    """Print one tool's table, and return it."""
     groups: dict[str, Score] = defaultdict(Score)
     for labels in wanted:
         score(labels, spots.get(sources / labels.package / labels.path, []), groups)
@@ -203,6 +237,18 @@ def measure(
         print(f"{group:14} {groups[group].row()}")
     if detail:
         print(*sorted(groups["all"].mistakes), sep="\n")
+    return groups
+
+
+def keep(half: str, files: int, groups: dict[str, Score]) -> None:
+    """Note the totals of one half, by rule and framework, in the file of results."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    kept[half] = {
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "files": files,
+        "groups": {name: groups[name].to_dict() for name in sorted(groups)},
+    }
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -211,18 +257,23 @@ def main() -> int:
     parser.add_argument("--labels", type=Path, default=HERE / "accuracy" / "labels")
     parser.add_argument("--half", choices=("dev", "test"), default="dev")
     parser.add_argument("--mistakes", action="store_true", help="list each of ours")
+    parser.add_argument("--only", nargs="+", default=(), help="names of packages")
     parser.add_argument("--hotpath", help="the executable of hotpath-ai 0.1.0")
+    parser.add_argument("--write", action="store_true", help="keep the totals of ours")
     options = parser.parse_args()
     wanted = [
         labels
         for labels in read_labels(options.labels / options.half)
         if (options.sources / labels.package / labels.path).is_file()
+        and (not options.only or labels.package.rpartition("-")[0] in options.only)
     ]
     sites = sum(len(labels.sites) for labels in wanted)
     negatives = sum(len(labels.negatives) for labels in wanted)
     print(f"{options.half}: {len(wanted)} files, {sites} sites, {negatives} hard negatives")
     spots = asyncguard_spots(options.sources, wanted)
-    measure("asyncguard", spots, options.sources, wanted, options.mistakes)
+    groups = measure("asyncguard", spots, options.sources, wanted, options.mistakes)
+    if options.write:
+        keep(options.half, len(wanted), groups)
     spots = naive_spots(options.sources, wanted)
     measure("naive regex", spots, options.sources, wanted, False)
     if options.hotpath:

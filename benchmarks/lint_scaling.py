@@ -93,6 +93,73 @@ def helpers(size: int) -> str:
     )
 
 
+def nested(size: int) -> str:
+    """Nest periods, 20 deep, again and again, with a read at the bottom of each."""
+    deep, lines = 20, []
+    for group in range(max(size // deep, 1)):
+        lines += [f"{'    ' * n}if batch % {n + 2} == 0:" for n in range(deep)]
+        lines.append(f"{'    ' * deep}print(loss * {group})")
+    return in_loop(lines)
+
+
+def skips(size: int) -> str:
+    """Leave the iteration early, again and again, with a read after each."""
+    return in_loop(
+        line
+        for n in range(size // 2)
+        for line in (f"if batch % {n + 2}: continue", f"print(loss * {n})")
+    )
+
+
+def sums(size: int) -> str:
+    """Add a number that is read to a sum of its own."""
+    lines = (f"    total_{n} = 0.0\n" for n in range(size))
+    head, _, rest = LOOP.partition("    for")
+    return (
+        head
+        + "".join(lines)
+        + f"    for{rest}"
+        + "".join(f"        total_{n} += loss.item()\n" for n in range(size))
+    )
+
+
+def kept(size: int) -> str:
+    """Keep the graph in a list of its own at each site."""
+    return in_loop(f"losses_{n}.append(loss)" for n in range(size))
+
+
+def attributes(size: int) -> str:
+    """Set attributes of objects, which are made anew."""
+    lines = (f"batch.value_{n} = loss * {n}" for n in range(size))
+    return in_loop([*lines, "batch = loss", "print(batch)"])
+
+
+def loops(size: int) -> str:
+    """Go over the elements of a value in loops of their own."""
+    return in_loop(f"for x_{n} in batch: print(x_{n} * loss)" for n in range(size))
+
+
+def clocks(size: int) -> str:
+    """Stop a clock after each operation."""
+    lines = "".join(
+        f"    start = time.time()\n    y_{n} = model(x)\n    print(time.time() - start)\n"
+        for n in range(size)
+    )
+    return f"import time\nimport torch\ndef measure(model, x):\n{lines}"
+
+
+def steps(size: int) -> str:
+    """Train in loops of their own, on a backend that never waits."""
+    loop = """\
+    for X in loader:
+        with autograd.record():
+            l = net(X).sum()
+        l.backward()
+        trainer.step(1)
+"""
+    return "from mxnet import autograd\ndef train(net, loader, trainer):\n" + loop * (size // 5)
+
+
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "reads": reads,
     "branches": branches,
@@ -101,6 +168,14 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "bindings": bindings,
     "calls": calls,
     "helpers": helpers,
+    "nested": nested,
+    "skips": skips,
+    "sums": sums,
+    "kept": kept,
+    "attributes": attributes,
+    "loops": loops,
+    "clocks": clocks,
+    "steps": steps,
 }
 
 

@@ -42,10 +42,10 @@ def hot(directory: Path) -> Path:
 
 
 def test_check_finds_and_exits_1(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "hot.py"]) == 1
+    assert main(["check", "--output-format", "text", "hot.py"]) == 1
     out = capsys.readouterr().out
     assert "hot.py:8:15: ASG102" in out
-    assert "print(loss.item())" in out
+    assert "    print(loss.item())\n          ^^^^^^^^^^^\n" in out
     assert "Found 1 finding in 1 file (1 file checked)." in out
 
 
@@ -262,9 +262,9 @@ def test_gate_passes_what_was_accepted_and_names_what_is_new(
     capsys.readouterr()
     assert main(["gate", "hot.py", "after.json"]) == 1
     out = capsys.readouterr().out
-    assert "train.py:20: new -> 1 a step  torch.Tensor.tolist in log" in out
+    assert "train.py:20: new -> 1 per step  torch.Tensor.tolist in log" in out
     assert "hot.py:10:15: ASG103" in out
-    assert "2 sync points new or grown" in out
+    assert "2 sites are new or wait more often" in out
     assert "train.py:10" not in out
 
 

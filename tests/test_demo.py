@@ -32,8 +32,8 @@ def test_the_demo_lints_traces_and_gates(tmp_path: Path) -> None:
     assert "10,000 x  mxnet.NDArray.wait_to_read" in out
     assert "1 x  mxnet.waitall" in out
     assert "80 steps" in out
-    assert "new -> 1 a step  torch.Tensor.item" in out
-    assert "2 sync points new or grown" in out
+    assert "new -> 1 per step  torch.Tensor.item" in out
+    assert "2 sites are new or wait more often" in out
     assert list(tmp_path.iterdir()) == []
 
 

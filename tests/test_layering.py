@@ -43,6 +43,7 @@ FLOORS = [
     {"api"},
     {"integrations"},
     {"screens"},
+    {"cli_findings", "cli_fixes"},
     {"demo", "cli_check", "lsp"},
     {"cli", "pytest_plugin"},
     {"__main__"},

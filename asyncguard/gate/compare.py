@@ -9,11 +9,20 @@ is a regression.
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from asyncguard.gate.baseline import FindingKey, Rate, SiteKey, finding_key, of_traces, site_key
+from asyncguard.gate.baseline import (
+    FindingKey,
+    Rate,
+    SiteKey,
+    finding_key,
+    of_traces,
+    portable,
+    site_key,
+)
 from asyncguard.model import Finding, SiteStats, TraceRecord
 
 _FINDING_IDENTITIES: tuple[Callable[[FindingKey], Hashable], ...] = (
@@ -49,6 +58,28 @@ def new_findings(
     for identity in _FINDING_IDENTITIES:
         left = _spend(left, budget, identity)
     return tuple(left)
+
+
+def stale_findings(
+    findings: Iterable[Finding], accepted: Mapping[FindingKey, int], files: Iterable[str]
+) -> list[FindingKey]:
+    """The accepted findings that are not found any more in `files`, or whose file is gone."""
+    budget = Counter(accepted)
+    left = list(findings)
+    for identity in _FINDING_IDENTITIES:
+        left = _spend(left, budget, identity)
+    checked = set(map(portable, files))
+    return [
+        key
+        for key, count in sorted(budget.items())
+        if count and (key.path in checked or not os.path.lexists(key.path))
+    ]
+
+
+def stale_sites(records: Sequence[TraceRecord], accepted: Mapping[SiteKey, Rate]) -> list[SiteKey]:
+    """The accepted sites that waited in none of the traces."""
+    seen = set(matched(of_traces(records), accepted).values())
+    return [key for key in sorted(accepted) if key not in seen]
 
 
 def _spend(

@@ -17,6 +17,7 @@ from asyncguard.lint.checks import asg901
 from asyncguard.lint.labels import labels
 from asyncguard.lint.program import facts, linking, network
 from asyncguard.lint.program.facts import FileFacts, Linked
+from asyncguard.lint.report.impact import by_place
 from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked, Cache
@@ -38,12 +39,17 @@ DIED = "could not be analysed: the process that checked it died"
 
 
 class LintResult(NamedTuple):
-    """What a check found: findings by place, and how many files it looked at."""
+    """What a check found: findings by place, and how many files it looked at.
+
+    `hidden` counts what else the rules found, too cold, guarded or doubtful for the settings.
+    """
 
     findings: tuple[Finding, ...]
     files_checked: int
     errors: tuple[Finding, ...] = ()  # the findings that say a file could not be analysed
     notes: tuple[str, ...] = ()  # what was left out though it is named as sources are, and why
+    hidden: int = 0
+    files: tuple[str, ...] = ()
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -73,9 +79,10 @@ def check_configured(
         for files, settings in _groups(chosen.files):
             with names.extended(names.own(settings.catalogue)):
                 linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
-        findings = _selected(linked, chosen.files)
+        findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
-    return LintResult(tuple(findings), len(chosen.files), errors, chosen.notes)
+    found = tuple(findings)
+    return LintResult(found, len(chosen.files), errors, chosen.notes, hidden, tuple(chosen.files))
 
 
 def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings]]:
@@ -105,28 +112,28 @@ def options(settings: Settings) -> worker.Options:
 
 def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
     """Keep what the settings want, sorted by place."""
-    return _selected(linked, dict.fromkeys(linked, settings))
+    return _selected(linked, dict.fromkeys(linked, settings))[0]
 
 
-def _selected(linked: Mapping[str, Linked], settings: Mapping[str, Settings]) -> list[Finding]:
-    """Keep what the settings of each file want, sorted by place."""
+def _selected(
+    linked: Mapping[str, Linked], settings: Mapping[str, Settings]
+) -> tuple[list[Finding], int]:
+    """Keep what the settings of each file want, sorted by place; count what they hide."""
     known = labels()
     codes, default = [r.code for r in known], [r.code for r in known if r.default]
     chosen = {id(s): chosen_rules(s, codes, default) for s in settings.values()}
-    findings: list[Finding] = []
+    findings: set[Finding] = set()
+    hidden = 0
     for path, told in linked.items():
-        findings += _in_file(path, told, chosen[id(settings[path])], settings[path])
-    return sorted(set(findings), key=_order)
-
-
-def _order(finding: Finding) -> tuple[str, int, int, int, str, int, int, str]:
-    """By place and code; of several at one, the smaller expression first."""
-    place = finding.path, finding.cell or 0, finding.line, finding.column, finding.code
-    return *place, finding.end_line, finding.end_column, finding.api
+        found = _in_file(path, told, chosen[id(settings[path])], settings[path])
+        shown = [finding for finding in found if settings[path].shows(finding)]
+        findings.update(told.notebook.place(f) if told.notebook is not None else f for f in shown)
+        hidden += len(found) - len(shown)
+    return sorted(findings, key=by_place), hidden
 
 
 def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Settings) -> list[Finding]:
-    """Leave out what comments silence and what the configuration does not ask for.
+    """Leave out what comments silence, and the rules that the configuration does not ask for.
 
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
@@ -136,8 +143,7 @@ def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Setting
         idle = [comment for comment in idle if _could(comment, enabled)]
         idle += [comment for comment in told.suppressions if comment.problem]
         kept += [asg901.finding(comment, path) for comment in idle]
-    kept = [f for f in kept if settings.shows(f) and not _ignored(f, settings)]
-    return [told.notebook.place(f) for f in kept] if told.notebook is not None else kept
+    return [f for f in kept if not _ignored(f, settings)]
 
 
 def _could(comment: Suppression, enabled: frozenset[str]) -> bool:

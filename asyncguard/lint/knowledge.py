@@ -39,6 +39,9 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     return compiled(fnmatch.translate(pattern)).match
 
 
+MORE = "..."  # ends a list of parameters to which others may follow
+
+
 class Patterns:
     """Maps dotted names to a word: exact names first, then the longest literal prefix."""
 
@@ -85,29 +88,19 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
-        self.eager_contexts = {
-            f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
-        }
+        self._index_modules(frameworks)
+        self._index_values(frameworks)
+        self._index_masks(frameworks)
+        self._index_functions(frameworks)
+        self._index_sync(table)
+        self._index_steps(frameworks)
+        self._index_triggers(table.triggers)
+        self.clocks = frozenset(table.clocks)
+        self.language = table.language
+
+    def _index_modules(self, frameworks: list[Framework]) -> None:
         self.module_framework = {
             name: f.name for f in frameworks for name in (*f.companions, *f.modules)
-        }
-        self.returns = Patterns(
-            (pattern, kind, f.name)
-            for f in frameworks
-            for kind, patterns in f.returns.items()
-            for pattern in patterns
-        )
-        self.types = Patterns(
-            (pattern, kind, f.name)
-            for f in frameworks
-            for kind, patterns in f.types.items()
-            for pattern in patterns
-        )
-        self.device_types = {
-            name.rpartition(".")[2]: f.name
-            for f in frameworks
-            for name in f.types.get("device", ())
-            if name.endswith("Tensor")
         }
         self.aliases = {alias: real for f in frameworks for alias, real in f.aliases.items()}
         self.customary = {
@@ -116,34 +109,41 @@ class Knowledge:
             for name in (*f.modules, *f.aliases)
             if f.name != "numpy" and "." not in name
         }
-        self.attributes = {f.name: _by_name(f.attributes) for f in frameworks}
-        self.methods = {f.name: _by_name(f.methods) for f in frameworks}
-        self.model_methods = {f.name: _by_name(f.model_methods) for f in frameworks}
-        self.usage = {f.name: _by_name(f.usage) for f in frameworks}
-        self.tree_maps = frozenset(name for f in frameworks for name in f.tree_maps)
+
+    def _index_values(self, frameworks: list[Framework]) -> None:
+        self.returns = _patterns(frameworks, lambda f: f.returns)
+        self.types = _patterns(frameworks, lambda f: f.types)
+        self.device_types = {
+            name.rpartition(".")[2]: f.name
+            for f in frameworks
+            for name in f.types.get("device", ())
+            if name.endswith("Tensor")
+        }
+        self.attributes = _kinds(frameworks, lambda f: f.attributes)
+        self.methods = _kinds(frameworks, lambda f: f.methods)
+        self.model_methods = _kinds(frameworks, lambda f: f.model_methods)
+        self.usage = _kinds(frameworks, lambda f: f.usage)
+        self.telling = _kinds(frameworks, lambda f: f.telling)
+        self.parts = _kinds(frameworks, lambda f: f.parts)
+        self.likely = _kinds(frameworks, lambda f: f.likely)
+        self.alone = _kinds(frameworks, lambda f: f.alone)
+        self.names = {f.name: _patterns([f], lambda f: f.names) for f in frameworks}
+
+    def _index_masks(self, frameworks: list[Framework]) -> None:
+        masks = [(f.name, f.masks) for f in frameworks if f.masks]
+        self.makes_masks = {name: frozenset(mask.makes) for name, mask in masks}
+        self.makes_indices = {name: frozenset(mask.indices) for name, mask in masks}
+        self.keeps_masks = {name: frozenset(mask.keeps) for name, mask in masks}
+        self.mask_types = frozenset(name for _, mask in masks for name in mask.types)
+
+    def _index_functions(self, frameworks: list[Framework]) -> None:
         self.passes = {f.name: frozenset(f.passes) for f in frameworks}
         self.registers = {f.name: frozenset(f.registers) for f in frameworks}
-        self.makes_masks = {f.name: frozenset(f.masks.makes) for f in frameworks if f.masks}
-        self.makes_indices = {f.name: frozenset(f.masks.indices) for f in frameworks if f.masks}
-        self.keeps_masks = {f.name: frozenset(f.masks.keeps) for f in frameworks if f.masks}
-        self.telling = {f.name: _by_name(f.telling) for f in frameworks}
-        self.parts = {f.name: _by_name(f.parts) for f in frameworks}
-        self.likely = {f.name: _by_name(f.likely) for f in frameworks}
-        self.alone = {f.name: _by_name(f.alone) for f in frameworks}
-        self.names = {
-            f.name: Patterns((p, kind, f.name) for kind, ps in f.names.items() for p in ps)
-            for f in frameworks
-        }
-        self._index_sync(table)
-        self._index_steps(frameworks)
-        self._index_triggers(table.triggers)
-        self.clocks = frozenset(table.clocks)
-        self.language = table.language
-        self.mask_types = frozenset(n for f in frameworks if f.masks for n in f.masks.types)
-        self.whole = frozenset(name for f in frameworks for name in f.whole)
-        self.shaped = frozenset(name for f in frameworks for name in f.shaped)
-        self.rare = frozenset(name for f in frameworks for name in f.rare)
-        self.reveals = tuple(sorted({name for f in frameworks for name in f.reveals}))
+        self.tree_maps = _all_names(frameworks, lambda f: f.tree_maps)
+        self.whole = _all_names(frameworks, lambda f: f.whole)
+        self.shaped = _all_names(frameworks, lambda f: f.shaped)
+        self.rare = _all_names(frameworks, lambda f: f.rare)
+        self.reveals = tuple(sorted(_all_names(frameworks, lambda f: f.reveals)))
         self.numbers = {name: most for f in frameworks for name, most in f.numbers.items()}
 
     def _index_sync(self, table: Catalogue) -> None:
@@ -165,28 +165,23 @@ class Knowledge:
                 self.sync_operators.setdefault((point.framework, operator), point)
 
     def _index_steps(self, frameworks: list[Framework]) -> None:
-        self.step_methods = _owners((f.name, f.steps.methods) for f in frameworks)
-        self.optimizer_methods = _owners((f.name, f.steps.optimizer_methods) for f in frameworks)
-        self.step_functions = Patterns(
-            (name, "step", f.name) for f in frameworks for name in f.steps.functions
-        )
-        self.step_contexts = Patterns(
-            (name, "step", f.name) for f in frameworks for name in f.steps.contexts
-        )
-        self.compiled = Patterns(
-            (name, "compiled", f.name) for f in frameworks for name in f.steps.compiled
-        )
-        self.hot_decorators = Patterns(
-            (name, "hot", f.name) for f in frameworks for name in f.steps.hot_decorators
-        )
-        self.hot_functions = _owners((f.name, f.steps.hot_functions) for f in frameworks)
+        self.step_methods = _owners(frameworks, lambda f: f.steps.methods)
+        self.optimizer_methods = _owners(frameworks, lambda f: f.steps.optimizer_methods)
+        self.step_functions = _patterns(frameworks, lambda f: {"step": f.steps.functions})
+        self.step_contexts = _patterns(frameworks, lambda f: {"step": f.steps.contexts})
+        self.compiled = _patterns(frameworks, lambda f: {"compiled": f.steps.compiled})
+        self.hot_decorators = _patterns(frameworks, lambda f: {"hot": f.steps.hot_decorators})
+        self.eager_contexts = {
+            f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
+        }
+        self.hot_functions = _owners(frameworks, lambda f: f.steps.hot_functions)
         self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
-        self.step_states = _owners((f.name, f.steps.states) for f in frameworks)
+        self.step_states = _owners(frameworks, lambda f: f.steps.states)
         self.functional = frozenset[str]().union(*self.step_states.values())
-        self.cold_functions = _owners((f.name, f.steps.cold_functions) for f in frameworks)
-        self.updating = frozenset(name for f in frameworks for name in f.steps.updates)
-        self.signatures = {f.steps.signature for f in frameworks if f.steps.signature}
-        self.trainings = _owners((f.name, f.steps.trainings) for f in frameworks)
+        self.cold_functions = _owners(frameworks, lambda f: f.steps.cold_functions)
+        self.updating = _all_names(frameworks, lambda f: f.steps.updates)
+        self.signatures = {tuple(taken.split()) for f in frameworks for taken in f.steps.signatures}
+        self.trainings = _owners(frameworks, lambda f: f.steps.trainings)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:
         self.trigger_functions: dict[str, Trigger] = {}
@@ -262,6 +257,13 @@ class Knowledge:
             prefix = prefix.rpartition(".")[0]
         return f"{self.aliases[prefix]}{name[len(prefix) :]}" if prefix else name
 
+    def enters(self, taken: tuple[str, ...]) -> bool:
+        """Whether a library enters functions that take these parameters, once a step."""
+        if taken in self.signatures:
+            return True
+        starts = (wanted[:-1] for wanted in self.signatures if wanted[-1] == MORE)
+        return any(taken[: len(start)] == start for start in starts)
+
     def moves_on(self, state: str, called: str) -> bool:
         """Whether what is called computes the next state of the one that it takes."""
         return _STATE(state) and not _KEEPS(called)
@@ -303,15 +305,37 @@ class Knowledge:
         return None
 
 
-def _by_name(kinds: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    return {name: kind for kind, names in kinds.items() for name in names}
+Names = Callable[[Framework], Iterable[str]]
+Kinds = Callable[[Framework], Mapping[str, tuple[str, ...]]]  # kind -> names
 
 
-def _owners(entries: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, frozenset[str]]:
+def _all_names(frameworks: Iterable[Framework], names: Names) -> frozenset[str]:
+    return frozenset(name for f in frameworks for name in names(f))
+
+
+def _kinds(frameworks: Iterable[Framework], kinds: Kinds) -> dict[str, dict[str, str]]:
+    """Return the kind of each name, by framework."""
+    return {
+        f.name: {name: kind for kind, names in kinds(f).items() for name in names}
+        for f in frameworks
+    }
+
+
+def _patterns(frameworks: Iterable[Framework], kinds: Kinds) -> Patterns:
+    return Patterns(
+        (pattern, kind, f.name)
+        for f in frameworks
+        for kind, patterns in kinds(f).items()
+        for pattern in patterns
+    )
+
+
+def _owners(frameworks: Iterable[Framework], names: Names) -> dict[str, frozenset[str]]:
+    """Return the frameworks that each name belongs to."""
     owners: dict[str, frozenset[str]] = {}
-    for framework, names in entries:
-        for name in names:
-            owners[name] = owners.get(name, frozenset()) | {framework}
+    for framework in frameworks:
+        for name in names(framework):
+            owners[name] = owners.get(name, frozenset()) | {framework.name}
     return owners
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import lru_cache
+from inspect import cleandoc
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +16,26 @@ CHECKS = Path(__file__).parent / "checks"
 
 
 class Label(NamedTuple):
-    """What a rule is called, whether it runs when nothing is selected, and what it betters."""
+    """What a rule is called, whether it runs when nothing is selected, and what it betters.
+
+    `explanation` is what `asyncguard explain` prints; its first line is the summary.
+    """
 
     code: str
     name: str
     default: bool = True
     refines: tuple[str, ...] = ()
+    explanation: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What the rule finds, in one sentence without its full stop."""
+        return self.explanation.partition("\n")[0].rstrip(".")
+
+    @property
+    def url(self) -> str:
+        """Where to read more."""
+        return self.explanation.rpartition("Reference: ")[2].strip()
 
 
 _CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
@@ -34,5 +49,7 @@ def labels() -> list[Label]:
 
 
 def _label(path: Path) -> Label:
-    constants = _CONSTANT.findall(path.read_text(encoding="utf-8"))
-    return Label(**{name.lower(): ast.literal_eval(value) for name, value in constants})
+    text = path.read_text(encoding="utf-8")
+    constants = {name.lower(): ast.literal_eval(v) for name, v in _CONSTANT.findall(text)}
+    explanation = text.removeprefix('"""').partition('"""')[0]
+    return Label(**constants, explanation=cleandoc(explanation))

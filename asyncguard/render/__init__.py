@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
@@ -21,7 +22,7 @@ from asyncguard.render.visible import shown
 
 @dataclass(frozen=True)
 class Screen:
-    """What the text is shown on: its width in columns, and whether it takes colour.
+    """What the text is shown on: its width in columns, whether it takes colour, is a terminal.
 
     Where it is not `wrapped`, findings and places keep to their lines, for other programs to read.
     """
@@ -29,6 +30,7 @@ class Screen:
     width: int = 80
     color: bool = False
     wrapped: bool = False
+    terminal: bool = False
 
     @property
     def line_width(self) -> int:
@@ -37,13 +39,56 @@ class Screen:
 
 
 @dataclass(frozen=True)
+class RuleText:
+    """What a rule is called and says; `explanation` has paragraphs and indented examples."""
+
+    name: str
+    summary: str
+    explanation: str = ""
+    url: str = ""
+
+    @property
+    def description(self) -> str:
+        """The first paragraph after the summary."""
+        paragraphs = self.explanation.split("\n\n")
+        return " ".join(paragraphs[1].split()) if len(paragraphs) > 1 else f"{self.summary}."
+
+
+@dataclass(frozen=True)
 class FindingsReport:
-    """What `check` found. `statistics` asks for counts by rule instead of places."""
+    """What `check` found, in the order to show. `statistics` asks for counts by rule instead.
+
+    `groups` are the sizes of the groups that the findings come in, by their titles; empty: they are
+    one. `held_back` findings come after these and are not shown; `hidden` ones are too cold or
+    doubtful. `hotspots` are the functions with most findings, whether shown or not.
+    """
 
     findings: tuple[Finding, ...]
     files_checked: int
     statistics: bool = False
-    rule_names: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, RuleText] = field(default_factory=dict)  # by code
+    groups: tuple[tuple[str, int], ...] = ()
+    held_back: int = 0
+    hidden: int = 0
+    hotspots: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()  # that close the report
+
+    def name(self, code: str) -> str:
+        """The name of a rule."""
+        return self.rules[code].name if code in self.rules else ""
+
+    def counts(self) -> list[tuple[str, int]]:
+        """The rules with their numbers of findings, the largest first."""
+        numbers = Counter(finding.code for finding in self.findings)
+        return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+
+    def sections(self) -> Iterator[tuple[str, tuple[Finding, ...]]]:
+        """Yield the heading of each group ("" if there are none) and its findings."""
+        start = 0
+        for title, size in self.groups or (("", len(self.findings)),):
+            heading = f"{title} ({size:,})" if title else ""
+            yield heading, self.findings[start : start + size]
+            start += size
 
 
 @dataclass(frozen=True)

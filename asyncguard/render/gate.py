@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from asyncguard.gate.baseline import Rate
 from asyncguard.gate.compare import GrownSite
-from asyncguard.model import Finding, TraceRecord
+from asyncguard.model import Finding, Loop, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.page import Page
 from asyncguard.render.visible import shown, visible
@@ -30,12 +30,14 @@ def verdict(
     grown: Sequence[GrownSite],
     advice: Mapping[str, str],
     screen: Screen,
+    notes: Sequence[str] = (),
 ) -> str:
-    """Return the regressions, or one line that says there are none."""
+    """Return the regressions, or one line that says there are none; then the notes."""
     page = Page(screen)
     findings, grown = shown(tuple(findings)), shown(tuple(grown))
     if not findings and not grown:
-        page.line("[green]asyncguard gate: passed[/], no sync point is new or waits more often")
+        page.line("[green]asyncguard gate: passed[/]: no site is new or waits more often")
+        _close(page, notes)
         return page.text()
     for finding in findings:
         page.finding(finding)
@@ -50,13 +52,53 @@ def verdict(
         page.verbatim(visible(site.source), indent=4)
         page.help(advice.get(site.api, ""), indent=4)
     total = len(findings) + len(grown)
+    are = "is new or waits" if total == 1 else "are new or wait"
     page.line(
-        f"[red]asyncguard gate: failed[/], {count(total, 'sync point')} new or grown against {path}"
+        f"[red]asyncguard gate: failed[/]: {count(total, 'site')} {are} more often than in "
+        f"{_shown(str(path))}"
     )
     page.line(
         "Remove them, or accept them with --update; at run time also with asyncguard.allow_syncs()."
     )
+    _close(page, notes)
     return page.text()
+
+
+def as_findings(
+    grown: Sequence[GrownSite], codes: Mapping[str, str], advice: Mapping[str, str]
+) -> list[Finding]:
+    """Return sites of a trace as findings, for the formats that show these.
+
+    `codes` and `advice` are those of the catalogue, by API; what is in no entry has the code of a
+    barrier.
+    """
+    found = []
+    for item in grown:
+        site = item.site
+        before = "not at all" if item.before is None else _rate(item.before)
+        found.append(
+            Finding(
+                codes.get(site.api, "ASG202"),
+                f"{site.api} waits {_rate(item.now)}; before: {before}",
+                item.key.path,
+                site.line,
+                1,
+                site.line,
+                1,
+                function=site.function,
+                loop=Loop.STEP if item.now.steps else Loop.NONE,
+                framework=site.framework,
+                api=site.api,
+                advice=advice.get(site.api, ""),
+                source=site.source,
+            )
+        )
+    return found
+
+
+def _close(page: Page, notes: Sequence[str]) -> None:
+    for note in notes:
+        page.line(_shown(note))
 
 
 def _shown(text: str) -> str:
@@ -66,4 +108,4 @@ def _shown(text: str) -> str:
 def _rate(rate: Rate) -> str:
     if not rate.steps:
         return f"{rate.count:,} in the run"
-    return f"{rate.per_step:,.3g} a step"
+    return f"{rate.per_step:,.3g} per step"

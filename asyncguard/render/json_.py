@@ -21,14 +21,15 @@ ESCAPES = True  # control characters, as JSON writes them
 
 def findings(report: FindingsReport, screen: Screen) -> str:
     """Return a JSON list of objects, one a finding; with statistics, one a rule."""
-    if report.statistics:
-        return _dump(
-            [
-                {"code": code, "name": report.rule_names.get(code, ""), "count": count}
-                for code, count in count_by_code(report)
-            ]
-        )
-    return _dump([finding.to_dict() for finding in report.findings])
+    return _dump(counts(report) if report.statistics else [f.to_dict() for f in report.findings])
+
+
+def counts(report: FindingsReport) -> list[dict[str, object]]:
+    """Return one object a rule: its code, name and number of findings."""
+    return [
+        {"code": code, "name": report.name(code), "count": number}
+        for code, number in report.counts()
+    ]
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
@@ -128,14 +129,6 @@ def _site_change(change: SiteChange) -> dict[str, Any]:
         "before": change.before._asdict(),
         "after": change.after._asdict(),
     }
-
-
-def count_by_code(report: FindingsReport) -> list[tuple[str, int]]:
-    """Findings by rule, the most frequent first."""
-    counts: dict[str, int] = {}
-    for finding in report.findings:
-        counts[finding.code] = counts.get(finding.code, 0) + 1
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _dump(data: Any) -> str:

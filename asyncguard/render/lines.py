@@ -5,13 +5,20 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from unicodedata import east_asian_width
 
-from asyncguard.model import CallSite, Finding
+from asyncguard.model import Applicability, CallSite, Finding
 from asyncguard.render import Screen
 from asyncguard.render.visible import visible
 from asyncguard.render.words import count
 
 CALLS_SHOWN = 3
+LEAD = 24  # columns of a long source line that are shown before what waits
+_HOW = {
+    Applicability.SAFE: "--fix",
+    Applicability.UNSAFE: "--fix --unsafe-fixes",
+    Applicability.SHOWN: "for you to decide and complete",
+}
 Paint = Callable[[str, str], str]  # a text, and how it should look
 
 
@@ -26,40 +33,100 @@ def painter(screen: Screen) -> Paint:
 
 
 def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[str]:
-    """Yield a finding's lines: its place and message, the source, the advice.
+    """Yield a finding's lines: place and message, the source with a caret, calls, advice.
 
     A word longer than the line, such as a path, stays whole: other programs read it.
     """
-    cell = f"cell {finding.cell}:" if finding.cell else ""
-    place = f"{visible(finding.path)}:{cell}{finding.line}:{finding.column}:"
-    start = f"{place} {finding.code}"
+    start = f"{place_of(finding)} {finding.code}"
     width = screen.line_width
     first, *rest = _wrapped(f"{start} {visible(finding.message)}", width, "")
-    yield first.replace(start, f"{paint(place, 'bold')} {paint(finding.code, 'red')}", 1)
+    yield first.replace(
+        start, f"{paint(place_of(finding), 'bold')} {paint(finding.code, 'red')}", 1
+    )
     yield from rest
-    if source := finding.source.strip():
-        yield f"    {visible(source)}"
+    yield from _excerpt(finding, width, paint)
     if finding.reached_from:
         yield from _wrapped(visible(calls(finding)), width, "    ")
-    if finding.advice:
-        first, *rest = _wrapped(f"help: {visible(finding.advice)}", width, "    ")
-        yield first.replace("help:", paint("help:", "cyan"), 1)
-        yield from rest
+    for word, text in (("help:", finding.advice), ("fix:", fix_of(finding))):
+        if text:
+            first, *rest = _wrapped(f"{word} {visible(text)}", width, "    ")
+            yield first.replace(word, paint(word, "cyan"), 1)
+            yield from rest
+
+
+def concise_line(finding: Finding, paint: Paint) -> str:
+    """Return a finding as one line: place, code, whether it can be repaired, message."""
+    fix = " [*]" if finding.fix is not None and finding.fix.safe else ""
+    sites = len(finding.reached_from)
+    reached = f" ({count(sites, 'call site')})" if sites > 1 else ""
+    place, code = paint(place_of(finding), "bold"), paint(finding.code, "red")
+    return f"{place} {code}{fix} {one_line(finding.message)}{reached}"
+
+
+def place_of(finding: Finding) -> str:
+    """Return `path:line:column:`, of a notebook `path:cell N:line:column:`."""
+    cell = f"cell {finding.cell}:" if finding.cell else ""
+    return f"{visible(finding.path)}:{cell}{finding.line}:{finding.column}:"
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks and control characters."""
+    return visible(" ".join(text.split()))
+
+
+def fix_of(finding: Finding) -> str:
+    """Say what the repair does, and which option applies it."""
+    if finding.fix is None:
+        return ""
+    how = {"safe": " (--fix)", "unsafe": " (--fix --unsafe-fixes)"}
+    return (
+        f"{finding.fix.message}{how.get(finding.fix.applicability.value, ' (for you to decide)')}"
+    )
 
 
 def calls(finding: Finding) -> str:
     """Say from where a read in a helper is reached: the hottest calls, and how many there are."""
     first = finding.reached_from[:CALLS_SHOWN]
     more = len(finding.reached_from) - len(first)
-    places = [f"{place(call, finding.path)} ({call.function or '<module>'})" for call in first]
+    places = [f"{call_place(call, finding.path)} ({call.function or '<module>'})" for call in first]
     listed = ", ".join([*places, *([f"and {more:,} more"] if more else [])])
     return f"reached from {count(len(finding.reached_from), 'call site')}: {listed}"
 
 
-def place(call: CallSite, beside: str) -> str:
+def call_place(call: CallSite, beside: str) -> str:
     """Return where a call stands; within the file `beside`, its line alone."""
     file = "line " if call.path == beside and call.cell is None else f"{call.path}:"
     return f"{file}{f'cell {call.cell}:' if call.cell else ''}{call.line}"
+
+
+def _excerpt(finding: Finding, width: int, paint: Paint) -> Iterator[str]:
+    """Yield the source line, and below it a caret for each column of what waits."""
+    text = finding.source.rstrip()
+    source = text.lstrip()
+    if not source:
+        return
+    start = max(finding.column - 1 - (len(text) - len(source)), 0)
+    end = start + finding.end_column - finding.column if _on_one_line(finding) else len(source)
+    space = width - 4
+    if len(source) > space and start > LEAD:  # begin with what waits
+        cut = start - LEAD
+        source, start, end = f"...{source[cut + 3 :]}", start - cut, end - cut
+    if len(source) > space:
+        source = f"{source[: space - 3]}..."
+    end = min(end, len(source))
+    yield f"    {visible(source)}"
+    if start < end and source.isprintable():
+        marks = "^" * _columns(source[start:end])
+        yield f"    {' ' * _columns(source[:start])}{paint(marks, 'red')}"
+
+
+def _on_one_line(finding: Finding) -> bool:
+    return finding.end_line == finding.line and finding.end_column > finding.column
+
+
+def _columns(text: str) -> int:
+    """Count the columns of a terminal that a text takes; characters of East Asia take two."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 @lru_cache(1024)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.closing import not_shown
 from asyncguard.render.difference import expectation, figures, total_rows
-from asyncguard.render.json_ import count_by_code
+from asyncguard.render.lines import calls
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
     RANK_COLUMNS,
@@ -33,16 +34,26 @@ SITE_COLUMNS = ("stall", "waits", "how often", "site", "API", "source", "called 
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
-    """A table with one row a finding, or with statistics one a rule."""
+    """A table with one row a finding, or with statistics one a rule; a table for each group."""
+    lines = [f"**asyncguard**: {_totals(report)}", ""]
     if report.statistics:
-        counts = [
-            (str(number), code, report.rule_names.get(code, ""))
-            for code, number in count_by_code(report)
-        ]
-        return "\n".join(_table(("findings", "rule", "name"), counts)) + "\n"
-    rows = [(_place(f), f.code, f.message, f.advice) for f in report.findings]
-    head = f"**asyncguard**: {count(len(rows), 'finding')} in {count(report.files_checked, 'file')}"
-    return "\n".join([head, "", *_table(("place", "rule", "what", "instead"), rows)]) + "\n"
+        counts = [(f"{number:,}", code, report.name(code)) for code, number in report.counts()]
+        return "\n".join([*lines, *_table(("findings", "rule", "name"), counts)]) + "\n"
+    for heading, members in report.sections():
+        lines += [f"### {_text(heading)}", ""] if heading else []
+        lines += [*_table(("place", "rule", "finding", "advice"), map(_finding_row, members)), ""]
+    lines += [line for text in (*not_shown(report), *report.notes) for line in (_text(text), "")]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _totals(report: FindingsReport) -> str:
+    found = count(len(report.findings) + report.held_back, "finding")
+    return f"{found} in {count(report.files_checked, 'file')}"
+
+
+def _finding_row(finding: Finding) -> tuple[str, ...]:
+    reached = f" ({calls(finding)})" if finding.reached_from else ""
+    return _place(finding), finding.code, f"{finding.message}{reached}", finding.advice
 
 
 def traces(report: TraceReport, screen: Screen) -> str:

@@ -24,20 +24,21 @@ def toml(settings: Settings) -> str:
         f"# paths and patterns are relative to {settings.root}",
     ]
     for item in fields(settings):
-        value = getattr(settings, item.name)
-        if item.name not in _PLACES and value is not None:
-            lines.append(f"{item.name.replace('_', '-')} = {_value(value)}")
+        held = getattr(settings, item.name)
+        if item.name not in _PLACES and held is not None:
+            lines.append(f"{item.name.replace('_', '-')} = {written(held)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _value(value: object) -> str:
+def written(value: object) -> str:
+    """Return a setting's value as TOML writes it."""
     if isinstance(value, enum.Enum):
         value = value.value
     if isinstance(value, Addition):
         value = value.path
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{_value(str(k))} = {_value(v)}" for k, v in value.items())
+        pairs = ", ".join(f"{written(str(k))} = {written(v)}" for k, v in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(written, value))}]"
     return json.dumps(str(value) if isinstance(value, Path) else value)

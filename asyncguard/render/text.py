@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.model import Fix
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.closing import closing
 from asyncguard.render.lines import Paint, finding_lines, painter
-from asyncguard.render.words import count
+from asyncguard.render.visible import visible
 
 if TYPE_CHECKING:
     from asyncguard.advise.agreement import Agreement
     from asyncguard.advise.ranks import RankReport
     from asyncguard.gate.difference import Difference
+
+LARGE = 30  # findings; from so many on, a terminal first shows where most of them are
 
 
 def findings(report: FindingsReport, screen: Screen) -> str:
@@ -26,11 +27,16 @@ def findings(report: FindingsReport, screen: Screen) -> str:
     paint = painter(screen)
     lines: list[str] = []
     if report.statistics:
-        lines += _statistics(report)
+        lines += statistics(report)
     else:
-        for finding in report.findings:
-            lines += finding_lines(finding, screen, paint)
-    lines += textwrap.wrap(_findings_summary(report, paint), screen.line_width)
+        if screen.terminal:
+            lines += _overview(report, paint)
+        for heading, members in report.sections():
+            lines += [paint(heading, "bold underline")] if heading else []
+            for finding in members:
+                lines += finding_lines(finding, screen, paint)
+            lines += [""] if heading else []
+    lines += closing(report, screen, paint)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -62,32 +68,24 @@ def agreements(found: Agreement, screen: Screen) -> str:
     return agreement.text(found, screen)
 
 
-def _statistics(report: FindingsReport) -> Iterator[str]:
-    from asyncguard.render.json_ import count_by_code
-
-    counts = count_by_code(report)
+def statistics(report: FindingsReport) -> Iterator[str]:
+    """Yield the counts by rule, the largest first."""
+    counts = report.counts()
     width = max((len(str(number)) for _, number in counts), default=0)
     for code, number in counts:
-        yield f"{number:>{width}}  {code}  {report.rule_names.get(code, '')}".rstrip()
+        yield f"{number:>{width}}  {code}  {report.name(code)}".rstrip()
 
 
-def _findings_summary(report: FindingsReport, paint: Paint) -> str:
-    checked = count(report.files_checked, "file")
-    if not report.findings:
-        return f"{paint('No findings', 'green')} in {checked}."
-    files = count(len({finding.path for finding in report.findings}), "file")
-    text = f"Found {count(len(report.findings), 'finding')} in {files} ({checked} checked)."
-    return text + _fixable([finding.fix for finding in report.findings if finding.fix is not None])
-
-
-def _fixable(fixes: Sequence[Fix]) -> str:
-    """Say which option repairs how many, and how many repairs none applies."""
-    safe = sum(fix.is_applied(unsafe=False) for fix in fixes)
-    unsafe = sum(fix.is_applied(unsafe=True) for fix in fixes) - safe
-    shown = len(fixes) - safe - unsafe
-    text = ""
-    if safe and unsafe:
-        text = f" {safe + unsafe} fixable: {safe} with --fix, {unsafe} more with --unsafe-fixes."
-    elif safe or unsafe:
-        text = f" {safe + unsafe} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
-    return f"{text} {count(shown, 'repair')} to look at." if shown else text
+def _overview(report: FindingsReport, paint: Paint) -> Iterator[str]:
+    """Open a large result with the functions that hold most of it."""
+    total = len(report.findings) + report.held_back
+    if total < LARGE or len(report.hotspots) < 2:
+        return
+    held = sum(number for _, number in report.hotspots)
+    width = len(str(report.hotspots[0][1]))
+    yield paint(
+        f"{total:,} findings; {len(report.hotspots)} functions hold {held:,} of them:", "bold"
+    )
+    for function, number in report.hotspots:
+        yield f"  {number:>{width}}  {visible(function)}"
+    yield ""

@@ -169,7 +169,7 @@ def test_no_host_sum(body: str) -> None:
     [
         ("total += loss.item()", "total = start()"),
         ("total += loss.item()", "global total\n    total = 0.0"),
-        ("total.append(loss.item())", "total = []"),
+        ("total.append(loss.item())", "total = start()"),
     ],
 )
 def test_a_host_sum_that_only_a_reader_can_move(body: str, before: str) -> None:

@@ -188,14 +188,15 @@ def test_what_would_be_no_python_is_not_written(tmp_path: Path, edit: Edit) -> N
     assert bad.read_text() == "x = 1\n"
 
 
-def test_notebooks_and_unsafe_fixes_remain(tmp_path: Path) -> None:
+def test_unsafe_and_shown_fixes_remain(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text("x = 1\n")
     edit = Edit(1, 0, 1, 1, "y")
     unsafe = finding(path=str(path), line=1, source="", fix=Fix("", (edit,), Applicability.UNSAFE))
-    cell = finding(path="a.ipynb", cell=2, fix=Fix("", (edit,), Applicability.SAFE))
-    outcome = fix_files([unsafe, cell], unsafe=False, write=True)
-    assert (outcome.fixed, outcome.remaining, outcome.diff) == (0, (unsafe, cell), "")
+    shown = finding(path=str(path), line=1, source="", fix=Fix("", (edit,), Applicability.SHOWN))
+    outcome = fix_files([unsafe, shown], unsafe=False, write=True)
+    assert (outcome.fixed, outcome.remaining, outcome.diff) == (0, (unsafe, shown), "")
+    assert fix_files([shown], unsafe=True, write=True).remaining == (shown,)
     assert path.read_text() == "x = 1\n"
 
 

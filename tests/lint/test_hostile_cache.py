@@ -74,7 +74,7 @@ def snapshot(project: Path) -> dict[str, object]:
 
 def assert_harmless(project: Path) -> None:
     expected = find(project, cached=False)
-    assert [line for _, line, _ in expected] == [3, 8]
+    assert [line for _, line, _ in expected] == [3]
     before = snapshot(project)
     assert find(project) == find(project) == expected
     assert snapshot(project) == before
@@ -386,5 +386,5 @@ def test_a_process_that_died_is_not_remembered(project: Path) -> None:
 
 def test_a_file_whose_name_is_not_text_is_checked(project: Path) -> None:
     path = os.fsencode(project) + b"/na\xffme.py"
-    Path(os.fsdecode(path)).write_text(MAIN)
-    assert len(find(project)) == len(find(project)) == len(find(project, cached=False)) == 3
+    Path(os.fsdecode(path)).write_text(MAIN.replace("log(loss)", "print(loss)"))
+    assert len(find(project)) == len(find(project)) == len(find(project, cached=False)) == 2

@@ -72,8 +72,10 @@ def test_every_trace_format_names_sites_apis_and_advice(name: str) -> None:
 def test_every_findings_format_names_place_and_rule(name: str) -> None:
     report = FindingsReport((finding(advice="Read it once."),), 3)
     text = formats("findings")[name](report, SCREEN)
-    for expected in ("train.py", "ASG102", "Read it once."):
+    for expected in ("train.py", "ASG102"):
         assert expected in text
+    if name not in ("concise", "gitlab", "grouped"):  # which keep to one line, or to a description
+        assert "Read it once." in text
 
 
 def test_text_fits_80_columns() -> None:

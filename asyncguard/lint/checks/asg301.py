@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
-from asyncguard.lint.report.statement_order import assigned, names_in, suite
+from asyncguard.lint.report.statement_order import names_in, suite
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
@@ -163,17 +164,18 @@ def train(params, loader):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each group of reads at its first, and each read made for every element."""
     groups: dict[tuple[object, ...], list[Site]] = {}
+    indices = Indices()
     for site in analysis.sites:
         place = suite(site.blocks)
         if site.point.kind not in READS or site.guarded or site.subject is None or place is None:
             continue
-        if site.via is None and _of_elements(site):
+        if site.via is None and _of_elements(site, indices):
             yield report_site(site, CODE, EACH)
         else:
             key = (id(place[0]), site.point.framework, *map(id, site.loops))
             groups.setdefault(key, []).append(site)
     for sites in groups.values():
-        for group in _together(sites):
+        for group in _together(sites, indices):
             yield _report(group)
 
 
@@ -191,31 +193,28 @@ def _same(left: Site, right: Site) -> bool:
     return left.subject.deep_equals(right.subject)
 
 
-def _together(sites: Sequence[Site]) -> Iterator[list[Site]]:
+def _together(sites: Sequence[Site], indices: Indices) -> Iterator[list[Site]]:
     """Split reads of one list of statements into groups whose values exist at the first read."""
-    group: list[Site] = []
+    group: dict[int, Site] = {}  # by the ids of their nodes: what one call reads is one
     for site in sites:
-        if group and not _exists_at(group[0], site):
+        if group and not _exists_at(next(iter(group.values())), site, indices):
             if len(group) > 1:
-                yield group
-            group = []
-        if all(site.node is not other.node for other in group):  # what one call reads is one
-            group.append(site)
+                yield [*group.values()]
+            group = {}
+        group.setdefault(id(site.node), site)
     if len(group) > 1:
-        yield group
+        yield [*group.values()]
 
 
-def _exists_at(first: Site, later: Site) -> bool:
+def _exists_at(first: Site, later: Site, indices: Indices) -> bool:
     """Whether nothing that the later read's value is made of is assigned after the first read."""
     start, end = suite(first.blocks), suite(later.blocks)
     if start is None or end is None or later.subject is None:
         return False
-    needed = names_in(later.subject)
-    between = start[0][start[1] : end[1]]
-    return not any(needed & assigned(statement) for statement in between)
+    return not indices.body(start[0]).assigns(names_in(later.subject), start[1], end[1])
 
 
-def _of_elements(site: Site) -> bool:
+def _of_elements(site: Site, indices: Indices) -> bool:
     """Whether a loop or comprehension within the step does nothing but read existing elements."""
     if not site.loops or site.subject is None:
         return False
@@ -229,7 +228,8 @@ def _of_elements(site: Site) -> bool:
         return False
     if type(record.node) is cst.CompFor:
         return True
-    made = assigned(record.node) - targets  # in the loop itself: it may hang on an earlier read
+    # What the loop itself makes may hang on an earlier read.
+    made = indices.assigned(record.node) - targets
     return type(record.node) is cst.For and not made & names_in(site.subject)
 
 

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.host_sums import host_sum
+from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import report_site
 
@@ -236,8 +237,9 @@ def run(n):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each read that goes straight into a sum or list of no use in the loop."""
     frameworks = analysis.knowledge.frameworks
+    indices = Indices()
     for site in analysis.sites:
-        found = host_sum(site)
+        found = host_sum(site, indices)
         if found is None:
             continue
         graph = frameworks[site.point.framework].graph

@@ -27,19 +27,19 @@ Reference: https://d2l.ai/chapter_computational-performance/async-computation.ht
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from asyncguard.lint.domain.reasons import MEDIUM
-from asyncguard.lint.report.may_block import waits_in_loop
+from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.reports import Report
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.definitions import FunctionInfo
-    from asyncguard.lint.domain.effects import LoopRecord
+    from asyncguard.lint.domain.effects import Event, LoopRecord
     from asyncguard.lint.modules.analysis import FileAnalysis
 
 CODE = "ASG401"
@@ -48,6 +48,7 @@ MESSAGE = (
     "this loop enqueues training steps and never waits: the queue grows, and with it the memory "
     "that each pending operation holds; wait for one value (the loss) in each iteration"
 )
+_DEPTH = 4  # of calls that are followed
 FEW = 100  # iterations that no memory is too small for
 ADVICE = "Wait for the loss of each minibatch, or for that of the one before."
 _LOOP = """\
@@ -100,9 +101,10 @@ def train(loader):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each training loop on such a backend in which nothing may wait."""
+    waits = Waits()
     for info in analysis.reported:
         for loop, framework in _training_loops(analysis, info):
-            if waits_in_loop(info, loop) or not isinstance(loop.node, (cst.For, cst.While)):
+            if waits.in_loop(info, loop) or not isinstance(loop.node, (cst.For, cst.While)):
                 continue
             if _is_short(loop.node):
                 continue
@@ -124,25 +126,31 @@ def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tupl
     """Yield the function's own training loops whose work nothing bounds, with the framework."""
     if info.summary is None or info.compiled:
         return
-    seen: set[int] = set()
+    loops: dict[int, LoopRecord] = {}
+    within: dict[int, list[Event]] = {}
     for event in info.summary.events:
-        loop = next((r for r in event.loops if r.kind == Loop.STEP), None)  # the outermost
-        if loop is None or id(loop) in seen or not _updates(analysis, info, loop):
+        outermost = next((r for r in event.loops if r.kind == Loop.STEP), None)
+        if outermost is not None:
+            loops.setdefault(id(outermost), outermost)
+        for loop in event.loops:
+            within.setdefault(id(loop), []).append(event)
+    for loop in loops.values():
+        events = within[id(loop)]
+        if not loop.strong or not _updates(analysis, events):
             continue
-        seen.add(id(loop))
-        owners = set(_frameworks(info, loop))
+        owners = set(_frameworks(events))
         unbounded = [f for f in owners if analysis.knowledge.frameworks[f].unbounded_queue]
         if unbounded and len(owners) == 1:
             yield loop, unbounded[0]
 
 
-def _updates(analysis: FileAnalysis, info: FunctionInfo, loop: LoopRecord) -> bool:
+def _updates(analysis: FileAnalysis, events: Iterable[Event]) -> bool:
     """Whether a loop runs an optimizer, and so is no loop over the parts of one step."""
     methods = analysis.knowledge.optimizer_methods
-    return loop.strong and any(
+    return any(
         _method(event.node) in methods or (event.callee is not None and _trains(event.callee))
-        for event in info.summary.events
-        if loop in event.loops and event.what in ("work", "call")
+        for event in events
+        if event.what in ("work", "call")
     )
 
 
@@ -157,14 +165,13 @@ def _method(node: cst.CSTNode) -> str:
     return ""
 
 
-def _frameworks(info: FunctionInfo, loop: LoopRecord | None, depth: int = 0) -> Iterator[str]:
-    """Yield whose work a loop enqueues (or a whole function), itself or by what it calls."""
-    if info.summary is None or depth > 4:
-        return
-    for event in info.summary.events:
-        if loop is not None and loop not in event.loops:
-            continue
+def _frameworks(events: Iterable[Event], depth: int = 0) -> Iterator[str]:
+    """Yield whose work events enqueue, themselves or by what they call."""
+    called: set[FunctionInfo] = set()
+    for event in events:
         if event.what == "work":
             yield event.framework
-        elif event.what == "call" and event.callee is not None:
-            yield from _frameworks(event.callee, None, depth + 1)
+        elif event.what == "call" and event.callee is not None and event.callee not in called:
+            called.add(event.callee)
+            if depth < _DEPTH and event.callee.summary is not None:
+                yield from _frameworks(event.callee.summary.events, depth + 1)

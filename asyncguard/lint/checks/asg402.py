@@ -24,21 +24,22 @@ Reference: https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-exe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from asyncguard.lint.domain.reasons import MEDIUM
-from asyncguard.lint.report.may_block import waits_at
+from asyncguard.lint.report.may_block import Waits
+from asyncguard.lint.report.measurements import Measurements
 from asyncguard.lint.report.reports import Report
-from asyncguard.lint.report.statement_order import index_in, suite, walk_own
-from asyncguard.lint.syntax.tree import children, dotted, walk
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.definitions import FunctionInfo
-    from asyncguard.lint.domain.effects import Event, LoopRecord
+    from asyncguard.lint.domain.effects import Event
     from asyncguard.lint.knowledge import Knowledge
     from asyncguard.lint.modules.analysis import FileAnalysis
 
@@ -210,24 +211,18 @@ def measure():
 ]
 
 
-class Stretch(NamedTuple):
-    """Two clock reads of one measurement, and the list of statements that both stand in."""
-
-    start: int
-    stop: int
-    clock: Event
-    body: Sequence[cst.CSTNode]
-
-
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each clock that is stopped while work is queued."""
+    knowledge, waits = analysis.knowledge, Waits()
+    waiting = _waiting_methods(knowledge)
     for info in analysis.reported:
         if info.summary is None or info.entered == Loop.STEP or _is_traced(info):
             continue
-        for stretch in _stretches(info):
-            work = _last_work(analysis.knowledge, info, stretch)
+        measured = Measurements(info, partial(_is_work, knowledge), waiting, waits)
+        for stretch in measured.stretches():
+            work = measured.last_work(stretch)
             if work is not None:
-                yield _report(analysis.knowledge, info, stretch.clock, work)
+                yield _report(knowledge, info, stretch.clock, work)
 
 
 def _is_traced(info: FunctionInfo) -> bool:
@@ -258,106 +253,13 @@ def _wait_of(knowledge: Knowledge, framework: str) -> str:
     return min(found, default=(0, ""), key=lambda pair: pair[0])[1]
 
 
-def _stretches(info: FunctionInfo) -> Iterator[Stretch]:
-    """Yield the measurements of a function: `t = clock()`, and `clock() - t` further down."""
-    clocks = [event for event in info.summary.events if event.what == "clock"]
-    if len(clocks) < 2:
-        return
-    differences = _differences(info)
-    for clock in clocks:
-        place = suite(clock.blocks)
-        if place is None or any(_is_training(record) for record in clock.loops):
-            continue
-        body, stop = place
-        if _adds_up(body[stop]):
-            continue
-        started = _started(differences, clock, body[stop])
-        starts = [
-            index
-            for other in clocks
-            if other is not clock and (index := index_in(other.blocks, body)) is not None
-            if index < stop and started & _stored(body[index], other.node)
-        ]
-        if starts:
-            yield Stretch(max(starts), stop, clock, body)
-
-
-def _is_training(loop: LoopRecord) -> bool:
-    """Whether a loop trains, or runs epochs."""
-    return loop.strong or loop.acts or loop.epoch_name or loop.kind == Loop.EPOCH
-
-
-def _adds_up(statement: cst.CSTNode) -> bool:
-    """Whether a statement adds to a sum: over many steps the queue fills, and waits count too."""
-    lines = statement.body if type(statement) is cst.SimpleStatementLine else ()
-    return any(type(line) is cst.AugAssign for line in lines)
-
-
-def _differences(info: FunctionInfo) -> list[cst.BinaryOperation]:
-    """Return the subtractions of a function, but for those that are added to a sum."""
-    own = list(walk_own(info.node))
-    sums = {id(node.value) for node in own if type(node) is cst.AugAssign}
-    return [
-        node
-        for node in own
-        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Subtract
-        if id(node) not in sums
-    ]
-
-
-def _started(
-    differences: list[cst.BinaryOperation], clock: Event, statement: cst.CSTNode
-) -> set[str]:
-    """Return the variables whose start this clock read is compared with."""
-    ends = _stored(statement, clock.node)
+def _waiting_methods(knowledge: Knowledge) -> set[str]:
+    """Return the names of the methods that wait."""
     return {
-        dotted(node.right)
-        for node in differences
-        if node.left is clock.node or (ends and dotted(node.left) in ends)
-    } - {""}
-
-
-def _stored(statement: cst.CSTNode, clock: cst.CSTNode) -> set[str]:
-    """Return the variables that a statement assigns a clock's reading to."""
-    return {
-        dotted(target.target)
-        for part in children(statement)
-        if type(part) is cst.Assign and part.value is clock
-        for target in part.targets
-    } - {""}
-
-
-def _last_work(knowledge: Knowledge, info: FunctionInfo, stretch: Stretch) -> Event | None:
-    """Return the last work that is enqueued within a measurement, if nothing waits for it."""
-    last: tuple[int, Event] | None = None
-    for event in info.summary.events:
-        index = index_in(event.blocks, stretch.body)
-        if (
-            index is None
-            or not stretch.start < index < stretch.stop
-            or not _is_work(knowledge, event)
-        ):
-            continue
-        if any(r.over_steps or r.inner for r in event.loops[len(stretch.clock.loops) :]):
-            return None  # a whole epoch: its last step makes no difference
-        if last is None or index >= last[0]:
-            last = index, event
-    if last is None:
-        return None
-    if any(_names_a_wait(knowledge, s) for s in stretch.body[last[0] : stretch.stop + 1]):
-        return None
-    waits = waits_at(info, stretch.body)
-    return None if any(last[0] <= index <= stretch.stop for index in waits) else last[1]
-
-
-def _names_a_wait(knowledge: Knowledge, statement: cst.CSTNode) -> bool:
-    """Whether code names a method that waits, be it in a lambda that something else calls."""
-    methods = {
         method
         for (_, method), points in knowledge.sync_methods.items()
         if any(point.kind == SyncKind.BARRIER for point in points)
     }
-    return any(type(n) is cst.Attribute and n.attr.value in methods for n in walk(statement))
 
 
 def _is_work(knowledge: Knowledge, event: Event) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
@@ -65,9 +66,8 @@ class Frame:
 
     analysis: Host
     function: FunctionInfo
-    env: dict[str, Value] = field(default_factory=dict)
+    env: Variables = field(default_factory=Variables)
     conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
-    owners: set[str] = field(default_factory=set)  # paths below which something is known
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
@@ -93,6 +93,8 @@ class Frame:
     findings: int = 0  # branches open that hang on a device value: what they print is news
     left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
     statement: cst.CSTNode | None = None
+    looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
+    last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
     last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
@@ -122,21 +124,14 @@ class Frame:
 
     def bind(self, path: str, value: Value) -> None:
         """Assign to a variable or an attribute path; what was known below the path is gone."""
-        if path in self.owners:
-            prefix = path + "."
-            for key in [key for key in self.env if key.startswith(prefix)]:
-                del self.env[key]
-        self.note(path, value)
+        self.env.drop_below(path)
+        self.env[path] = value
         if path in self.globals:
             self.analysis.frame.env[path] = without_params(value)
 
     def note(self, path: str, value: Value) -> None:
         """Add what is known of a path, beside what is known below it."""
         self.env[path] = value
-        owner = path.rpartition(".")[0] if "." in path else ""
-        while owner and owner not in self.owners:
-            self.owners.add(owner)
-            owner = owner.rpartition(".")[0]
 
     def give(self, path: str, value: Value) -> None:
         """Note what an attribute of `self` is given, where that is asked for."""
@@ -382,6 +377,13 @@ class Frame:
         if not self.silent and not own:
             self.named.add((name, *self.context()))
 
+    def guard(self, guard: Guard | None) -> bool:
+        """Put up a guard until the end of the block; return whether it was not up already."""
+        new = guard is not None and guard not in self.guards
+        if new:
+            self.guards.append(guard)  # type: ignore[arg-type]
+        return new
+
     def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
         """Run a block under a guard, where these parameters have been left out (`~p`)."""
         return _Guarded(self, guard, left_out)
@@ -394,7 +396,7 @@ class Frame:
 class _Guarded:
     """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
 
-    __slots__ = ("before", "frame", "guard", "left_out")
+    __slots__ = ("before", "frame", "guard", "left_out", "opened")
 
     def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
         self.frame, self.guard, self.left_out = frame, guard, left_out
@@ -403,12 +405,11 @@ class _Guarded:
         self.before = self.frame.left_out
         if self.left_out:
             self.frame.left_out = self.before | self.left_out
-        if self.guard is not None:
-            self.frame.guards.append(self.guard)
+        self.opened = self.frame.guard(self.guard)
 
     def __exit__(self, *error: object) -> None:
         self.frame.left_out = self.before
-        if self.guard is not None:
+        if self.opened:
             self.frame.guards.pop()
 
 

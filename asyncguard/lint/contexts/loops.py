@@ -52,7 +52,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         epoch_name=any(_EPOCH(name) for name in names)
         and not _batchy(names)
         and not _within_epochs(node.iter, targets),
-        step_name=_in_parts(node.iter)
+        step_name=_in_parts(_innermost(node.iter, iterable))
         or (
             not holds_numbers(iterable)
             and any(map(_is_step, names | _sources(node.iter, views=False)))
@@ -99,9 +99,21 @@ def names_loader(target: cst.BaseExpression) -> bool:
     return any(_LOADER(n.value) for n in walk(target) if type(n) is cst.Name)
 
 
+def _innermost(node: cst.BaseExpression, iterable: Value) -> cst.BaseExpression:
+    """Return what a progress bar goes over: `tqdm(range(n))`."""
+    while iterable.kind == "progress" and type(node) is cst.Call and node.args:
+        if _RANGE(dotted(node.func)):
+            break  # the bar counts by itself
+        node, iterable = node.args[0].value, iterable.element or iterable
+    return node
+
+
+_RANGE = family("loop.range")
+
+
 def _in_parts(node: cst.BaseExpression) -> bool:
     """Whether this goes over data in parts of a size: `range(0, n, size)`."""
-    if type(node) is not cst.Call or dotted(node.func) not in ("range", "trange"):
+    if type(node) is not cst.Call or not _RANGE(dotted(node.func)):
         return False
     given = [argument.value for argument in node.args if argument.keyword is None]
     return len(given) == 3 and type(given[2]) in (cst.Name, cst.Attribute)

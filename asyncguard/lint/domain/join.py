@@ -216,17 +216,3 @@ def join_entries(
     for key, value in right:
         merged[key] = join(merged[key], value) if key in merged else value
     return tuple(sorted(merged.items(), key=lambda entry: entry[0]))
-
-
-def merge(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """Join two paths' variables."""
-    if left is right:
-        return left
-    merged = dict(left)
-    for name, value in right.items():
-        mine = left.get(name)
-        if mine is None:
-            merged[name] = value
-        elif mine is not value:
-            merged[name] = join(mine, value)
-    return merged

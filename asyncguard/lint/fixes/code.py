@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 import warnings
 from collections.abc import Iterator
@@ -34,6 +35,7 @@ class Code:
         self._parents: dict[ast.AST, ast.AST] = {}
         self._mapped: set[ast.stmt] = set()
         self._by_span: dict[Span, ast.expr] = {}
+        self._taken: set[str] = set()
 
     def expression_at(self, span: Span) -> ast.expr | None:
         """Return the expression that stands exactly there."""
@@ -108,10 +110,14 @@ class Code:
         return Edit(*self.span(node), text)
 
     def indent(self, statement: ast.stmt) -> str | None:
-        """Return what stands before a statement on its line; None if that is more than space."""
+        """Return what stands before a statement on its line; None if that is more than space.
+
+        Nothing can be put before an `elif`, which the tree shows as an `if`.
+        """
         line, column = first_line(statement), statement.col_offset
-        before = self.lines[line - 1][:column]
-        return before if not before.strip() else None
+        text = self.lines[line - 1]
+        is_first = not text[:column].strip() and not text[column:].startswith("elif")
+        return text[:column] if is_first else None
 
     def is_alone(self, statement: ast.stmt) -> bool:
         """Whether nothing else stands on the lines of a statement, a comment aside."""
@@ -167,6 +173,21 @@ class Code:
         head, _, rest = name.partition(".")
         known = self.imports.get(head)
         return f"{known}.{rest}".rstrip(".") if known else name
+
+    def fresh(self, name: str) -> str:
+        """Return a name that the file does not use, as close to `name` as there is."""
+        words = self._words
+        number = 1
+        tried = name
+        while tried in words or tried in self._taken or keyword.iskeyword(tried):
+            number += 1
+            tried = f"{name}_{number}"
+        self._taken.add(tried)
+        return tried
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(re.findall(r"(?<![\w.])[^\W\d]\w*", self.text))
 
     def _map(self, statement: ast.stmt) -> None:
         if statement in self._mapped:

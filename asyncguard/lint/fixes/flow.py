@@ -168,3 +168,160 @@ def is_periodic(test: ast.expr) -> bool:
 
 def _is_remainder(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+
+
+def is_certain(code: Code, node: ast.expr, statement: ast.stmt) -> bool:
+    """Whether a statement evaluates a part of it exactly once, whatever the values are.
+
+    Not in a branch of a conditional expression, behind `and`, in a comprehension, a lambda or the
+    test of a `while`.
+    """
+    child: ast.AST = node
+    for parent in code.parents(node):
+        if parent is statement:
+            break
+        if isinstance(parent, ast.IfExp) and child is not parent.test:
+            return False
+        if isinstance(parent, ast.BoolOp) and child is not parent.values[0]:
+            return False
+        if isinstance(parent, ast.Compare) and len(parent.ops) > 1:
+            return False
+        if isinstance(parent, (*SCOPES, *COMPREHENSIONS, ast.comprehension)):
+            return False
+        child = parent
+    header = (ast.If, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
+    return not hasattr(statement, "body") or isinstance(statement, header)
+
+
+def is_rebound(code: Code, node: ast.expr, other: ast.expr) -> bool:
+    """Whether a comprehension or lambda around `node` gives names of `other` another meaning."""
+    needed = names(other)
+    for parent in code.parents(node):
+        if isinstance(parent, ast.stmt):
+            return False
+        if isinstance(parent, ast.Lambda):
+            return True
+        if isinstance(parent, COMPREHENSIONS):
+            targets = [generator.target for generator in parent.generators]
+            if any(needed & bound(target) for target in targets):
+                return True
+    return False
+
+
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def may_change(statements: Iterable[ast.AST], node: ast.AST) -> bool:
+    """Whether statements may make an expression mean something else.
+
+    A call may change what it is given, unless it is a library's, which says so by `_` or `out=`;
+    and what hangs on an object that it is given, or that it is a method of.
+    """
+    parts = [*statements]
+    needed = names(node)
+    if needed & changed(parts):
+        return True
+    held = {root(n) for n in ast.walk(node) if isinstance(n, ast.Attribute)} | _entries(node)
+    return any(
+        _may_be_changed_by(call, needed, held)
+        for part in parts
+        for call in ast.walk(part)
+        if isinstance(call, ast.Call)
+    )
+
+
+def _may_be_changed_by(call: ast.Call, needed: set[str], held: set[str]) -> bool:
+    given = {n.id for n in call.args if isinstance(n, ast.Name)}
+    given |= {k.value.id for k in call.keywords if isinstance(k.value, ast.Name)}
+    function = call.func
+    if given & needed and not _is_of_library(function):
+        return True
+    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
+    return bool(given & held) or (own and root(function) in held)
+
+
+_LIBRARIES = frozenset({"torch", "F", "nn", "np", "jnp", "jax", "tf", "cp", "mx", "npx", "math",
+                        "print", "len", "float", "int", "bool", "zip", "enumerate", "range",
+                        "list", "tuple", "isinstance", "sum", "max", "min", "torchvision", "ops",
+                        "box_ops", "nms", "batched_nms", "super"})  # fmt: skip
+
+
+def _is_of_library(function: ast.expr) -> bool:
+    """Whether it changes no argument, by its name: a library's function or a pure method."""
+    if isinstance(function, ast.Attribute) and function.attr in _PURE | _NOTING:
+        return True
+    return dotted(function).partition(".")[0] in _LIBRARIES
+
+
+# Methods that take a note of what they are given, and change nothing else.
+_NOTING = frozenset({"append", "extend", "add_scalar", "info", "debug", "warning", "error", "write",
+                     "set_postfix", "set_description", "format", "join", "items", "keys",
+                     "values", "get", "split", "startswith", "endswith"})  # fmt: skip
+_METERS = frozenset({"update", "add", "log", "log_metric"})
+
+
+def is_quiet(statement: ast.stmt) -> bool:
+    """Whether a statement runs no work that could change a tensor out of sight.
+
+    An optimizer's step changes parameters that nothing on its line names.
+    """
+    return all(
+        _is_quiet(call) for call in ast.walk(statement) if isinstance(call, ast.Call)
+    ) and not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try))
+
+
+def _is_quiet(call: ast.Call) -> bool:
+    function = call.func
+    if isinstance(function, ast.Name):
+        return function.id in _PURE_FUNCTIONS | {"print", "str", "round", "abs", "dict", "list"}
+    if not isinstance(function, ast.Attribute):
+        return False
+    if function.attr in _METERS:
+        return any(is_read(part) for a in call.args for part in ast.walk(a))
+    return function.attr in _PURE | _NOTING
+
+
+def is_read(node: ast.AST) -> bool:
+    """Whether it is `x.item()` or its like."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"item", "asscalar", "tolist"}
+    )
+
+
+def _entries(node: ast.AST) -> set[str]:
+    """Return the names of what entries are taken from by a text: `batch` of `batch["mask"]`."""
+    return {
+        root(part)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Subscript)
+        and isinstance(part.slice, ast.Constant)
+        and isinstance(part.slice.value, str)
+    }
+
+
+_PURE = frozenset({"bool", "to", "eq", "ne", "lt", "le", "gt", "ge", "view", "reshape", "flatten",
+                   "squeeze", "unsqueeze", "long", "int", "float", "double", "detach", "isnan",
+                   "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "sum", "mean",
+                   "max", "min", "abs", "any", "all", "argmax", "argmin", "norm", "std", "var",
+                   "prod", "size", "dim", "cpu", "item", "asscalar", "tolist", "numpy", "asnumpy",
+                   "clone", "type", "astype", "sqrt", "square", "exp", "log", "nonzero",
+                   "transpose", "permute", "expand", "contiguous", "half", "numel"})  # fmt: skip
+_PURE_FUNCTIONS = frozenset({"len", "float", "int", "bool", "range"})
+
+
+def is_pure(node: ast.AST) -> bool:
+    """Whether an expression can be evaluated more or less often without anybody noticing."""
+    for part in ast.walk(node):
+        if isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda)):
+            return False
+        if isinstance(part, ast.Call):
+            function = part.func
+            if isinstance(function, ast.Attribute) and function.attr in _PURE:
+                continue
+            if isinstance(function, ast.Name) and function.id in _PURE_FUNCTIONS:
+                continue
+            return False
+    return True

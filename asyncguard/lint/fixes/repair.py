@@ -34,10 +34,11 @@ def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
     """Ask each family; what one repairs is not offered to the next unless it was only shown."""
-    left = [spot for finding in findings if (spot := spot_of(code, finding)) is not None]
+    ordered = sorted(findings, key=lambda f: (f.line, f.column, f.end_line, f.end_column, f.code))
+    left = [spot for finding in ordered if (spot := spot_of(code, finding)) is not None]
     fixes: dict[Finding, Fix] = {}
-    for family in _families():
-        for repair in _sound(code.text, [*family(left)]):
+    for kind in _families():
+        for repair in _sound(code.text, [*kind(left)]):
             for spot in repair.spots:
                 if _is_better(repair.fix, fixes.get(spot.finding)):
                     fixes[spot.finding] = repair.fix

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 from asyncguard.catalogue import Condition, SyncPoint
 from asyncguard.lint.contexts.frame import Frame
@@ -30,31 +32,30 @@ def bind_arguments(
     info: FunctionInfo, arguments: Arguments, owner: Value | None
 ) -> dict[int, Value]:
     """Match arguments with parameters, by position and keyword."""
-    offset = 1 if owner is not None and info.has_self else 0
     bound: dict[int, Value] = {}
-    if offset and owner is not None:
+    position = 0
+    if owner is not None and info.has_self:
         bound[0] = owner
+        position = 1
     index = {parameter.name: i for i, parameter in enumerate(info.parameters)}
-    position = offset
     for argument in arguments:
-        if argument.keyword:
-            at = index.get(argument.keyword)
-        elif argument.stars:
-            continue
-        else:
-            at = min(position, len(info.parameters) - 1) if info.parameters else None
-            if at is not None and at != position and info.parameters[at].stars != 1:
-                at = None
+        at = index.get(argument.keyword) if argument.keyword else None
+        if not argument.keyword and not argument.stars:
+            at = _at_position(info, position)
             position += 1
-            for i, parameter in enumerate(info.parameters):
-                if parameter.stars == 1 and position - 1 >= i:
-                    at = i
         if at is not None:
             before = bound.get(at)
-            bound[at] = (
-                argument.value if before is None else either_argument(before, argument.value)
-            )
+            given = argument.value
+            bound[at] = given if before is None else either_argument(before, given)
     return bound
+
+
+def _at_position(info: FunctionInfo, position: int) -> int | None:
+    """Return the parameter that takes an argument by its position; `*args` takes all from it on."""
+    starred = [i for i, parameter in enumerate(info.parameters) if parameter.stars == 1]
+    if starred and position >= starred[-1]:
+        return starred[-1]
+    return position if position < len(info.parameters) else None
 
 
 def either_argument(left: Value, right: Value) -> Value:
@@ -99,35 +100,66 @@ def conditions_hold(frame: Frame, point: SyncPoint, arguments: Arguments) -> boo
 
 def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) -> bool:
     """Whether every part of a catalogue condition that is given holds for these arguments."""
-    keywords = {a.keyword: a.value for a in arguments if a.keyword}
-    positional = sum(1 for a in arguments if not a.keyword and not a.stars)
-    words = [_word(a.value) for a in arguments]
-    where = ("device",) if "device" in keywords else ("",)
-    chosen = [_word(a.value) for a in arguments if a.keyword in where] or words
-    checks = (
-        (condition.keyword_true, any(_maybe(keywords, k, True) for k in condition.keyword_true)),
-        (
-            condition.flag,
-            any(_maybe(keywords, k, True) for k in condition.flag) or _first_flag(arguments),
-        ),
-        (condition.keyword_false, any(_maybe(keywords, k, False) for k in condition.keyword_false)),
-        (
-            condition.keyword_present,
-            any(k in keywords and not keywords[k].is_none for k in condition.keyword_present),
-        ),
-        (condition.keyword_absent, not any(k in keywords for k in condition.keyword_absent)),
-        (condition.positional, positional in condition.positional),
-        (
-            condition.positional_at_least is not None,
-            positional >= (condition.positional_at_least or 0),
-        ),
-        (condition.argument_in, any(_matches(w, condition.argument_in) for w in words)),
-        (
-            condition.argument_not_in,
-            not all(_matches(w, condition.argument_not_in) for w in chosen),
-        ),
+    return all(
+        holds(getattr(condition, part), arguments)
+        for part, holds in _PARTS.items()
+        if getattr(condition, part) not in ((), None)
     )
-    return all(holds for given, holds in checks if given)
+
+
+Words = tuple[str, ...]
+
+
+def _keywords(arguments: Arguments) -> dict[str, Value]:
+    return {a.keyword: a.value for a in arguments if a.keyword}
+
+
+def _positional(arguments: Arguments) -> int:
+    return sum(1 for a in arguments if not a.keyword and not a.stars)
+
+
+def _is_true(keywords: Words, arguments: Arguments) -> bool:
+    return any(_maybe(_keywords(arguments), keyword, True) for keyword in keywords)
+
+
+def _is_flagged(keywords: Words, arguments: Arguments) -> bool:
+    return _is_true(keywords, arguments) or _first_flag(arguments)
+
+
+def _is_false(keywords: Words, arguments: Arguments) -> bool:
+    return any(_maybe(_keywords(arguments), keyword, False) for keyword in keywords)
+
+
+def _is_present(keywords: Words, arguments: Arguments) -> bool:
+    return any(a.keyword in keywords and not a.value.is_none for a in arguments if a.keyword)
+
+
+def _is_absent(keywords: Words, arguments: Arguments) -> bool:
+    return not any(a.keyword in keywords for a in arguments if a.keyword)
+
+
+def _is_among(patterns: Words, arguments: Arguments) -> bool:
+    return any(_matches(_word(a.value), patterns) for a in arguments)
+
+
+def _is_not_among(patterns: Words, arguments: Arguments) -> bool:
+    """Whether no argument, or not the one that names a device, is among these."""
+    where = "device" if any(a.keyword == "device" for a in arguments) else ""
+    chosen = [a for a in arguments if a.keyword == where] or arguments
+    return not all(_matches(_word(a.value), patterns) for a in chosen)
+
+
+_PARTS: Mapping[str, Callable[[Any, Arguments], bool]] = {
+    "keyword_true": _is_true,
+    "flag": _is_flagged,
+    "keyword_false": _is_false,
+    "keyword_present": _is_present,
+    "keyword_absent": _is_absent,
+    "positional": lambda counts, arguments: _positional(arguments) in counts,
+    "positional_at_least": lambda least, arguments: _positional(arguments) >= least,
+    "argument_in": _is_among,
+    "argument_not_in": _is_not_among,
+}
 
 
 def _first_flag(arguments: Arguments) -> bool:

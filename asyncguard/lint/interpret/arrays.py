@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
@@ -31,33 +32,43 @@ from asyncguard.model import SyncKind
 
 def method_sites(
     frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
-) -> bool:
+) -> None:
     """Note the sites of a method call on a value of known kind."""
     knowledge = frame.analysis.knowledge
     if owner.kind == MODEL and owner.confidence < HIGH and frame.analysis.defines(method):
-        return False  # of one of these classes, maybe
+        return  # of one of these classes, maybe
     for point in knowledge.sync_methods.get((owner.kind, method), ()):
         if owner.framework and point.framework != owner.framework:
             continue
-        if not conditions_hold(frame, point, arguments):
-            continue
-        given = blocking_value(frame, point, arguments)
-        if given is None:
-            continue
-        subject = node.func.value if type(node.func) is cst.Attribute else node
-        read = derived(owner, DEVICE, point.framework)
-        if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
-            if not uploads(frame, owner, method, arguments):
-                continue
-            read = confirmed(read, _moved(frame))
-        frame.site(point, node, read if given.kind == DEVICE else given, subject=subject)
-        return True
+        if conditions_hold(frame, point, arguments):
+            read = _read_by(frame, point, owner, method, arguments)
+            if read is not None:
+                frame.site(point, node, read, subject=_called_on(node))
+                return
     for trigger in knowledge.trigger_methods.get(method, ()):
-        if trigger.receiver and trigger.receiver != owner.kind:
-            continue
-        trigger_sites(frame, node, trigger, arguments)
-        return True
-    return False
+        if not trigger.receiver or trigger.receiver == owner.kind:
+            trigger_sites(frame, node, trigger, arguments)
+            return
+
+
+def _called_on(node: cst.Call) -> cst.BaseExpression:
+    """Return the expression that a method is called on."""
+    return node.func.value if type(node.func) is cst.Attribute else node
+
+
+def _read_by(
+    frame: Frame, point: SyncPoint, owner: Value, method: str, arguments: Arguments
+) -> Value | None:
+    """Return the value that a method waits for; None if it does not wait for any."""
+    given = blocking_value(frame, point, arguments)
+    if given is None:
+        return None
+    read = derived(owner, DEVICE, point.framework)
+    if owner.kind == HOST_ARRAY and point.kind == SyncKind.UPLOAD:
+        if not uploads(frame, owner, method, arguments):
+            return None
+        read = confirmed(read, _moved(frame))
+    return read if given.kind == DEVICE else given
 
 
 def device_method(
@@ -66,27 +77,32 @@ def device_method(
     """Call a method of a device value (or of a parameter that may hold one)."""
     knowledge = frame.analysis.knowledge
     frameworks = (owner.framework,) if owner.framework else frame.analysis.frameworks
-    if owner.kind == UNKNOWN and method in ("items", "keys", "values", "popitem"):
+    points = knowledge.sync_methods.get((DEVICE, method), ())
+    if owner.kind == UNKNOWN and method in _VIEWS:
         return mapping_method(owner, method)
-    if method in _OF_MAPPINGS and owner.framework:
-        known = knowledge.sync_methods.get((DEVICE, method), ())
-        if not any(point.framework == owner.framework for point in known):
-            return mapping_method(owner, method)
-    for point in knowledge.sync_methods.get((DEVICE, method), ()):
+    known = any(point.framework == owner.framework for point in points)
+    if method in _OF_MAPPINGS and owner.framework and not known:
+        return mapping_method(owner, method)
+    subject = _called_on(node)
+    for point in points:
         if point.framework not in frameworks or not conditions_hold(frame, point, arguments):
             continue
-        wanted = point.source.arguments if point.source else ()
-        own = point.source is not None and bool(point.source.functions)
-        if wanted and not own and not takes_device_values(point, wanted, arguments):
-            continue
-        subject = node.func.value if type(node.func) is cst.Attribute else node
-        if point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject)):
-            continue
-        frame.site(point, node, owner, subject=subject)
-        break
+        uploads_host = point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject))
+        if not uploads_host and _is_given_its_due(point, arguments):
+            frame.site(point, node, owner, subject=subject)
+            break
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
+def _is_given_its_due(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether a method that waits for its arguments is given such as it waits for."""
+    source = point.source
+    if source is None or source.functions or not source.arguments:
+        return True
+    return takes_device_values(point, source.arguments, arguments)
+
+
+_VIEWS = frozenset({"items", "keys", "values", "popitem"})
 _ON_HOST = family("value.host")  # by its name
 _OF_MAPPINGS = frozenset(
     {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}

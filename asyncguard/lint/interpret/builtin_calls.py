@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.contexts.frame import Frame
@@ -33,55 +33,99 @@ if TYPE_CHECKING:
     from asyncguard.lint.domain.arguments import Argument
 
 
-SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset",
-                 "collections.deque", "itertools.islice", "itertools.cycle",
-                 "itertools.chain", "copy.copy", "copy.deepcopy")  # fmt: skip
-
-
-COLLECTIONS = ("collections.defaultdict", "collections.OrderedDict", "collections.Counter")
+_SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozenset",
+                  "collections.deque", "itertools.islice", "itertools.cycle",
+                  "itertools.chain", "copy.copy", "copy.deepcopy")  # fmt: skip
+_DICTS = frozenset(
+    {"dict", "collections.defaultdict", "collections.OrderedDict", "collections.Counter"}
+)
+_EMPTY = frozenset({"list", "set", "tuple"})
 
 
 def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
-    if name in ("dict", *COLLECTIONS) and not any(v.kind == CONTAINER for v in values):
-        fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
-        element = functools.reduce(join, (value for _, value in fields)) if fields else None
-        return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
+    if name in _DICTS and not any(v.kind == CONTAINER for v in values):
+        return _made_dict(arguments)
     if not values:
-        return container(None) if name in ("list", "set", "tuple") else None
-    values = [opened(frame, value) for value in values]
-    first = values[0]
-    if name in SAME_ELEMENTS:
-        if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
-            return first
-        return container(element_of(frame, first))
-    if name in ("random.sample", "random.choices") and first.kind == CONTAINER:
-        return container(element_of(frame, first))
-    if name == "enumerate":
-        return wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
-    if name == "zip":
-        return container(None, None) if len(values) > 12 else _zip(frame, values)
+        return container(None) if name in _EMPTY else None
+    values = [opened(frame, value) for value in values]  # whatever is called may go over them
     if name == "functools.partial":
-        return _with_arguments(first, arguments[1:])
-    if name == "slice":
-        return Value(HOST, role=Role.SLICE)
-    if name == "range":
-        return container(HOST_VALUE)
-    if name == "next":
-        return loop_element(frame, first)
-    if name in ("abs", "round", "pow", "divmod"):
-        return first if first.kind == DEVICE else None
-    if name == "sum":
-        element = element_of(frame, first)
-        return element if element.kind in (DEVICE, HOST, HOST_ARRAY) else None
-    if name in ("max", "min"):
-        return _same(values) if len(values) > 1 else loop_element(frame, first)
-    if name == "getattr" and len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):
+        return _with_arguments(values[0], arguments[1:])
+    result = _RESULTS.get(name)
+    return result(frame, name, values) if result is not None else None
+
+
+def _made_dict(arguments: Sequence[Argument]) -> Value:
+    fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
+    element = functools.reduce(join, (value for _, value in fields)) if fields else None
+    return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
+
+
+def _same_elements(frame: Frame, name: str, values: list[Value]) -> Value:
+    first = values[0]
+    if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
+        return first
+    return container(element_of(frame, first))
+
+
+def _sampled(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    return container(element_of(frame, values[0])) if values[0].kind == CONTAINER else None
+
+
+def _enumerated(frame: Frame, name: str, values: list[Value]) -> Value:
+    first = values[0]
+    return wrapping(first, container(None, (HOST_VALUE, loop_element(frame, first))))
+
+
+def _zipped(frame: Frame, name: str, values: list[Value]) -> Value:
+    if len(values) > 12:
+        return container(None, None)
+    element = container(None, tuple(loop_element(frame, value) for value in values))
+    for value in values:
+        wrapped = wrapping(value, element)
+        if wrapped.ref is not None:
+            return wrapped
+    return container(element)
+
+
+def _device_only(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    return values[0] if values[0].kind == DEVICE else None
+
+
+def _summed(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    element = element_of(frame, values[0])
+    return element if element.kind in (DEVICE, HOST, HOST_ARRAY) else None
+
+
+def _extreme(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    if len(values) == 1:
+        return loop_element(frame, values[0])
+    merged = functools.reduce(join, values)
+    return merged if merged.kind in (DEVICE, HOST) else None
+
+
+def _attribute(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    if len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):
         return HOST_VALUE
-    if name == "getattr" and len(values) > 1 and isinstance(values[1].literal, str):
-        return attribute_of(frame, first, values[1].literal)
+    if len(values) > 1 and isinstance(values[1].literal, str):
+        return attribute_of(frame, values[0], values[1].literal)
     return None
+
+
+_RESULTS: Mapping[str, Callable[[Frame, str, list[Value]], Value | None]] = {
+    **dict.fromkeys(_SAME_ELEMENTS, _same_elements),
+    **dict.fromkeys(("random.sample", "random.choices"), _sampled),
+    **dict.fromkeys(("abs", "round", "pow", "divmod"), _device_only),
+    **dict.fromkeys(("max", "min"), _extreme),
+    "enumerate": _enumerated,
+    "zip": _zipped,
+    "slice": lambda frame, name, values: Value(HOST, role=Role.SLICE),
+    "range": lambda frame, name, values: container(HOST_VALUE),
+    "next": lambda frame, name, values: loop_element(frame, values[0]),
+    "sum": _summed,
+    "getattr": _attribute,
+}
 
 
 def _with_arguments(function: Value, given: Sequence[Argument]) -> Value | None:
@@ -111,19 +155,3 @@ def opened(frame: Frame, value: Value) -> Value:
         why = frame.reason(Provenance.USAGE, f"`{method.qualname}` goes over batches")
         return given._replace(ref=Value("loader", frame.analysis.frameworks[0], why))
     return given if given.kind in (CONTAINER, "loader") else value
-
-
-def _zip(frame: Frame, values: list[Value]) -> Value:
-    element = container(None, tuple(loop_element(frame, value) for value in values))
-    for value in values:
-        wrapped = wrapping(value, element)
-        if wrapped.ref is not None:
-            return wrapped
-    return container(element)
-
-
-def _same(values: list[Value]) -> Value | None:
-    merged = values[0]
-    for value in values[1:]:
-        merged = join(merged, value)
-    return merged if merged.kind in (DEVICE, HOST) else None

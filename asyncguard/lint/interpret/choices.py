@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import libcst as cst
 
 from asyncguard.lint.contexts import branches, conditions, loops
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.effects import Guard, LoopRecord
-from asyncguard.lint.domain.join import merge
 from asyncguard.lint.domain.values import from_params
 from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import asked_for, asks_whether_on_device, narrow, truth
@@ -23,6 +23,36 @@ def if_(frame: Frame, node: cst.If) -> bool:
     before_test = len(frame.sites)
     truth(frame, node.test)
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
+    guard_true, guard_false = _guards(frame, node)
+    last = frame.last_choice is node
+    with frame.env.fork() as fork:
+        narrow(frame, node.test, True)
+        frame.findings += asked
+        left_out = asked_for(frame, node.test, cst.Is)
+        with frame.guarded(guard_true, left_out):
+            then_falls = suite(frame, node.body)
+        frame.findings -= asked
+        after_then = fork.take()
+        narrow(frame, node.test, False)
+        else_falls = _else(frame, node, guard_false)
+        moved = node.orelse is None and asks_whether_on_device(node.test)
+        if then_falls and (last or moved or not else_falls):
+            fork.take()  # it is one of the words that are asked for, or in host memory
+            fork.apply(after_then)
+        elif then_falls:
+            fork.apply(fork.merged(after_then, fork.take()))
+            if left_out:  # what is made for it comes from the others without it
+                path = dotted(node.test.left)  # type: ignore[attr-defined]
+                value = frame.env[path]
+                frame.env[path] = from_params(value, value.params | left_out)
+    leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
+    if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
+        frame.guard(guard_false)  # `if step % n: continue`: the rest is guarded
+    return then_falls or else_falls
+
+
+def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
+    """Return the guards of both branches: by the test, and by what the branches do."""
     guard_true, guard_false = conditions.guard_of(frame, node.test)
     lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
@@ -32,49 +62,24 @@ def if_(frame: Frame, node: cst.If) -> bool:
         guard_true = Guard(len(frame.loops), lasting)
     elif guard_true is None:
         guard_true = branches.fills_first(frame, node)
-    periodic = (
-        guard_true is not None and not guard_true.lasting and not branches.is_point(node.test)
-    )
-    if periodic and _trains(frame, node):
+    lasts = guard_true is None or guard_true.lasting
+    if not lasts and not branches.is_point(node.test) and _trains(frame, node):
         guard_true = None  # every n-th round is the step
-    if (type(node.orelse) is cst.Else and branches.raises(node.orelse.body)) or branches.recalls(
-        node
-    ):
+    raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
+    if raises or branches.recalls(node):
         guard_false = Guard(len(frame.loops), True)
-    before = dict(frame.env)
-    narrow(frame, node.test, True)
-    frame.findings += asked
-    last = frame.last_choice is node
-    left_out = asked_for(frame, node.test, cst.Is)
-    with frame.guarded(guard_true, left_out):
-        then_falls = suite(frame, node.body)
-    frame.findings -= asked
-    after_then = frame.env
-    frame.env = before
-    narrow(frame, node.test, False)
-    else_falls = True
-    if node.orelse is not None:
-        with frame.guarded(guard_false):
-            if type(node.orelse) is cst.If:
-                frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
-                else_falls = execute(frame, node.orelse)
-            else:
-                else_falls = suite(frame, node.orelse.body)
-    moved = node.orelse is None and asks_whether_on_device(node.test)
-    if then_falls and (last or moved):
-        frame.env = after_then  # it is one of the words that are asked for, or in host memory
-    elif then_falls and else_falls:
-        frame.env = merge(after_then, frame.env)
-        if left_out:  # what is made for it comes from the others without it
-            path = dotted(node.test.left)  # type: ignore[attr-defined]
-            value = frame.env[path]
-            frame.env[path] = from_params(value, value.params | left_out)
-    elif then_falls:
-        frame.env = after_then
-    leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
-    if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
-        frame.guards.append(guard_false)  # `if step % n: continue`: the rest is guarded
-    return then_falls or else_falls
+    return guard_true, guard_false
+
+
+def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
+    """Run what an `if` does otherwise; return whether that falls through."""
+    if node.orelse is None:
+        return True
+    with frame.guarded(guard):
+        if isinstance(node.orelse, cst.Else):
+            return suite(frame, node.orelse.body)
+        frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
+        return execute(frame, node.orelse)
 
 
 def _is_step_after(frame: Frame, guard: Guard) -> bool:
@@ -85,18 +90,35 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
     if guard.lasting or frame.silent:
         return False
     body, index = frame.blocks[-1]
-    evidence = _evidence_of(frame, lambda: run(frame, body[index + 1 :]))
-    return evidence.strong or any(map(_names_training, body[index + 1 :]))
+    if id(body) not in frame.last_trainings:
+        frame.last_trainings[id(body)] = _last_training(frame, body, index + 1)
+    return frame.last_trainings[id(body)] > index
+
+
+def _last_training(frame: Frame, body: Sequence[cst.CSTNode], start: int) -> int:
+    """Return the index of the last statement that runs a training step, from `start`; else -1."""
+    last = max((i for i in range(start, len(body)) if _names_training(body[i])), default=-1)
+    with _looking_ahead(frame) as evidence:
+        for index in range(start, len(body)):
+            evidence.strong = False
+            falls = run(frame, body[index : index + 1])
+            if evidence.strong:
+                last = max(last, index)
+            if not falls:
+                break
+    return last
 
 
 def _trains(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch runs a training step, outside loops of its own."""
+    """Whether a branch runs a training step, outside loops of its own.
 
-    def branch() -> bool:
+    Not asked within such a question: what is looked for there does not hang on guards.
+    """
+    if frame.looks_ahead:
+        return False
+    with _looking_ahead(frame) as evidence:
         narrow(frame, node.test, True)
-        return suite(frame, node.body)
-
-    evidence = _evidence_of(frame, branch)
+        suite(frame, node.body)
     asks = evidence.strong and not evidence.updates
     trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
     return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
@@ -121,13 +143,14 @@ def _drops(node: cst.Assign) -> bool:
     return taken and dotted(target.elements[0].value) == "_"
 
 
-def _evidence_of(frame: Frame, block: Callable[[], bool]) -> LoopRecord:
-    """Return what a block would be evidence of in a loop of its own; nothing else comes of it."""
-    before = dict(frame.env)
-    with frame.quiet(), frame.fresh_evidence() as evidence:
-        block()
-    frame.env = before
-    return evidence
+@contextmanager
+def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
+    """Run code to see what it is evidence of in a loop of its own; nothing else comes of it."""
+    before, frame.looks_ahead = frame.looks_ahead, True
+    with frame.quiet(), frame.fresh_evidence() as evidence, frame.env.fork() as fork:
+        yield evidence
+        fork.take()
+    frame.looks_ahead = before
 
 
 def _names_training(node: cst.CSTNode) -> bool:

@@ -24,20 +24,20 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
 
 
 def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression) -> Value:
-    saved = dict(frame.env)
     opened = 0
     current: cst.CompFor | None = clause
-    while current is not None:
-        opened += 1
-        open_comprehension_loop(frame, current, *elements)
-        for condition in current.ifs:
-            truth(frame, condition.test)
-            narrow(frame, condition.test, True)
-        current = current.inner_for_in
-    results = [evaluate(frame, element) for element in elements]
+    with frame.env.fork() as fork:
+        while current is not None:
+            opened += 1
+            open_comprehension_loop(frame, current, *elements)
+            for condition in current.ifs:
+                truth(frame, condition.test)
+                narrow(frame, condition.test, True)
+            current = current.inner_for_in
+        results = [evaluate(frame, element) for element in elements]
+        fork.take()
     for _ in range(opened):
         frame.loops.pop()
-    frame.env = saved
     return results[0]
 
 

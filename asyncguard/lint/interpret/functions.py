@@ -6,7 +6,7 @@ call, and its result is put together from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
@@ -17,6 +17,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
+from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
@@ -44,10 +45,7 @@ from asyncguard.model import Loop, SyncKind
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
     info: FunctionInfo = callee.ref
-    if callee.items or callee.fields:  # `functools.partial` has bound these
-        before = [Argument("", 0, node.func, value) for value in callee.items or ()]
-        bound_by_name = [Argument(name, 0, node.func, value) for name, value in callee.fields]
-        arguments = [*before, *arguments, *bound_by_name]
+    arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
     if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS(info.name):
@@ -55,26 +53,16 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
-    if summary.trained:
-        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops:
-        frame.contains_steps()
-    frame.rounds |= summary.rounds
-    if summary.works:
-        frame.evidence()
-    if summary.acts:
-        note_act(frame)
+    _note_work(frame, summary)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
-    if edge is not None and not frame.analysis.places_batches:
-        edge.spared = frozenset(index for index, value in bound.items() if is_on_host(value))
-    reads = summary.reads
-    asked = {param for read in reads for param in read.params if param < 0}
-    if given := frozenset(param for param in asked if _is_given_to(frame, bound.get(~param))):
-        reads = tuple(read for read in reads if given.isdisjoint(read.params))
-        if edge is not None:
-            edge.spared |= given
+    passed = _passed_for_omitted(frame, summary, bound)
+    if edge is not None:
+        if not frame.analysis.places_batches:
+            edge.spared = frozenset(i for i, value in bound.items() if is_on_host(value))
+        edge.spared |= passed
+    reads = tuple(read for read in summary.reads if passed.isdisjoint(read.params))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
@@ -84,6 +72,36 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if result.confidence == NAMED and result.role == Role.MODEL_OUTPUT and frame.trains:
         return confirmed(result, result.why._replace(kind=Provenance.HOT_NAME))
     return result
+
+
+def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Arguments:
+    """Return the arguments with those that `functools.partial` has bound."""
+    if not (callee.items or callee.fields):
+        return arguments
+    before = [Argument("", 0, node.func, value) for value in callee.items or ()]
+    by_name = [Argument(name, 0, node.func, value) for name, value in callee.fields]
+    return [*before, *arguments, *by_name]
+
+
+def _note_work(frame: Frame, summary: Summary) -> None:
+    """Note what a function that is called does: it trains, runs a model, steps an environment."""
+    if summary.trained:
+        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
+    if summary.step_loops:
+        frame.contains_steps()
+    frame.rounds |= summary.rounds
+    if summary.works:
+        frame.evidence()
+    if summary.acts:
+        note_act(frame)
+
+
+def _passed_for_omitted(
+    frame: Frame, summary: Summary, bound: Mapping[int, Value]
+) -> frozenset[int]:
+    """Return `~p` of the parameters whose omission some read asks for, and which are passed."""
+    asked = {param for read in summary.reads for param in read.params if param < 0}
+    return frozenset(param for param in asked if _is_given_to(frame, bound.get(~param)))
 
 
 def _is_given_to(frame: Frame, value: Value | None) -> bool:
@@ -160,40 +178,46 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
+    passed = [bound[param] for param in result.params if param in bound]
     told = result.kind == DEVICE and result.confidence < MEDIUM
-    if (result.kind == UNKNOWN or told) and result.params:
-        merged: Value | None = None
-        for param in result.params:
-            value = bound.get(param)
-            if (value is not None and value.kind in (DEVICE, HOST_ARRAY, CONTAINER, HOST)) or (
-                value is not None and value.params
-            ):
-                merged = value if merged is None else join(merged, value)
+    if result.params and (told or result.kind == UNKNOWN):
+        merged = _joined(value for value in passed if _is_known(value))
         if merged is not None and not (told and merged.kind == UNKNOWN):
             mask = result.role == Role.MASK and merged.kind in ARRAYS
             return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
         if not told:
             return UNKNOWN_VALUE
-    params: frozenset[int] = frozenset().union(
-        *(bound[p].params for p in result.params if p in bound)
+    result = _computed_with(result, passed)
+    element, items = result.element, result.items
+    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
+    return result._replace(
+        params=frozenset[int]().union(*(value.params for value in passed)),
+        element=element and substitute(element, bound, depth + 1),
+        items=items and tuple(substitute(item, bound, depth + 1) for item in items),
+        fields=tuple((key, substitute(v, bound, depth + 1)) for key, v in result.fields),
+        role=Role.NONE if placed and result.role == Role.UNPLACED else result.role,
     )
-    passed = [bound[p] for p in result.params if p in bound]
-    if result.kind == HOST_ARRAY:  # what is computed with a parameter
-        result = next((value for value in passed if value.kind == DEVICE), result)
-    elif result.kind == DEVICE and _is_computed_there(passed, result):
-        result = Value(HOST_ARRAY, result.framework, role=result.role)
-    element = substitute(result.element, bound, depth + 1) if result.element else result.element
-    items = (
-        tuple(substitute(item, bound, depth + 1) for item in result.items)
-        if result.items is not None
-        else None
-    )
-    fields = tuple((k, substitute(v, bound, depth + 1)) for k, v in result.fields)
-    known = result.role == Role.UNPLACED and any(
-        bound[p].is_device and bound[p].role != Role.UNPLACED for p in result.params if p in bound
-    )
-    role = Role.NONE if known else result.role
-    return result._replace(params=params, element=element, items=items, fields=fields, role=role)
+
+
+def _joined(values: Iterable[Value]) -> Value | None:
+    merged: Value | None = None
+    for value in values:
+        merged = value if merged is None else join(merged, value)
+    return merged
+
+
+def _is_known(value: Value) -> bool:
+    """Whether an argument says something of a result that came from it."""
+    return value.kind in (DEVICE, HOST_ARRAY, CONTAINER, HOST) or bool(value.params)
+
+
+def _computed_with(result: Value, passed: list[Value]) -> Value:
+    """Return what is computed with these arguments: it is where they are."""
+    if result.kind == HOST_ARRAY:
+        return next((value for value in passed if value.kind == DEVICE), result)
+    if result.kind == DEVICE and _is_computed_there(passed, result):
+        return Value(HOST_ARRAY, result.framework, role=result.role)
+    return result
 
 
 def _is_computed_there(passed: list[Value], result: Value) -> bool:

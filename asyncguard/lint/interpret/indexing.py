@@ -5,6 +5,9 @@ A mask on the device needs its number of true elements, a list or a host array i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
@@ -36,53 +39,107 @@ from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
+class Index(NamedTuple):
+    """The indices of one subscript, evaluated."""
+
+    node: cst.Subscript
+    path: str  # of `d["key"]`, where it has one
+    values: list[Value]
+    is_mask: bool  # one is a mask on the device, which no list takes and no array in host memory
+
+
 def subscript(frame: Frame, node: cst.Subscript) -> Value:
     """Indexing: an element of a container, or a device view that may itself block."""
     path = _subscript_path(node)
     owner = evaluate(frame, node.value)
-    indices = [index_value(frame, element.slice) for element in node.slice]
-    chosen_by = list(zip(node.slice, indices, strict=True))
-    chosen = any(
-        i.kind == DEVICE and index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by
-    )  # no list takes one, and no array in host memory
+    values = [index_value(frame, element.slice) for element in node.slice]
+    masks = (v for v in _masks(frame, node, values) if v.kind == DEVICE)
+    index = Index(node, path, values, any(True for _ in masks))
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
-    if owner.kind == DEVICE:
-        index_sites(frame, node, owner, indices)
-        if owner.role == Role.MODEL_OUTPUT and all(i.literal is not None for i in indices):
-            return owner
-        part = part_of(owner)
-        return confirmed(part, _by_mask(frame)) if chosen else part
-    if owner.kind == HOST_ARRAY and not (owner.confidence < HIGH and chosen):
-        number = owner.role == Role.INDICES and all(i.kind == HOST and not i.role for i in indices)
-        for index in indices:
-            if index.kind == DEVICE and owner.framework == "numpy":
-                protocol_site(frame, "__array__", node, index)
-        return HOST_VALUE if number else part_of(owner)
-    if owner.kind == CONTAINER:
-        item = _container_item(frame, node, owner, indices)
-        told = item.kind == UNKNOWN and path and owner.framework  # by its name
-        return frame.hint(path) if told else item
-    if owner.kind == HOST and owner.role not in (Role.ABSENT, Role.SLICE):
-        return owner if owner.literal is not None else HOST_VALUE
-    if owner.kind in (UNKNOWN, HOST_ARRAY) and chosen:
-        masked = device(_framework_of(indices), _by_mask(frame))
-        index_sites(frame, node, masked, indices)
-        return masked
-    if owner.kind == SYMBOL and frame.analysis.knowledge.framework_of(owner.name) == "numpy":
+    element = _ELEMENTS.get(owner.kind)
+    found = element(frame, owner, index) if element is not None else None
+    if found is not None:
+        return found
+    return frame.hint(path) if path else UNKNOWN_VALUE
+
+
+def _masks(frame: Frame, node: cst.Subscript, values: list[Value]) -> Iterator[Value]:
+    """Yield the indices that choose elements by a mask."""
+    for element, value in zip(node.slice, values, strict=True):
+        if index_cost(frame, element.slice, value) == MASK_INDEX:
+            yield value
+
+
+def _of_device(frame: Frame, owner: Value, index: Index) -> Value:
+    index_sites(frame, index.node, owner, index.values)
+    literal = all(value.literal is not None for value in index.values)
+    if literal and owner.role == Role.MODEL_OUTPUT:
+        return owner
+    part = part_of(owner)
+    return confirmed(part, _by_mask(frame)) if index.is_mask else part
+
+
+def _of_host_array(frame: Frame, owner: Value, index: Index) -> Value:
+    if owner.confidence < HIGH and index.is_mask:
+        return _of_masked(frame, index)
+    for value in index.values:
+        if value.kind == DEVICE and owner.framework == "numpy":
+            protocol_site(frame, "__array__", index.node, value)
+    points = all(value.kind == HOST and not value.role for value in index.values)
+    return HOST_VALUE if points and owner.role == Role.INDICES else part_of(owner)
+
+
+def _of_masked(frame: Frame, index: Index) -> Value:
+    """Return what a mask on the device chooses from, which must be there as well."""
+    framework = next(value.framework for value in index.values if value.kind == DEVICE)
+    masked = device(framework, _by_mask(frame))
+    index_sites(frame, index.node, masked, index.values)
+    return masked
+
+
+def _of_container(frame: Frame, owner: Value, index: Index) -> Value:
+    item = _container_item(frame, index.node, owner, index.values)
+    told = item.kind == UNKNOWN and index.path and owner.framework  # by its name
+    return frame.hint(index.path) if told else item
+
+
+def _of_plain(frame: Frame, owner: Value, index: Index) -> Value | None:
+    if owner.role in (Role.ABSENT, Role.SLICE):
+        return None
+    return owner if owner.literal is not None else HOST_VALUE
+
+
+def _of_symbol(frame: Frame, owner: Value, index: Index) -> Value | None:
+    if frame.analysis.knowledge.framework_of(owner.name) == "numpy":
         return Value(HOST_ARRAY, "numpy")  # `np.r_[0:4, 5:n]`
-    if owner.kind == SYMBOL and owner.name == "sys.modules" and _is_own_name(node):
+    if owner.name == "sys.modules" and _is_own_name(index.node):
         return symbol(frame.analysis.module_name)
-    if (chosen_from := chosen_by_comparison(frame, owner, indices)) is not None:
-        index_sites(frame, node, chosen_from, indices)
-        return chosen_from
-    if owner.kind == UNKNOWN and owner.params:
-        if any(index_cost(frame, e.slice, i) == MASK_INDEX for e, i in chosen_by):
-            operator_site(frame, "mask-read", node, Value(params=owner.params))
-        return Value(params=owner.params)
-    if path:
-        return frame.hint(path)
-    return UNKNOWN_VALUE
+    return None
+
+
+def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
+    if index.is_mask:
+        return _of_masked(frame, index)
+    if (compared := chosen_by_comparison(frame, owner, index.values)) is not None:
+        index_sites(frame, index.node, compared, index.values)
+        return compared
+    if not owner.params:
+        return None
+    for _ in _masks(frame, index.node, index.values):
+        operator_site(frame, "mask-read", index.node, Value(params=owner.params))
+        break
+    return Value(params=owner.params)
+
+
+_ELEMENTS: Mapping[str, Callable[[Frame, Value, Index], Value | None]] = {
+    DEVICE: _of_device,
+    HOST_ARRAY: _of_host_array,
+    CONTAINER: _of_container,
+    HOST: _of_plain,
+    SYMBOL: _of_symbol,
+    UNKNOWN: _of_unknown,
+}
 
 
 def chosen_by_comparison(frame: Frame, owner: Value, indices: list[Value]) -> Value | None:
@@ -101,10 +158,6 @@ def chosen_by_comparison(frame: Frame, owner: Value, indices: list[Value]) -> Va
 
 def _by_mask(frame: Frame) -> Reason:
     return frame.reason(Provenance.USAGE, "a mask on the device chooses from it")
-
-
-def _framework_of(values: list[Value]) -> str:
-    return next(value.framework for value in values if value.kind == DEVICE)
 
 
 def _is_own_name(node: cst.Subscript) -> bool:
@@ -215,27 +268,25 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        return (
-            UPLOADED_INDEX
-            if index.role != Role.MASK and not _is_element(frame, node)
-            else FREE_INDEX
-        )
-    named = index.role != Role.INDICES and _MASK_NAME(_chooser(frame, node))
-    named = named and _has_masks(frame, index)
-    if index.kind in (DEVICE, UNKNOWN) and (index.role == Role.MASK or named):
+        free = index.role == Role.MASK or _is_element(frame, node)
+        return FREE_INDEX if free else UPLOADED_INDEX
+    if index.kind not in (DEVICE, UNKNOWN):
+        return FREE_INDEX
+    if index.role == Role.MASK or _is_named_mask(frame, node, index):
         return MASK_INDEX
-    if index.kind == DEVICE:
-        known = index.confidence == HIGH and index.role not in (
-            Role.UNPLACED,
-            Role.MODEL_OUTPUT,
-            Role.NAME_INFERRED,
-        )
-        return (
-            DEVICE_INDEX if known or index.role == Role.INDICES else FREE_INDEX
-        )  # it may be a mask
-    if index.kind == UNKNOWN and samples(frame, node):
-        return UPLOADED_INDEX
-    return FREE_INDEX
+    if index.kind == UNKNOWN:
+        return UPLOADED_INDEX if samples(frame, node) else FREE_INDEX
+    known = index.confidence == HIGH and index.role not in _MAYBE_MASKS
+    return DEVICE_INDEX if known or index.role == Role.INDICES else FREE_INDEX
+
+
+# What is in one of these roles may be a mask.
+_MAYBE_MASKS = frozenset({Role.UNPLACED, Role.MODEL_OUTPUT, Role.NAME_INFERRED})
+
+
+def _is_named_mask(frame: Frame, node: cst.BaseSlice, index: Value) -> bool:
+    named = index.role != Role.INDICES and _MASK_NAME(_chooser(frame, node))
+    return named and _has_masks(frame, index)
 
 
 def _has_masks(frame: Frame, index: Value) -> bool:

@@ -8,12 +8,12 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
+    ARRAYS,
     CALLABLE,
     CONTAINER,
     DEVICE,
     FUNCTION,
     HOST,
-    HOST_ARRAY,
     HOST_VALUE,
     NONE_VALUE,
     SYMBOL,
@@ -95,42 +95,48 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     knowledge = frame.analysis.knowledge
     if owner.kind == SYMBOL:
         return frame.analysis.resolve(f"{owner.name}.{attr}")
-    if owner.kind in (DEVICE, HOST_ARRAY):
-        kind = knowledge.attributes.get(owner.framework, {}).get(attr)
-        if kind is None and knowledge.methods.get(owner.framework, {}).get(attr) == HOST:
-            return HOST_VALUE  # the method itself: `image.size`, of what may be no array at all
-        if kind is None and DESCRIBES(attr):
-            return HOST_VALUE
-        if kind is None:
-            return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
-        if kind == HOST:
-            given = owner.kind == DEVICE and bool(owner.params)
-            return (
-                Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
-                if given and attr == "device"
-                else HOST_VALUE
-            )
-        return owner._replace(kind=kind)
+    if owner.kind in ARRAYS:
+        return _array_attribute(frame, owner, attr)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
     if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
         return HOST_VALUE
     if owner.kind == UNKNOWN and owner.params:
-        tables = (knowledge.attributes, knowledge.methods)
-        if any(t[f].get(attr) == HOST for t in tables for f in frame.analysis.frameworks):
-            return HOST_VALUE
-        if found := knowledge.by_attribute(attr, frame.analysis.frameworks):
-            return Value(*found, _by_attribute(frame, attr), params=owner.params)
-        return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
-    if owner.kind == CONTAINER:
-        for key, value in owner.fields:
-            if key == attr:
-                return value
+        return _argument_attribute(frame, owner, attr)
+    if owner.kind == CONTAINER and (known := dict(owner.fields).get(attr)) is not None:
+        return known
     if kind := knowledge.part(owner.framework, owner.kind, attr):
         return Value(kind, owner.framework, _by_attribute(frame, attr))
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, _by_attribute(frame, attr))
     return UNKNOWN_VALUE
+
+
+def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    knowledge = frame.analysis.knowledge
+    kind = knowledge.attributes.get(owner.framework, {}).get(attr)
+    if kind is None:
+        # Maybe the method itself: `image.size`, of what may be no array at all.
+        method = knowledge.methods.get(owner.framework, {}).get(attr)
+        if method == HOST or DESCRIBES(attr):
+            return HOST_VALUE
+        return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
+    if kind != HOST:
+        return owner._replace(kind=kind)
+    if attr == "device" and owner.kind == DEVICE and owner.params:
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+    return HOST_VALUE
+
+
+def _argument_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    """Return an attribute of an argument of unknown kind."""
+    knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
+    tables = (knowledge.attributes, knowledge.methods)
+    if any(table[framework].get(attr) == HOST for table in tables for framework in frameworks):
+        return HOST_VALUE
+    if found := knowledge.by_attribute(attr, frameworks):
+        return Value(*found, _by_attribute(frame, attr), params=owner.params)
+    return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
 
 
 def _by_attribute(frame: Frame, attr: str) -> Reason:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
-from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
-from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
+from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
@@ -20,19 +17,18 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    MODEL,
     SUPER,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
-    confirmed,
+    as_sure,
     derived,
     device,
     unplaced,
 )
-from asyncguard.lint.interpret.arguments import any_device, conditions_hold
+from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.interpret.arrays import (
     array_method,
     device_method,
@@ -46,10 +42,10 @@ from asyncguard.lint.interpret.models import model_method, note_step
 from asyncguard.lint.interpret.opaque import acted, of_parameters, opaque
 from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
-from asyncguard.model import SyncKind
 
 
 def call_method(
@@ -67,48 +63,34 @@ def call_method(
         frame.call_by_name(method)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
-    is_parameter = owner.kind == UNKNOWN and bool(owner.params)
-    doubtful = owner.kind == DEVICE and owner.confidence <= MEDIUM
-    as_given = doubtful and _is_as_given(frame, func.value)
-    moved = is_parameter or (as_given and bool(owner.params))
-    moved |= owner.kind == CONTAINER and first_device(owner).kind != DEVICE  # of a class of its own
-    to_another = Role.DEVICE_OF_ARGUMENT in [
-        a.value.role for a in arguments
-    ]  # where it mostly is as well
-    if not to_another:
-        moved |= owner.role == Role.UNPLACED or _is_handed(frame, owner, func.value)
-    if moved and (up := unknown_upload(frame, node, func.value, method, arguments)):
-        return (
-            up
-            if up.confidence >= owner.confidence
-            else up._replace(why=owner.why, doubt=owner.doubt)
-        )
-    proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
-    if is_parameter and proof is not None and proof[0] == DEVICE:
-        owner = unplaced(proof[1], frame.called(method), owner.params)  # whatever is passed for it
-    elif is_parameter and (framework := _copied_by(frame, method, arguments)):
-        owner = device(framework, frame.called(method), owner.params)
-    elif is_parameter and (framework := likely_framework(frame, method)):
-        owner = unplaced(framework, frame.called(method, Provenance.NAME), owner.params)
-    if owner.kind == DEVICE and owner.confidence < MEDIUM and _tells(frame, method, arguments):
-        owner = confirmed(owner, frame.called(method))
-    if owner.kind == DEVICE and _is_of_models(frame, owner, method):
-        owner = Value(MODEL, owner.framework, frame.called(method))
-    if owner.kind == MODEL and proof == (MODEL, owner.framework):
-        owner = confirmed(owner, frame.called(method))
-    elif owner.kind == UNKNOWN and proof is not None and proof[0] == MODEL:
-        owner = Value(
-            *proof, frame.called(method)
-        )  # one of several: `models[name].train_on_batch(x, y)`
-        is_parameter = False
-    if owner.kind == DEVICE or is_parameter:
-        if owner.kind == UNKNOWN and frame.loops and any_device(arguments):
-            frame.loops[-1].ops = True  # of an object, whatever its class
-        result = device_method(frame, node, owner, method, arguments)
-        made = of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
-        return made if made.kind == DEVICE else acted(frame, method, arguments, result)
-    if owner.kind in (INSTANCE, SUPER) or isinstance(owner.ref, ClassInfo):
-        return instance_method(frame, node, owner, method, arguments)
+    if may_be_moved(frame, owner, func.value, arguments) and (
+        moved := unknown_upload(frame, node, func.value, method, arguments)
+    ):
+        return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
+    receiver = receiver_of(frame, owner, method, arguments)
+    if receiver.value.kind == DEVICE or receiver.is_parameter:
+        return _array_method(frame, node, receiver.value, method, arguments)
+    if receiver.value.kind in (INSTANCE, SUPER) or isinstance(receiver.value.ref, ClassInfo):
+        return instance_method(frame, node, receiver.value, method, arguments)
+    return _known_method(frame, node, func, receiver.value, arguments)
+
+
+def _array_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method of a device value, or of an argument that may be one."""
+    if owner.kind == UNKNOWN and frame.loops and any_device(arguments):
+        frame.loops[-1].ops = True  # of an object, whatever its class
+    result = device_method(frame, node, owner, method, arguments)
+    made = of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
+    return made if made.kind == DEVICE else acted(frame, method, arguments, result)
+
+
+def _known_method(
+    frame: Frame, node: cst.Call, func: cst.Attribute, owner: Value, arguments: Arguments
+) -> Value:
+    """Call a method of a value of known kind, which no checked class defines."""
+    method = func.attr.value
     method_sites(frame, node, owner, method, arguments)
     if owner.kind == HOST_ARRAY:
         return array_method(frame, owner, method, arguments)
@@ -118,75 +100,11 @@ def call_method(
         return model_method(frame, node, owner, method, arguments)
     if method in frame.analysis.knowledge.passes.get(owner.framework, NOTHING) and arguments:
         return passed_on(owner, arguments[0].value)
-    if owner.kind == HOST:
-        if method == "format":
-            for argument in arguments:
-                protocol_site(frame, "__format__", argument.node, argument.value)
-        return HOST_VALUE
-    return unknown_method(frame, node, func, owner, method, arguments)
-
-
-def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
-    """Whether this is an argument declared as an array, of what is no model: from anywhere."""
-    function = frame.function
-    while type(node) is cst.Call and type(node.func) is cst.Attribute:
-        if node.func.attr.value not in frame.analysis.knowledge.whole:
-            return False
-        node = node.func.value
-    if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
-        return False
-    index = next(iter(owner.params))
-    named = index < len(function.parameters) and function.parameters[index].name == node.value
-    model = function.cls is not None and instance_of(function.cls).kind in CALLABLE
-    return named and not model
-
-
-_KEYED = frozenset({"get", "pop"})
-
-
-def _is_as_given(frame: Frame, node: Any) -> bool:
-    """Whether an expression is a variable, or a named part of one: `batch["x"].float()`."""
-    while type(node) in (cst.Subscript, cst.Call):
-        if type(node) is cst.Call:
-            if type(node.func) is not cst.Attribute:
-                return False
-            keyed = bool(node.args) and type(node.args[0].value) is cst.SimpleString
-            if node.func.attr.value not in (_KEYED if keyed else frame.analysis.knowledge.whole):
-                return False
-            node = node.func.value
-            continue
-        index = node.slice[0].slice if len(node.slice) == 1 else None
-        if type(index) is not cst.Index:
-            return False
-        if type(index.value) not in (cst.SimpleString, cst.Integer):
-            return False
-        node = node.value
-    return type(node) is cst.Name
-
-
-def _tells(frame: Frame, method: str, arguments: Arguments) -> bool:
-    """Whether what this method is called on is a device value, if there is reason to think so."""
-    proof = frame.analysis.knowledge.by_usage(method, frame.analysis.frameworks)
-    likely = frame.trains and bool(likely_framework(frame, method))
-    proved = proof is not None and proof[0] == DEVICE
-    return likely or proved or bool(_copied_by(frame, method, arguments))
-
-
-def _copied_by(frame: Frame, method: str, arguments: Arguments) -> str:
-    """Return the framework that `x.to("cpu")` is of: a host's value is not asked so."""
-    for point in frame.analysis.knowledge.sync_methods.get((DEVICE, method), ()):
-        asked = point.framework in frame.analysis.frameworks and point.when is not None
-        if asked and point.kind == SyncKind.ARRAY and conditions_hold(frame, point, arguments):
-            return point.framework
-    return ""
-
-
-def _is_of_models(frame: Frame, owner: Value, method: str) -> bool:
-    """Whether what has such a method is a model, whatever made it: no array predicts."""
-    knowledge = frame.analysis.knowledge
-    known = knowledge.methods.get(owner.framework, {}).get(method)
-    kind = knowledge.model_methods.get(owner.framework, {}).get(method)
-    return kind in (HOST, HOST_ARRAY) and known is None
+    if owner.kind != HOST:
+        return unknown_method(frame, node, func, owner, arguments)
+    for argument in arguments if method == "format" else ():
+        protocol_site(frame, "__format__", argument.node, argument.value)
+    return HOST_VALUE
 
 
 def instance_method(
@@ -199,18 +117,9 @@ def instance_method(
     if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
         _register(frame, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
-    if attribute.kind == FUNCTION and attribute.element is owner:
-        frame.call_by_name(f"{cls.name}.{method}")  # a subclass may have its own
-        if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
-            frame.call_by_name(method)  # so may another class, of which it may be as well
-        if owner.confidence != HIGH and frame.analysis.is_abstract(attribute.ref):
-            frame.call_by_name(f".{method}")
-    elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
-        frame.call_by_name(f"{cls.name}.{method}")
+    _note_overriding(frame, node, owner, method, attribute)
     if owner.kind == SUPER:
-        for base in cls.bases:
-            if isinstance(base.ref, ClassInfo) and (info := base.ref.lookup(method)):
-                attribute = Value(FUNCTION, ref=info, element=instance_of(cls))
+        attribute = _inherited(cls, method) or attribute
     if attribute.kind == FUNCTION and not frame.analysis.is_abstract(attribute.ref):
         if attribute.ref.is_static:
             attribute = attribute._replace(element=None)
@@ -228,6 +137,28 @@ def instance_method(
     return acted(frame, method, arguments, of_parameters(frame, method, arguments))
 
 
+def _note_overriding(
+    frame: Frame, node: cst.Call, owner: Value, method: str, attribute: Value
+) -> None:
+    """Note the call for other classes that may define the method: subclasses first of all."""
+    cls: ClassInfo = owner.ref
+    if attribute.kind == FUNCTION and attribute.element is owner:
+        frame.call_by_name(f"{cls.name}.{method}")
+        if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
+            frame.call_by_name(method)  # so may another class, of which it may be as well
+        if owner.confidence != HIGH and frame.analysis.is_abstract(attribute.ref):
+            frame.call_by_name(f".{method}")
+    elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
+        frame.call_by_name(f"{cls.name}.{method}")
+
+
+def _inherited(cls: ClassInfo, method: str) -> Value | None:
+    """Return a method that a class inherits from checked code, bound to its instance."""
+    bases = [base.ref for base in cls.bases if isinstance(base.ref, ClassInfo)]
+    found = [info for base in bases if (info := base.lookup(method)) is not None]
+    return Value(FUNCTION, ref=found[-1], element=instance_of(cls)) if found else None
+
+
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
     """`register_buffer("scale", scale)` makes an attribute that moves with its model."""
     name = arguments[0].value.literal if arguments else None
@@ -235,48 +166,47 @@ def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
         frame.given[name] = device(owner.framework)
 
 
+_TOOLS = frozenset({"optimizer", "scheduler", "loader", "logger", "writer", "metric"})
+
+
 def unknown_method(
-    frame: Frame,
-    node: cst.Call,
-    func: cst.Attribute,
-    owner: Value,
-    method: str,
-    arguments: Arguments,
+    frame: Frame, node: cst.Call, func: cst.Attribute, owner: Value, arguments: Arguments
 ) -> Value:
     """Call a method of something unknown: usage may still tell what it is or returns."""
+    method = func.attr.value
     answer = opaque(frame, node, arguments)
     path = dotted(func)
-    if path:
-        hinted = frame.hint(path)
-        if hinted.kind in CALLABLE:
-            frame.evidence()
-            output = derived(hinted, DEVICE, hinted.framework)
-            return output if hinted.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
-    knowledge = frame.analysis.knowledge
-    if kind := knowledge.part(owner.framework, owner.kind, method):
+    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    if hinted.kind in CALLABLE:
+        frame.evidence()
+        role = Role.NONE if hinted.kind == "criterion" else Role.MODEL_OUTPUT
+        return derived(hinted, DEVICE, hinted.framework, role)
+    if kind := frame.analysis.knowledge.part(owner.framework, owner.kind, method):
         if owner.kind == "loader":
             mark_compiled(frame, arguments)  # what a data set maps is traced
         else:
             run_given(frame, arguments)
         return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
-    if owner.kind == "progress" and owner.element is not None:
-        return UNKNOWN_VALUE
-    if owner.kind in ("optimizer", "scheduler", "loader", "logger", "writer", "metric"):
+    if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
+    return _by_its_use(frame, node, method, arguments) or acted(frame, method, arguments, answer)
+
+
+def _by_its_use(frame: Frame, node: cst.Call, method: str, arguments: Arguments) -> Value | None:
+    """Return the result of a method that only arrays or models have, of something unknown."""
+    knowledge = frame.analysis.knowledge
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
-    sure = frame.trains or frame.analysis.is_alone or method in frame.analysis.knowledge.rare
+    sure = frame.trains or frame.analysis.is_alone or method in knowledge.rare
     likely = likely_framework(frame, method) if sure else ""
     for framework in frame.analysis.frameworks:
         proved = proof == (DEVICE, framework)
         if proved or framework == likely:
             sure = proved or frame.trains
             why = frame.called(method, Provenance.USAGE if sure else Provenance.NAME)
-            told = unplaced(framework, why)
-            return device_method(frame, node, told, method, arguments)
+            return device_method(frame, node, unplaced(framework, why), method, arguments)
         if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
-            return Value(
-                HOST_ARRAY, framework, Reason(Provenance.GUESS)
-            )  # if it is a model's; else most likely as well
-    return acted(frame, method, arguments, answer)
+            # If it is a model's; else most likely as well.
+            return Value(HOST_ARRAY, framework, Reason(Provenance.GUESS))
+    return None

@@ -40,11 +40,8 @@ from asyncguard.lint.syntax.tree import dotted
 
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """A model's or criterion's output is a device value; calling one is device work."""
-    made = callee.kind == MODEL and type(node.func) is cst.Call
-    if made and not isinstance(callee.ref, FunctionInfo) and not any_device(arguments):
-        known = frame.analysis.knowledge.frameworks.get(callee.framework)
-        if known is not None and known.graph_functions:
-            return UNKNOWN_VALUE  # a layer that is made in passing makes a node of a graph
+    if _makes_node(frame, node, callee, arguments):
+        return UNKNOWN_VALUE
     if callee.role == Role.GRADIENT_FUNCTION:
         frame.evidence(strong=True, update=False, asked=True)
     frame.evidence()
@@ -54,22 +51,44 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
-        for name in ("forward", "__call__", "hybrid_forward"):
-            method = callee.ref.lookup(name)
-            if method is not None:
-                bound = Value(FUNCTION, ref=method, element=callee)
-                result = call_function(frame, node, bound, arguments)
-                if result.kind not in (UNKNOWN, HOST):
-                    return result
-                break
+        result = _run_forward(frame, node, callee, arguments)
+        if result.kind not in (UNKNOWN, HOST):
+            return result
     if isinstance(callee.ref, FunctionInfo):
-        if frame.analysis.summary_for(callee.ref).trained:
-            frame.evidence(strong=True)
-        elif frame.loops and frame.loops[-1].step_name:
-            frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
-        return compiled_result(frame, callee.ref, callee.framework)
-    output = derived(callee, DEVICE, callee.framework)
-    return output if callee.kind == "criterion" else output._replace(role=Role.MODEL_OUTPUT)
+        return _call_compiled(frame, callee.ref, callee.framework)
+    role = Role.NONE if callee.kind == "criterion" else Role.MODEL_OUTPUT
+    return derived(callee, DEVICE, callee.framework, role)
+
+
+def _makes_node(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> bool:
+    """Whether a layer that is made in passing makes a node of a graph."""
+    made = callee.kind == MODEL and type(node.func) is cst.Call
+    if not made or isinstance(callee.ref, FunctionInfo) or any_device(arguments):
+        return False
+    known = frame.analysis.knowledge.frameworks.get(callee.framework)
+    return known is not None and bool(known.graph_functions)
+
+
+_FORWARD = ("forward", "__call__", "hybrid_forward")
+
+
+def _run_forward(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call the method of a checked class of models that runs them."""
+    methods = (callee.ref.lookup(name) for name in _FORWARD)
+    method = next((found for found in methods if found is not None), None)
+    if method is None:
+        return UNKNOWN_VALUE
+    bound = Value(FUNCTION, ref=method, element=callee)
+    return call_function(frame, node, bound, arguments)
+
+
+def _call_compiled(frame: Frame, info: FunctionInfo, framework: str) -> Value:
+    """Call a compiled function."""
+    if frame.analysis.summary_for(info).trained:
+        frame.evidence(strong=True)
+    elif frame.loops and frame.loops[-1].step_name:
+        frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
+    return compiled_result(frame, info, framework)
 
 
 def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:

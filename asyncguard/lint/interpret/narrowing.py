@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.join import join, merge
+from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -79,10 +82,12 @@ def with_narrowed(
     frame: Frame, test: cst.BaseExpression, holds: bool, node: cst.BaseExpression
 ) -> Value:
     """Evaluate `node` in boolean context, knowing how `test` came out."""
-    before = dict(frame.env)
-    narrow(frame, test, holds)
-    value = truth(frame, node)
-    frame.env = merge(before, frame.env) if frame.env.keys() != before.keys() else before
+    with frame.env.fork() as fork:
+        narrow(frame, test, holds)
+        value = truth(frame, node)
+        changes = fork.take()
+        if any((changed is None) == (path in frame.env) for path, changed in changes.items()):
+            fork.apply(fork.merged(UNCHANGED, changes))
     return value
 
 
@@ -124,29 +129,37 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         kinds = [_checked_type(frame, node) for node in nodes]
     current = frame.env.get(path, UNKNOWN_VALUE)
     if holds:
-        known = [kind for kind in kinds if kind.kind != UNKNOWN]
-        if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-            frame.note(path, confirmed(current, _by_test(frame, path)))
-        elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
-            return  # a tensor in host memory is one as well
-        elif known and len(known) == len(kinds) and current.kind != known[0].kind:
-            value = known[0]
-            for other in known[1:]:
-                value = join(value, other)
-            if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
-                value = container(current)
-            unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
-            keep = current.params if unsure else frozenset()
-            role = Role.UNPLACED if value.kind == DEVICE else value.role
-            frame.note(path, doubted(value, Doubt.INFERRED)._replace(params=keep, role=role))
-        elif not known and hinted_at(frame, path, current).kind == DEVICE:
-            for same in (path, *_aliases(frame, path)):
-                frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
+        _learn_type(frame, path, current, kinds)
     elif any(kind.kind == current.kind == DEVICE for kind in kinds):
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
     elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
         frame.note(path, Value(role=Role.OPAQUE_RESULT))  # no array, whatever its name suggests
+
+
+def _learn_type(frame: Frame, path: str, current: Value, kinds: list[Value]) -> None:
+    """Learn from a test that found a variable to be of one of these types."""
+    known = [kind for kind in kinds if kind.kind != UNKNOWN]
+    if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
+        frame.note(path, confirmed(current, _by_test(frame, path)))
+    elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
+        return  # a tensor in host memory is one as well
+    elif known and len(known) == len(kinds) and current.kind != known[0].kind:
+        frame.note(path, _of_types(current, known))
+    elif not known and hinted_at(frame, path, current).kind == DEVICE:
+        for same in (path, *_aliases(frame, path)):
+            frame.note(same, Value(INSTANCE))  # of a class of its own, whatever usage suggests
+
+
+def _of_types(current: Value, known: list[Value]) -> Value:
+    """Return what a variable is that is of one of these types."""
+    value = functools.reduce(join, known)
+    if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
+        value = container(current)
+    unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
+    keep = current.params if unsure else NO_PARAMS
+    role = Role.UNPLACED if value.kind == DEVICE else value.role
+    return doubted(value, Doubt.INFERRED)._replace(params=keep, role=role)
 
 
 def _by_test(frame: Frame, path: str) -> Reason:

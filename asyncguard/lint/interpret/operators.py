@@ -116,26 +116,33 @@ def spread(frame: Frame, node: cst.Tuple) -> list[Value]:
 def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
     params = left.params | right.params
+    role = Role.MASK if mask else Role.NONE
     for one, other in ((left, right), (right, left)):
         if one.role == Role.IN_PROGRESS:
             return other
-        if one.kind == DEVICE:
-            if other.kind == CONTAINER and one.confidence < MEDIUM:
-                continue  # a list, more likely: those are added to lists
-            surer = left if left.confidence >= right.confidence else right
-            source = surer if other.kind == DEVICE else one
-            sure = other.kind == DEVICE and other.role != Role.NAME_INFERRED
-            doubt = Role.NAME_INFERRED if one.role == Role.NAME_INFERRED and not sure else Role.NONE
-            role = Role.MASK if mask else doubt
-            return from_params(derived(source, DEVICE, one.framework, role), params)
+        # What is added to a list is a list, more likely than a value of which little is known.
+        listed = other.kind == CONTAINER and one.confidence < MEDIUM
+        if one.kind == DEVICE and not listed:
+            return from_params(_on_device(one, other, role), params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
         if one.kind == HOST_ARRAY:
-            return one._replace(params=params, role=Role.MASK if mask else Role.NONE)
+            return one._replace(params=params, role=role)
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(HOST_VALUE, left), right)
-    return Value(params=params, role=Role.MASK if mask else Role.NONE)
+    return Value(params=params, role=role)
+
+
+def _on_device(one: Value, other: Value, role: Role) -> Value:
+    """Return what an operator makes of a device value and something else: as sure as the surer."""
+    source = one
+    if other.kind == DEVICE and other.confidence > one.confidence:
+        source = other
+    sure = other.kind == DEVICE and other.role != Role.NAME_INFERRED
+    if not role and not sure and one.role == Role.NAME_INFERRED:
+        role = Role.NAME_INFERRED
+    return derived(source, DEVICE, one.framework, role)
 
 
 def _combine_containers(left: Value, right: Value) -> Value:
@@ -161,10 +168,10 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     """`a or b` reads `a`, and yields one of the two; in `a or {}` it is no array."""
     reads = type(node.operator) is cst.And or not _holds_others(node.right)
     left = (truth if reads else evaluate)(frame, node.left)
-    before = dict(frame.env)
-    narrow(frame, node.left, type(node.operator) is cst.And)
-    right = evaluate(frame, node.right)
-    frame.env = before
+    with frame.env.fork() as fork:
+        narrow(frame, node.left, type(node.operator) is cst.And)
+        right = evaluate(frame, node.right)
+        fork.take()
     return join(left, right)
 
 
@@ -218,30 +225,32 @@ def _compare(
             protocol_site(frame, "__bool__", node, left)
         return HOST_VALUE
     equal = type(operator) in (cst.Equal, cst.NotEqual)
-    for side in (left, right):
-        if isinstance(side.literal, str) or side.name == "str":
-            return HOST_VALUE
-        if equal and (side.is_none or side.kind in _NO_ARRAYS or _is_member(frame, side)):
-            return HOST_VALUE
-    if left.kind == CONTAINER or right.kind == CONTAINER:
+    if any(_is_plain_side(frame, side, equal=equal) for side in (left, right)):
         return HOST_VALUE
     return combine(left, right, mask=True)
+
+
+def _is_plain_side(frame: Frame, side: Value, *, equal: bool) -> bool:
+    """Whether no array comes of comparing anything with this."""
+    if side.kind == CONTAINER or side.name == "str" or isinstance(side.literal, str):
+        return True
+    return equal and (side.is_none or side.kind in _NO_ARRAYS or _is_member(frame, side))
 
 
 def conditional(frame: Frame, node: cst.IfExp) -> Value:
     """A conditional expression reads its test and yields either branch."""
     truth(frame, node.test)
-    before = dict(frame.env)
-    narrow(frame, node.test, True)
-    guard_true, guard_false = guard_of(frame, node.test)
-    left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
-    with frame.guarded(guard_true, left_out):
-        chosen = evaluate(frame, node.body)
-    frame.env = dict(before)
-    narrow(frame, node.test, False)
-    with frame.guarded(guard_false, given):
-        other = evaluate(frame, node.orelse)
-    frame.env = before
+    with frame.env.fork() as fork:
+        narrow(frame, node.test, True)
+        guard_true, guard_false = guard_of(frame, node.test)
+        left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
+        with frame.guarded(guard_true, left_out):
+            chosen = evaluate(frame, node.body)
+        fork.take()
+        narrow(frame, node.test, False)
+        with frame.guarded(guard_false, given):
+            other = evaluate(frame, node.orelse)
+        fork.take()
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
     result = join(chosen, other)

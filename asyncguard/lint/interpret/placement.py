@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -130,8 +130,8 @@ def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
 
 def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bool:
     """Whether a method of a host array returns a device value: an upload entry knows it."""
-    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
-    points = [p for p in points if p.framework == owner.framework and p.rule == "ASG106"]
+    known = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
+    points = [p for p in known if p.framework == owner.framework and p.rule == "ASG106"]
     if not points:
         return False
     if any(_names_a_type(frame, point, arguments) for point in points):
@@ -141,16 +141,18 @@ def uploads(frame: Frame, owner: Value, method: str, arguments: Arguments) -> bo
         return moved.kind == DEVICE
     if len(arguments) == 1 and arguments[0].stars == 2:
         return True  # by a dict, which names a device if it names anything
-    options = {
-        key
-        for p in points
-        if p.unless is not None
-        for key in (*p.unless.keyword_true, *p.unless.flag)
-    }
+    options = {option for point in points for option in _options(point)}
     where = [a for a in arguments if a.keyword not in options]
-    if not where:
-        return True
-    return any(_is_tensor(a) or _names_a_device(a) or _is_other(a) for a in where)
+    return not where or any(map(_says_where, where))
+
+
+def _options(point: SyncPoint) -> tuple[str, ...]:
+    """Return the keywords of an upload that say how, and not where."""
+    return () if point.unless is None else (*point.unless.keyword_true, *point.unless.flag)
+
+
+def _says_where(argument: Argument) -> bool:
+    return _is_tensor(argument) or _names_a_device(argument) or _is_other(argument)
 
 
 _A_TYPE = family("dtype.given")
@@ -197,32 +199,36 @@ def unknown_upload(
 ) -> Value | None:
     """`batch.to(device)` of something unknown: within a training step, most likely an upload."""
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
-    typed = any(_names_a_type(frame, point, arguments) for point in points)
-    spread = len(arguments) == 1 and arguments[0].stars == 2
-    if arguments and not typed and not spread and not any(map(_names_a_device, arguments)):
+    if arguments and not _names_where(frame, points, arguments):
         return None
     if frame.hint(dotted(owner)).kind in CALLABLE:
         return None
     if not frame.loops and _makes_instance(owner):
         why = frame.reason(Provenance.MOVED, "it is made and moved to a device")
         return Value(MODEL, next(iter(frame.analysis.frameworks), ""), why)
-    for point in points:
-        if point.framework not in frame.analysis.frameworks or point.kind != SyncKind.UPLOAD:
-            continue
-        says = f"`.{method}` moves it to a device"
-        value = device(point.framework, frame.by_name(says))
-        why = frame.reason(Provenance.MOVED, says)
-        there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
-        if not there and conditions_hold(frame, point, arguments):
-            frame.site(point, node, value, subject=owner)
-            known = frame.env.get(owner.value) if type(owner) is cst.Name else None
-            if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
-                frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
-        moved = device(point.framework, why)
-        if type(owner) is cst.Call or dotted(owner).startswith("self."):
-            return moved._replace(role=Role.NAME_INFERRED)  # it may as well be a part of a model
-        return moved._replace(role=Role.MOVED)
-    return None
+    active = frame.analysis.frameworks
+    uploads = (p for p in points if p.kind == SyncKind.UPLOAD and p.framework in active)
+    point = next(uploads, None)
+    if point is None:
+        return None
+    why = frame.reason(Provenance.MOVED, f"`.{method}` moves it to a device")
+    there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+    if not there and conditions_hold(frame, point, arguments):
+        value = device(point.framework, frame.by_name(why.text))
+        frame.site(point, node, value, subject=owner)
+        known = frame.env.get(owner.value) if type(owner) is cst.Name else None
+        if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
+            frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
+    part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
+    return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
+
+
+def _names_where(frame: Frame, points: Iterable[SyncPoint], arguments: Arguments) -> bool:
+    """Whether an argument says where to move: a device or a type by its name, or options."""
+    if len(arguments) == 1 and arguments[0].stars == 2:
+        return True
+    typed = any(_names_a_type(frame, point, arguments) for point in points)
+    return typed or any(map(_names_a_device, arguments))
 
 
 def _makes_instance(node: cst.BaseExpression) -> bool:

@@ -14,6 +14,9 @@ from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, doubted
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
+_TEXT = frozenset({"__repr__", "__str__", "__format__"})
+_OF_CONTAINERS = frozenset({"__bool__", "__contains__"})
+
 
 def protocol_site(
     frame: Frame,
@@ -29,34 +32,12 @@ def protocol_site(
 
     `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
-    text = protocol in ("__repr__", "__str__", "__format__")
-    read = first_device(value) if text or sink else value
+    read = first_device(value) if sink or protocol in _TEXT else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
-    if text and read.kind == UNKNOWN and read.role == Role.PART_OF_ARGUMENT:
-        return False  # what is printed of an argument is its name or the like
-    if text and read.role == Role.MODEL_OUTPUT and _NUMBERS(dotted(node)):
-        return False  # so is what numbers the parts of what a model gave
-    unsure = read.kind == UNKNOWN or read.confidence < HIGH
-    if text and unsure and _NAMES(dotted(node)):
-        return False  # a word, maybe one of a batch
-    if (
-        read.role in (Role.MODEL_OUTPUT, Role.NAME_INFERRED)
-        and protocol in ("__bool__", "__contains__")
-    ) or (unsure and protocol == "__contains__"):
-        read = doubted(
-            read, Doubt.MAY_HOLD
-        )  # it may as well be a dict or a tuple, or a setting: `x.aux_loss`
-    if read.role == Role.NAME_INFERRED and text:
-        likely = frame.analysis.knowledge.likely[read.framework]
-        if "item" in likely:  # where that is common, what is printed mostly is a number already
-            read = doubted(read, Doubt.MAY_BE_HOST)
-    if protocol == "__array__" and read.kind == DEVICE and read.confidence < HIGH:
-        known = frame.analysis.knowledge.frameworks.get(read.framework)
-        if known is not None and not known.asynchronous_cpu:
-            read = doubted(
-                read, Doubt.MAY_BE_HOST
-            )  # NumPy takes none from a device: it is on the host by now
+    if protocol in _TEXT and _is_a_word(read, dotted(node)):
+        return False
+    read = _as_used(frame, protocol, read)
     frameworks = (read.framework,) if read.framework else frame.analysis.frameworks
     for framework in frameworks:
         if among and framework not in among:
@@ -66,6 +47,35 @@ def protocol_site(
             frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
+
+
+def _is_unsure(value: Value) -> bool:
+    return value.kind == UNKNOWN or value.confidence < HIGH
+
+
+def _is_a_word(value: Value, name: str) -> bool:
+    """Whether what is printed is no array by its name: a word, a number, the name of a part."""
+    if value.kind == UNKNOWN and value.role == Role.PART_OF_ARGUMENT:
+        return True
+    if value.role == Role.MODEL_OUTPUT and _NUMBERS(name):
+        return True
+    return _is_unsure(value) and _NAMES(name)
+
+
+def _as_used(frame: Frame, protocol: str, value: Value) -> Value:
+    """Return a value under the doubts that come from how it is used."""
+    parts = value.role in (Role.MODEL_OUTPUT, Role.NAME_INFERRED) and protocol in _OF_CONTAINERS
+    if parts or (protocol == "__contains__" and _is_unsure(value)):
+        value = doubted(value, Doubt.MAY_HOLD)  # or be a setting: `x.aux_loss`
+    printed = protocol in _TEXT and value.role == Role.NAME_INFERRED
+    if printed and "item" in frame.analysis.knowledge.likely[value.framework]:
+        return doubted(value, Doubt.MAY_BE_HOST)  # where that is common, it is a number already
+    if protocol == "__array__" and value.kind == DEVICE and value.confidence < HIGH:
+        known = frame.analysis.knowledge.frameworks.get(value.framework)
+        if known is not None and not known.asynchronous_cpu:
+            # NumPy takes none from a device: it is on the host by now.
+            return doubted(value, Doubt.MAY_BE_HOST)
+    return value
 
 
 _NAMES = family("value.text")

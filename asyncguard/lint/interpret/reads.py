@@ -72,35 +72,49 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     What a framework's function works on is an array of the framework, if anything is: its first
     argument, where that is read.
     """
-    wanted = point.source.arguments if point.source else ()
-    if not wanted:
-        saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
+    source = point.source
+    is_function = source is not None and bool(source.functions)
+    if source is None or not source.arguments:
+        saves = point.kind == SyncKind.ARRAY and is_function
         there = saves and arguments and arguments[0].value.kind == HOST_ARRAY
         return None if there else device(point.framework)
-    if point.kind == SyncKind.UPLOAD and point.source is not None and point.source.functions:
-        # A sure entry uploads what it is given; the others what is given a type as well.
-        typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
-        given = selected_arguments(wanted, arguments)
-        if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
-            given = [argument for argument in given if not is_size(argument)]
-        there = not any(_is_uploaded(argument.value, typed=typed) for argument in given)
-        return None if there else device(point.framework)
-    function = point.source is not None and bool(point.source.functions)
-    for argument in selected_arguments(wanted, arguments):
+    if point.kind == SyncKind.UPLOAD and is_function:
+        return device(point.framework) if _uploads(point, arguments) else None
+    for argument in selected_arguments(source.arguments, arguments):
         value = held_unknown(first_device(argument.value))
-        is_first = function and 0 in wanted and argument is arguments[0]
-        if is_first and value.kind in (DEVICE, UNKNOWN):
-            known = value.kind == DEVICE or value.params or frame.trains
-            takes = f"`{point.id}` takes arrays of {point.framework}"
-            if not known:
-                return device(point.framework, frame.reason(Provenance.NAME, takes), value.params)
-            read = derived(value, DEVICE, point.framework) if value.kind == DEVICE else None
-            why = frame.reason(Provenance.USAGE, takes)
-            made = confirmed(read, why) if read is not None else device(point.framework, why)
-            return from_params(made, value.params)
+        is_first = 0 in source.arguments and argument is arguments[0]
+        if is_function and is_first and value.kind in (DEVICE, UNKNOWN):
+            return _worked_on(frame, point, value)
         if may_be_read(value):
             return value
     return None
+
+
+def _uploads(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether a function that uploads is given something in host memory.
+
+    A sure entry uploads what it is given; the others what is given a type as well.
+    """
+    if point.source is None:
+        return False
+    typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
+    given = selected_arguments(point.source.arguments, arguments)
+    if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
+        given = [argument for argument in given if not is_size(argument)]
+    return any(_is_uploaded(argument.value, typed=typed) for argument in given)
+
+
+def _worked_on(frame: Frame, point: SyncPoint, value: Value) -> Value:
+    """Return the array that a framework's function works on."""
+    takes = f"`{point.id}` takes arrays of {point.framework}"
+    if value.kind == DEVICE:
+        read = derived(value, DEVICE, point.framework)
+        made = confirmed(read, frame.reason(Provenance.USAGE, takes))
+    else:
+        known = value.params or frame.trains
+        why = frame.reason(Provenance.USAGE if known else Provenance.NAME, takes)
+        made = device(point.framework, why)
+    return from_params(made, value.params)
 
 
 def held_unknown(value: Value) -> Value:

@@ -10,8 +10,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts import iteration, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
+from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.effects import LoopRecord
-from asyncguard.lint.domain.join import merge
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
@@ -72,14 +72,14 @@ def while_(frame: Frame, node: cst.While) -> bool:
 
 def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.append(record)
-    before = dict(frame.env)
-    if not frame.silent:
-        with frame.quiet():
-            body()
-            frame.env = merge(before, frame.env)
-    body()
+    with frame.env.fork() as fork:
+        if not frame.silent:
+            with frame.quiet():
+                body()
+            fork.apply(fork.merged(UNCHANGED, fork.take()))
+        body()
+        fork.apply(fork.merged(UNCHANGED, fork.take()))
     frame.loops.pop()
-    frame.env = merge(before, frame.env)
     if record.kind == Loop.NONE:
         if frame.loops:
             frame.loops[-1].ops |= record.ops

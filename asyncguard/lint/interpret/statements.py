@@ -5,13 +5,15 @@ A branch that does not fall through leaves its variables out of the join.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.effects import Guard
-from asyncguard.lint.domain.join import merge
-from asyncguard.lint.domain.values import CONTAINER, HOST_VALUE, UNKNOWN_VALUE, Value
+from asyncguard.lint.domain.values import CONTAINER, HOST_VALUE, UNKNOWN_VALUE
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
@@ -63,7 +65,7 @@ def assertion(frame: Frame, node: cst.Assert) -> bool:
 def delete(frame: Frame, node: cst.Del) -> bool:
     """A deleted name is no longer known."""
     if path := dotted(node.target):
-        frame.env.pop(path, None)
+        frame.env.discard(path)
     return True
 
 
@@ -114,45 +116,51 @@ def with_(frame: Frame, node: cst.With) -> bool:
 
 def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     """Handlers start from what was known before or after the body, and are rare."""
-    before = dict(frame.env)
-    falls = suite(frame, node.body)
-    if falls and node.orelse is not None:
-        falls = suite(frame, node.orelse.body)
-    after = frame.env
-    ends = [after] if falls else []
-    for handler in node.handlers:
-        frame.env = merge(before, after)
-        if handler.type is not None:
-            evaluate(frame, handler.type)
-        if handler.name is not None:
-            bind_target(frame, handler.name.name, UNKNOWN_VALUE)
-        with frame.guarded(Guard(len(frame.loops), True)):
-            if suite(frame, handler.body):
-                ends.append(frame.env)
-    frame.env = ends[0] if ends else merge(before, after)
-    for env in ends[1:]:
-        frame.env = merge(frame.env, env)
+    with frame.env.fork() as fork:
+        falls = suite(frame, node.body)
+        if falls and node.orelse is not None:
+            falls = suite(frame, node.orelse.body)
+        after = fork.take()
+        ends = [after] if falls else []
+        between = fork.merged(UNCHANGED, after)
+        for handler in node.handlers:
+            fork.apply(between)
+            if _handles(frame, handler):
+                ends.append(fork.take())
+            else:
+                fork.take()
+        fork.apply(reduce(fork.merged, ends) if ends else between)
     if node.finalbody is not None and not suite(frame, node.finalbody.body):
         return False
     return bool(ends)
 
 
+def _handles(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Run a handler; return whether it falls through."""
+    if handler.type is not None:
+        evaluate(frame, handler.type)
+    if handler.name is not None:
+        bind_target(frame, handler.name.name, UNKNOWN_VALUE)
+    with frame.guarded(Guard(len(frame.loops), True)):
+        return suite(frame, handler.body)
+
+
 def match(frame: Frame, node: cst.Match) -> bool:
     """Each case is one more branch; names it captures are elements of the subject."""
     subject = evaluate(frame, node.subject)
-    before = frame.env
-    ends: list[dict[str, Value]] = [dict(before)]
-    for case in node.cases:
-        frame.env = dict(before)
-        for name in _captures(case.pattern):
-            frame.env[name] = element_of(frame, subject) if subject.kind == CONTAINER else subject
-        if case.guard is not None:
-            truth(frame, case.guard)
-        if suite(frame, case.body):
-            ends.append(frame.env)
-    frame.env = ends[0]
-    for env in ends[1:]:
-        frame.env = merge(frame.env, env)
+    captured = element_of(frame, subject) if subject.kind == CONTAINER else subject
+    with frame.env.fork() as fork:
+        ends = [UNCHANGED]
+        for case in node.cases:
+            for name in _captures(case.pattern):
+                frame.env[name] = captured
+            if case.guard is not None:
+                truth(frame, case.guard)
+            falls = suite(frame, case.body)
+            end = fork.take()
+            if falls:
+                ends.append(end)
+        fork.apply(reduce(fork.merged, ends))
     return True
 
 

@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     from_params,
     no_surer,
     part_of,
+    with_role,
 )
 from asyncguard.lint.interpret.binding import SEQUENCES, bind_target
 from asyncguard.lint.interpret.indexing import (
@@ -120,42 +121,54 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     owner = evaluate(frame, target.value)
     indices = [index_value(frame, element.slice) for element in target.slice]
-    if owner.kind == UNKNOWN and value.kind == DEVICE:
-        chosen_by = zip(target.slice, indices, strict=True)
-        if any(
-            (i.kind == HOST_ARRAY and i.framework == value.framework)
-            or index_cost(frame, e.slice, i) == MASK_INDEX
-            for e, i in chosen_by
-        ):  # through which no array in host memory is written what is on the device
-            owner = doubted(
-                from_params(derived(value, DEVICE, value.framework), owner.params), Doubt.INFERRED
-            )
-    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
+    if owner.kind == UNKNOWN and value.kind == DEVICE and _takes(frame, target, indices, value):
+        # No array in host memory is written through these from the device.
+        owner = from_params(derived(value, DEVICE, value.framework), owner.params)
+        owner = doubted(owner, Doubt.INFERRED)
+    key = indices[0].literal if len(indices) == 1 else None
+    path = dotted(target.value)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
-        path = dotted(target.value) if named and len(indices) == 1 else ""
-        if path:
-            frame.note(f"{path}.{indices[0].literal}", value)
+        if path and isinstance(key, str):
+            frame.note(f"{path}.{key}", value)
         return
+    named = any(isinstance(index.literal, str) for index in indices)  # an entry of a mapping
     if owner.kind == HOST_ARRAY and value.kind == DEVICE and not named:
-        known = frame.analysis.knowledge.frameworks.get(value.framework)
-        if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
-            protocol_site(frame, "__array__", target, value)
-        elif (
-            value.framework == owner.framework
-            and owner.role != Role.BATCH
-            and all(index.kind == HOST for index in indices)  # through an array it must be there
-        ):
-            operator_site(frame, "device-write", target, value)
-        return
-    path = dotted(target.value)
-    if not path:
-        return
-    key = indices[0].literal if len(indices) == 1 else None
+        _write_to_host(frame, target, owner, indices, value)
+    elif path:
+        _store_entry(frame, path, owner, key, value)
+
+
+def _takes(frame: Frame, target: cst.Subscript, indices: list[Value], value: Value) -> bool:
+    """Whether something is on the device, as it is written through a mask or a tensor."""
+    return any(
+        (index.kind == HOST_ARRAY and index.framework == value.framework)
+        or index_cost(frame, element.slice, index) == MASK_INDEX
+        for element, index in zip(target.slice, indices, strict=True)
+    )
+
+
+def _write_to_host(
+    frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
+) -> None:
+    """Note what writing a device value into an array in host memory costs."""
+    known = frame.analysis.knowledge.frameworks.get(value.framework)
+    if known is None or known.asynchronous_cpu:  # which has no host arrays but NumPy's
+        protocol_site(frame, "__array__", target, value)
+    elif (
+        value.framework == owner.framework
+        and owner.role != Role.BATCH
+        and all(index.kind == HOST for index in indices)  # through an array it must be there
+    ):
+        operator_site(frame, "device-write", target, value)
+
+
+def _store_entry(frame: Frame, path: str, owner: Value, key: object, value: Value) -> None:
+    """Store an element of a container, or of what is used as one."""
     if owner.kind == CONTAINER:
         element = value if owner.element is None else join(owner.element, value)
         if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
-            element = element._replace(role=Role.UNPLACED)  # they are moved one by one
+            element = with_role(element, Role.UNPLACED)  # they are moved one by one
         fields = dict(owner.fields)
         if isinstance(key, str):
             fields[key] = value

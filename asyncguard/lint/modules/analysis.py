@@ -497,13 +497,15 @@ class FileAnalysis:
             if MODEL in kinds:
                 kinds.discard("policy")  # whose own call is traced, or is its `forward`
             names += [f"{kind}.{info.name}" for kind in kinds]
-        hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         outlined = info.outlined
         if outlined is not None:
-            hooked |= outlined.parameters in self.knowledge.signatures
+            taken = outlined.parameters
         else:
             taken = tuple(parameter.name for parameter in info.parameters)
-            hooked |= taken in self.knowledge.signatures
+        if info.cls is None and taken[:1] == ("self",) and _STANDS_IN(info.name):
+            names.append("forward")  # the method of a class elsewhere, which it replaces
+        hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
+        hooked |= self.knowledge.enters(taken)
         if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
         elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
@@ -785,6 +787,7 @@ def _does_something(statement: cst.CSTNode) -> bool:
 
 
 _METHOD_ONLY = family("function.method_only")
+_STANDS_IN = family("function.stands_in")
 
 
 def _summary_of(frame: Frame) -> Summary:

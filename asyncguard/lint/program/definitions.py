@@ -55,45 +55,61 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
 
     `above`: the classes of each name together with what they inherit from.
     """
-    found: dict[str, set[Key]] = {}
-    owners: dict[str, set[str]] = {}  # the classes that define a method
-    called = {call.name for facts in files for call in facts.named}
-    wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
-    for base, dot, method in (name.rpartition(".") for name in called):
-        if dot:
-            wanted.setdefault(method, set()).add(base)
-
-    def note(name: str, key: Key) -> None:
-        if name in called:
-            found.setdefault(name, set()).add(key)
-
-    def note_method(name: str, owner: str, key: Key) -> None:
-        if name in called:
-            owners.setdefault(name, set()).add(owner)
-        if bases := wanted.get(name):
-            for base in bases & (above.get(owner, ANYBODY) | ANYBODY):
-                found.setdefault(f"{base}.{name}", set()).add(key)
-
+    collected = _Collected({call.name for facts in files for call in facts.named}, above)
     for facts in files:
         for name, qualname in facts.defined:
-            key = (facts.path, qualname)
-            note(name, key)
-            if owner := qualname.rpartition(".")[0].rpartition(".")[2]:
-                note_method(name, owner, key)
+            collected.note(name, (facts.path, qualname))
     roots = frozenset[str]().union(*above.values())
-    for facts in files:  # what others override, though nothing in it waits
+    for facts in files:
+        collected.note_overridden(facts, roots)
+    return collected.definitions()
+
+
+class _Collected:
+    """The definitions of the names that are called."""
+
+    def __init__(self, called: Collection[str], above: Mapping[str, set[str]]) -> None:
+        self._called = called
+        self._above = above
+        self._found: dict[str, set[Key]] = {}
+        self._owners: dict[str, set[str]] = {}  # the classes that define a method
+        self._wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
+        for base, dot, method in (name.rpartition(".") for name in called):
+            if dot:
+                self._wanted.setdefault(method, set()).add(base)
+
+    def note(self, name: str, key: Key) -> None:
+        """Note that a function is defined under this name."""
+        called = name in self._called
+        if called:
+            self._found.setdefault(name, set()).add(key)
+        owner = key[1].rpartition(".")[0].rpartition(".")[2]
+        if not owner:
+            return
+        if called:
+            self._owners.setdefault(name, set()).add(owner)
+        if bases := self._wanted.get(name):
+            for base in bases & (self._above.get(owner, ANYBODY) | ANYBODY):
+                self._found.setdefault(f"{base}.{name}", set()).add(key)
+
+    def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
+        """Note the methods that others override, though nothing in them waits."""
         for owner in facts.bare.keys() & roots:
-            for name in facts.bare[owner] & found.keys():
-                owners.setdefault(name, set()).add(owner)
-    telling: dict[str, set[Key]] = {}
-    own: dict[Key, set[Key]] = {}
-    for name, keys in found.items():
-        if len(keys) <= MOST and _tells(name, len(keys), owners.get(name, set()), above):
-            telling[name] = keys
-        elif is_telling(name, MANY):
-            for path, function in keys:
-                own.setdefault((path, name), set()).add((path, function))
-    return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
+            for name in facts.bare[owner] & self._found.keys():
+                self._owners.setdefault(name, set()).add(owner)
+
+    def definitions(self) -> Definitions:
+        """Return the names that tell which functions are meant."""
+        telling: dict[str, set[Key]] = {}
+        own: dict[Key, set[Key]] = {}
+        for name, keys in self._found.items():
+            owners = self._owners.get(name, set())
+            if len(keys) <= MOST and _tells(name, len(keys), owners, self._above):
+                telling[name] = keys
+            elif is_telling(name, MANY):
+                for path, function in keys:
+                    own.setdefault((path, name), set()).add((path, function))
+        return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
 
 
 def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]]) -> bool:

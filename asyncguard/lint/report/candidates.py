@@ -149,7 +149,7 @@ def _finding(
         api=report.api,
         confidence=CONFIDENCES[report.confidence],
         advice=report.advice,
-        source=analysis.lines[place[0] - 1].strip(),
+        source=analysis.lines[place[0] - 1].rstrip(),
         fix=fix,
     )
 

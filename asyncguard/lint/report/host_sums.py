@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.effects import LoopRecord, Site
-from asyncguard.lint.report.statement_order import gates, step_loop, uses, walk_own
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.report.indices import Indices
+from asyncguard.lint.report.statement_order import step_loop
 from asyncguard.model import SyncKind
 
 
@@ -26,7 +27,7 @@ class HostSum(NamedTuple):
     gated: bool  # it is used in the loop, but only every n-th step
 
 
-def host_sum(site: Site) -> HostSum | None:
+def host_sum(site: Site, indices: Indices) -> HostSum | None:
     """Return what a site's read is added to, if to nothing that the loop needs."""
     loop = step_loop(site)
     read = _read(site)
@@ -35,11 +36,13 @@ def host_sum(site: Site) -> HostSum | None:
         return None
     name, adds, statement = target
     assert isinstance(loop.node, (cst.For, cst.While))
-    others = uses(loop.node, name, but=statement)
-    gated = [use for gate in _gates(loop) for use in uses(gate.body, name, but=statement)]
-    if len(others) > len(gated):
-        return None
-    return HostSum(name, adds, statement, read, loop.node, bool(gated))
+    uses = indices.uses(site.function.node)
+    gated = uses.count(loop.node, name, but=statement) > 0
+    if gated:
+        gates, others = indices.gates(loop.node, uses), uses.places(loop.node, name, statement)
+        if not all(map(gates.hold, others)):
+            return None
+    return HostSum(name, adds, statement, read, loop.node, gated)
 
 
 def _read(site: Site) -> cst.BaseExpression | None:
@@ -98,8 +101,3 @@ def _is_term(value: cst.BaseExpression, read: cst.CSTNode) -> bool:
         plain = isinstance(value.operator, (cst.Multiply, cst.Divide, cst.Add, cst.Subtract))
         return plain and (_is_term(value.left, read) or _is_term(value.right, read))
     return False
-
-
-def _gates(loop: LoopRecord) -> list[cst.If]:
-    bodies = [n.body for n in walk_own(loop.node) if type(n) is cst.IndentedBlock]
-    return [gate for body in bodies for gate in gates(body)]

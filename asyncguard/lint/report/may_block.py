@@ -6,48 +6,67 @@ a device value. Where a wait is possible these rules keep silent.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Event, LoopRecord
-from asyncguard.lint.report.statement_order import Blocks, index_in
+from asyncguard.lint.report.statement_order import Blocks
 
 _DEPTH = 8  # of calls that are followed
 
 
-def may_wait(info: FunctionInfo, depth: int = 0) -> bool:
-    """Whether a function, or what it calls, may wait anywhere."""
-    summary = info.summary
-    if summary is None or depth > _DEPTH:
-        return True
-    if summary.sites or summary.reads:
-        return True
-    return any(event_may_wait(event, depth + 1) for event in summary.events)
+class Waits:
+    """Where functions may wait, found out once for each while a rule asks."""
 
+    def __init__(self) -> None:
+        self._functions: dict[tuple[FunctionInfo, int], bool] = {}
+        self._loops: dict[FunctionInfo, set[int]] = {}
+        self._bodies: dict[FunctionInfo, dict[int, list[int]]] = {}
 
-def event_may_wait(event: Event, depth: int = 0) -> bool:
-    """Whether an event may wait."""
-    if event.what == "call":
-        return event.callee is None or may_wait(event.callee, depth)
-    return event.what == "opaque"
+    def anywhere(self, info: FunctionInfo, depth: int = 0) -> bool:
+        """Whether a function, or what it calls, may wait."""
+        key = info, depth
+        if key not in self._functions:
+            self._functions[key] = self._anywhere(info, depth)
+        return self._functions[key]
 
+    def _anywhere(self, info: FunctionInfo, depth: int) -> bool:
+        summary = info.summary
+        if summary is None or depth > _DEPTH or summary.sites or summary.reads:
+            return True
+        return any(self._event(event, depth + 1) for event in summary.events)
 
-def waits_in_loop(info: FunctionInfo, loop: LoopRecord) -> bool:
-    """Whether one iteration of a loop may wait anywhere."""
-    summary = info.summary
-    return any(loop in site.loops for site in (*summary.sites, *summary.reads)) or any(
-        loop in event.loops and event_may_wait(event) for event in summary.events
-    )
+    def _event(self, event: Event, depth: int = 0) -> bool:
+        if event.what == "call":
+            return event.callee is None or self.anywhere(event.callee, depth)
+        return event.what == "opaque"
 
+    def in_loop(self, info: FunctionInfo, loop: LoopRecord) -> bool:
+        """Whether one iteration of a loop may wait anywhere."""
+        if info not in self._loops:
+            self._loops[info] = {id(one) for loops, _ in self._places(info) for one in loops}
+        return id(loop) in self._loops[info]
 
-def waits_at(info: FunctionInfo, body: Sequence[cst.CSTNode]) -> Iterator[int]:
-    """Yield the statements of a list, by index, in which the function may wait."""
-    summary = info.summary
-    places: list[Blocks] = [site.blocks for site in (*summary.sites, *summary.reads)]
-    places += [event.blocks for event in summary.events if event_may_wait(event)]
-    for blocks in places:
-        index = index_in(blocks, body)
-        if index is not None:
-            yield index
+    def between(
+        self, info: FunctionInfo, body: Sequence[cst.CSTNode], start: int, stop: int
+    ) -> bool:
+        """Whether a function may wait in the statements `start` to `stop` of a list."""
+        if info not in self._bodies:
+            found: dict[int, list[int]] = {}
+            for _, blocks in self._places(info):
+                for block, index in blocks:
+                    found.setdefault(id(block), []).append(index)
+            self._bodies[info] = {block: sorted(indices) for block, indices in found.items()}
+        indices = self._bodies[info].get(id(body), [])
+        return bisect_left(indices, start) < bisect_right(indices, stop)
+
+    def _places(self, info: FunctionInfo) -> Iterator[tuple[tuple[LoopRecord, ...], Blocks]]:
+        summary = info.summary
+        for site in (*summary.sites, *summary.reads):
+            yield site.loops, site.blocks
+        for event in summary.events:
+            if self._event(event):
+                yield event.loops, event.blocks

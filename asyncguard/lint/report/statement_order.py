@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from asyncguard.lint.domain.effects import LoopRecord, Site
-from asyncguard.lint.syntax.tree import children, dotted
+from asyncguard.lint.syntax.tree import children
 from asyncguard.model import Loop
 
 Blocks = tuple[tuple[Sequence[cst.CSTNode], int], ...]
-_DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
+DEFINITIONS = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
 _STATEMENTS = frozenset(
     {
         cst.SimpleStatementLine, cst.If, cst.For, cst.While, cst.With, cst.Try, cst.TryStar,
@@ -32,11 +32,6 @@ def suite(blocks: Blocks) -> tuple[Sequence[cst.CSTNode], int] | None:
     return None
 
 
-def index_in(blocks: Blocks, body: Sequence[cst.CSTNode]) -> int | None:
-    """Return which statement of `body` holds a place, or None if none does."""
-    return next((index for block, index in blocks if block is body), None)
-
-
 def step_loop(site: Site) -> LoopRecord | None:
     """Return the innermost loop over steps around a site, as its function shows it."""
     for record in reversed(site.loops):
@@ -51,8 +46,12 @@ def walk_own(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         current = stack.pop()
         yield current
-        below = [child for child in children(current) if type(child) not in _DEFINITIONS]
-        stack.extend(reversed(below))
+        stack.extend(reversed(own_children(current)))
+
+
+def own_children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """Return the direct children that are code, without definitions."""
+    return [child for child in children(node) if type(child) not in DEFINITIONS]
 
 
 def names_in(node: cst.CSTNode) -> set[str]:
@@ -91,26 +90,6 @@ def assigned(node: cst.CSTNode) -> set[str]:
         targets = [part.target] if type(part) is cst.AugAssign else targets_of(part)
         for target in targets:
             found |= names_in(target)
-    return found
-
-
-def uses(node: cst.CSTNode, path: str, but: cst.CSTNode) -> list[cst.CSTNode]:
-    """Return the places below `node`, outside of `but`, where a variable or attribute stands.
-
-    Definitions are looked into as well: a function may close over the variable.
-    """
-    found: list[cst.CSTNode] = []
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if current is but:
-            continue
-        if dotted(current) == path:
-            found.append(current)
-        elif type(current) is cst.Attribute or type(current) is cst.Arg:  # not their names
-            stack.append(current.value)
-        else:
-            stack.extend(children(current))
     return found
 
 

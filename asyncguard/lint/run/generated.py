@@ -133,7 +133,7 @@ def _with_calls(
 
 def _identity(finding: Finding) -> Identity:
     """Return what a finding has in common with that of a copied line."""
-    return finding.code, finding.function.rpartition(".")[2], finding.source
+    return finding.code, finding.function.rpartition(".")[2], finding.source.strip()
 
 
 def _moved(finding: Finding, copy: Copy) -> Finding | None:

@@ -273,3 +273,30 @@ _READERS = {
     "cache": _bool,
     "cache-dir": _path,
 }
+
+# What each key means, for the documentation.
+DOCUMENTED = {
+    "select": "Run only these rules: codes, starts of codes (`ASG1`), names, or `ALL`. With `ALL`, "
+    "findings outside of steps, guarded ones and those of low confidence are shown too. Empty: the "
+    "default rules.",
+    "extend-select": "Run these rules as well.",
+    "ignore": 'Do not run these rules. The longer selector wins: `ignore = ["ASG1"]` with '
+    '`extend-select = ["ASG102"]` keeps ASG102.',
+    "exclude": "Leave out files and folders by these patterns, in place of the default ones.",
+    "extend-exclude": "Leave out these as well.",
+    "force-exclude": "Leave out excluded files even where they are named on the command line, as "
+    "pre-commit names them.",
+    "respect-gitignore": "Leave out what git ignores.",
+    "per-file-ignores": 'Rules that do not run for some files: `{ "tests/*" = ["ALL"] }`.',
+    "contexts": "How often a place must run to be reported: `step`, `epoch`, `none` (anywhere).",
+    "guarded": "Report places behind a periodic or rare condition, such as `if step % 100 == 0`.",
+    "min-confidence": "Report what is believed at least so much: `low`, `medium` or `high`.",
+    "assume-device": "Where values are: `as-written` (models on an accelerator, tensors where "
+    "their factories say), `accelerator` (tensors made without a device too), `cpu` (nothing of "
+    "PyTorch, Chainer and CuPy waits).",
+    "catalogue": "Files in this folder or below that say what your own library does: helpers that "
+    "block, loaders, steps, names. See [Your own rules](../guides/own-rules.md).",
+    "jobs": "How many processes check; one a core where it is not given.",
+    "cache": "Keep what was learned of files that do not change.",
+    "cache-dir": "Where: a folder, in which asyncguard makes `.asyncguard_cache`.",
+}

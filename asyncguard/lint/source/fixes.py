@@ -1,16 +1,17 @@
 """Applying the repairs that findings carry.
 
 The last stage of the linter: findings in, changed files and a patch out. Edits are places in the
-text that was checked; those of one file are applied in one pass. Of repairs that overlap, the
-first wins and the others remain for the next run; an edit that two of them share is made once. A
-file keeps its encoding, byte-order mark, line
-ends and permissions. Every file is worked out and parsed before the first one is written, and each
-is replaced whole, so that no interruption leaves half a file behind.
+text that was checked, of a notebook in the cell; those of one file are applied in one pass. Of
+repairs that overlap, the first wins and the others remain for the next run; an edit that two of
+them share is made once. A file keeps its encoding, byte-order mark, line ends and permissions, a
+notebook all but the sources of its cells. Every file is worked out and parsed before the first one
+is written, and each is replaced whole, so that no interruption leaves half a file behind.
 """
 
 from __future__ import annotations
 
 import ast
+import codecs
 import difflib
 import io
 import os
@@ -19,12 +20,13 @@ import shutil
 import tempfile
 import tokenize
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from asyncguard import files
+from asyncguard.lint.source import cells, notebook
 from asyncguard.model import AsyncguardError, Edit, Finding, Fix
 
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
@@ -32,47 +34,62 @@ _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 @dataclass(frozen=True)
 class FixOutcome:
-    """How many findings were repaired, which remain, and the difference as a patch."""
+    """How many findings were repaired, which remain, the difference as a patch, and the new files.
+
+    `after` holds the contents of each changed file, by its path.
+    """
 
     fixed: int
     remaining: tuple[Finding, ...]
     diff: str
+    after: Mapping[str, bytes]
 
 
-def fix_files(findings: Sequence[Finding], *, unsafe: bool, write: bool) -> FixOutcome:
+def fix_files(
+    findings: Sequence[Finding],
+    *,
+    unsafe: bool,
+    write: bool,
+    given: Mapping[str, bytes] | None = None,
+) -> FixOutcome:
     """Repair the files that the findings are in; with `write` false, only show how.
 
-    Raises AsyncguardError, before anything is written, for a file that cannot be read, has changed
-    since it was checked, or would no longer be Python; and for one that cannot be written.
+    `given` are the contents of what is not a file, by its path; that is never written. Raises
+    AsyncguardError, before anything is written, for a file that cannot be read, has changed since
+    it was checked, or would no longer be Python; and for one that cannot be written.
     """
+    given = given or {}
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.cell is None:  # a notebook's lines are those of no file
-            by_path.setdefault(finding.path, []).append(finding)
+        by_path.setdefault(finding.path, []).append(finding)
     fixed: set[Finding] = set()
-    changes: list[_Change] = []
+    changes: dict[str, _Change] = {}
     for path, here in by_path.items():
         if chosen := choose(here, unsafe=unsafe):
-            changes.append(_changed(Path(path), chosen))
+            changes[path] = _changed(Path(path), chosen, given.get(path))
             fixed.update(chosen)
     if write:
-        for change in changes:
-            change.write()
+        for path, change in changes.items():
+            if path not in given:
+                change.write()
     remaining = tuple(finding for finding in findings if finding not in fixed)
-    return FixOutcome(len(fixed), remaining, "".join(change.patch() for change in changes))
+    diff = "".join(change.patch() for change in changes.values())
+    after = {path: change.after.encode(change.encoding) for path, change in changes.items()}
+    return FixOutcome(len(fixed), remaining, diff, after)
 
 
 def choose(findings: Iterable[Finding], *, unsafe: bool) -> dict[Finding, Fix]:
     """Return the findings that can be repaired together, each with its fix."""
     chosen: dict[Finding, Fix] = {}
-    taken: list[Edit] = []
+    taken: dict[int | None, list[Edit]] = {}  # by cell
     for finding in findings:
         fix = finding.fix
         if fix is None or not fix.edits or not fix.is_applied(unsafe=unsafe):
             continue
-        if not any(overlap(new, old) for new in fix.edits for old in taken):
+        here = taken.setdefault(finding.cell, [])
+        if not any(overlap(new, old) for new in fix.edits for old in here):
             chosen[finding] = fix
-            taken.extend(edit for edit in fix.edits if edit not in taken)
+            here.extend(edit for edit in fix.edits if edit not in here)
     return chosen
 
 
@@ -164,23 +181,47 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _changed(path: Path, chosen: dict[Finding, Fix]) -> _Change:
+def _changed(path: Path, chosen: dict[Finding, Fix], given: bytes | None) -> _Change:
     """Work out one file's repairs; raises AsyncguardError."""
     try:
-        data = files.read(path)
+        data = files.read(path) if given is None else given
+        if path.suffix == ".ipynb":
+            return _changed_notebook(path, chosen, data)
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         before = data.decode(encoding)
-        lines = _LINE_END.split(before)[::2]
-        if any(f.source and lines[f.line - 1].strip() != f.source for f in chosen):
-            raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
+        _require_same(path, before, chosen)
         after = apply(before, chosen.values())
         after.encode(encoding)
     except OSError as error:
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error.strerror}") from error
-    except (UnicodeError, SyntaxError, IndexError) as error:
+    except (UnicodeError, SyntaxError, ValueError, LookupError) as error:
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error}") from error
     _require_python(path, after)
     return _Change(path, encoding, before, after)
+
+
+def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> _Change:
+    """Work out a notebook's repairs, cell by cell; raises ValueError or LookupError."""
+    encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+    before = data.decode(encoding)
+    known = cells.cells(before)
+    by_cell: dict[int, dict[Finding, Fix]] = {}
+    for finding, fix in chosen.items():
+        by_cell.setdefault(finding.cell or 0, {})[finding] = fix
+    sources: dict[int, str] = {}
+    for number, here in by_cell.items():
+        _require_same(path, known[number].source, here)
+        sources[number] = apply(known[number].source, here.values())
+    after = cells.replaced(before, sources)
+    joined = notebook.read_notebook(after.encode())
+    _require_python(path, joined.source if joined is not None else "")
+    return _Change(path, encoding, before, after)
+
+
+def _require_same(path: Path, text: str, chosen: Iterable[Finding]) -> None:
+    lines = _LINE_END.split(text)[::2]
+    if any(f.source and lines[f.line - 1].strip() != f.source.strip() for f in chosen):
+        raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
 
 
 def _require_python(path: Path, text: str) -> None:
@@ -189,5 +230,5 @@ def _require_python(path: Path, text: str) -> None:
             warnings.simplefilter("ignore")
             ast.parse(text)
     except (SyntaxError, ValueError) as error:
-        message = f"{path}: nothing written: with its fixes it would be no Python ({error})"
+        message = f"{path}: nothing written: with its fixes it would not be Python ({error})"
         raise AsyncguardError(message) from error

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from asyncguard.model import Finding
+from asyncguard.model import Finding, Fix
 
 # Cell magics that run their body as Python; the body of any other is another language.
 _PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "debug"}
@@ -22,11 +22,15 @@ _ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
 
 
 class Notebook(NamedTuple):
-    """The joined source, and for each cell of it the line that it starts on and its number."""
+    """The joined source, and for each cell of it the line that it starts on and its number.
+
+    `magics` are the lines that read otherwise in their cell.
+    """
 
     source: str
     starts: tuple[int, ...]
     numbers: tuple[int, ...]
+    magics: frozenset[int] = frozenset()
 
     def place(self, finding: Finding) -> Finding:
         """The finding with its cell, and its lines counted within that cell."""
@@ -36,8 +40,26 @@ class Notebook(NamedTuple):
             line=line,
             end_line=finding.end_line - finding.line + line,
             cell=cell,
-            fix=None,  # edits are places in a text that does not exist
+            fix=self._in_cell(finding.fix, finding.line - line) if finding.fix else None,
         )
+
+    def _in_cell(self, fix: Fix, before: int) -> Fix | None:
+        """Return a fix with its lines counted within the cell that begins after line `before`.
+
+        None if it changes another cell as well, or a line that only IPython understands.
+        """
+        after = bisect.bisect_right(self.starts, before + 1)
+        lines = self.source.split("\n")
+        last = self.starts[after] - 1 if after < len(self.starts) else len(lines) - 1
+        edits = []
+        for edit in fix.edits:
+            if edit.end_line == last + 1 and not edit.end_column:  # up to the end of the cell
+                edit = replace(edit, end_line=last, end_column=len(lines[last - 1]))
+            touched = range(edit.line, edit.end_line + 1)
+            if not before < edit.line <= edit.end_line <= last or self.magics & {*touched}:
+                return None
+            edits.append(replace(edit, line=edit.line - before, end_line=edit.end_line - before))
+        return replace(fix, edits=tuple(edits))
 
     def cell(self, line: int) -> tuple[int, int]:
         """Return a line as counted within its cell, and the number of that cell."""
@@ -59,12 +81,17 @@ def read_notebook(data: bytes) -> Notebook | None:
         raise ValueError(f"not a Jupyter notebook: {error}") from error
     lines: list[str] = []
     starts, numbers = [], []
+    magics: set[int] = set()
     for number, text in enumerate(cells, 1):
         if text is not None:
             starts.append(len(lines) + 1)
             numbers.append(number)
-            lines += _python_lines(text) or [""]
-    return Notebook("\n".join(lines) + "\n", tuple(starts or [1]), tuple(numbers or [1]))
+            own = _python_lines(text) or [""]
+            written = text.split("\n")
+            magics |= {len(lines) + n for n, line in enumerate(own, 1) if line != written[n - 1]}
+            lines += own
+    source = "\n".join(lines) + "\n"
+    return Notebook(source, tuple(starts or [1]), tuple(numbers or [1]), frozenset(magics))
 
 
 def _is_python(content: dict[str, Any]) -> bool:

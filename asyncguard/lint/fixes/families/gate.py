@@ -35,7 +35,7 @@ def _fix(spot: Spot) -> Fix | None:
     first, last = statement.lineno, statement.end_lineno
     if gate is None or first != last or not code.is_alone(statement):
         return None
-    if code.indent(gate.body[0]) is None or not _is_pure(spot.node):
+    if code.indent(gate.body[0]) is None or not flow.is_pure(spot.node):
         return None
     text = code.lines[first - 1].strip()
     edits = code.delete(statement), code.insert_before(gate.body[0], text)
@@ -57,15 +57,3 @@ def _gate(spot: Spot, name: str) -> ast.If | None:
             between = [*spot.body[spot.at + 1 : number], other.test]
             return None if needed & flow.changed(between) else other
     return None
-
-
-def _is_pure(node: ast.expr) -> bool:
-    """Whether a read can be left out in a step: it draws no number and calls nothing of its own."""
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
-    return all(_is_read_or_reduction(call) for call in calls)
-
-
-def _is_read_or_reduction(call: ast.Call) -> bool:
-    if isinstance(call.func, ast.Name):
-        return call.func.id in {"float", "int", "bool", "str"}
-    return isinstance(call.func, ast.Attribute) and not call.func.attr.endswith("_")

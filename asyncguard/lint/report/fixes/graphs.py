@@ -6,16 +6,22 @@ graph, and so does what that is arithmetic of. Values of which that is not plain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import libcst as cst
 
 from asyncguard.lint.names import family
-from asyncguard.lint.report.statement_order import names_in, targets_of, walk_own
+from asyncguard.lint.report.statement_order import (
+    DEFINITIONS,
+    names_in,
+    own_children,
+    targets_of,
+    walk_own,
+)
 from asyncguard.lint.syntax.tree import children, dotted
 
-LOOPS = (cst.For, cst.While)
+LOOPS = frozenset({cst.For, cst.While})
 IsBackward = Callable[[cst.Call], bool]
 _EMPTYING = frozenset({"clear", "pop", "popleft"})
 
@@ -29,20 +35,50 @@ class Kept(NamedTuple):
     tied: tuple[cst.Name, ...]  # the names in `value` that hang on the graph
 
 
+Sources = Mapping[str, Sequence[cst.BaseExpression]]  # what is assigned to names
+
+
+class GraphFunction:
+    """What all loops of one function share."""
+
+    def __init__(self, node: cst.CSTNode, is_backward: IsBackward) -> None:
+        sources = _sources(_assignments(node))
+        starts = set[str]().union(*map(names_in, _calls(node, is_backward)))
+        # What a backward pass of the function may start from or go through.
+        self.needed = _reached(starts, sources, names_in)
+        self.called = {  # what is made by a call somewhere
+            name for name, values in sources.items() if any(type(v) is cst.Call for v in values)
+        }
+
+
 class GraphLoop:
-    """One loop with a backward pass directly in it, within its function."""
+    """One loop with a backward pass directly in it, within its function.
+
+    `renewed` is what a step makes anew around this loop, which runs a part of it.
+    """
 
     def __init__(
-        self, loop: cst.CSTNode, function: cst.CSTNode, is_backward: IsBackward, keeps: set[str]
+        self,
+        loop: cst.CSTNode,
+        function: GraphFunction,
+        is_backward: IsBackward,
+        keeps: set[str],
+        renewed: set[str],
     ) -> None:
         self.loop = loop
         self.function = function
         self.is_backward = is_backward
         self.keeps = keeps
-        self.assignments = list(_assignments(loop))
+        self.renewed = renewed
+        self.sources = _sources(_assignments(loop))
         self.tied = self._tied()
-        self.needed = self._needed()
-        self.renewed = self._renewed_each_step()
+        self.assigning: dict[str, set[int]] = {}  # statements, by what they assign
+        self.called: set[str] = set()
+        for node in walk_own(loop):
+            for target in targets_of(node):
+                self.assigning.setdefault(dotted(target), set()).add(id(node))
+            if type(node) is cst.Call:
+                self.called.add(dotted(node.func))
 
     def kept(self) -> Iterator[Kept]:
         """Yield what the loop keeps, that no statement of it lets go again."""
@@ -52,59 +88,24 @@ class GraphLoop:
                 continue
             into, value = found
             tied = tuple(self._tied_names(value))
-            if tied and into not in self.needed and not self._renewed(into, statement):
+            if tied and into not in self.function.needed and not self._renewed(into, statement):
                 yield Kept(statement, into, value, tied)
 
     def _tied(self) -> set[str]:
         """Return the names that hang on the graph when the step ends."""
-        tied = set[str]().union(*(_subjects(c) for c in _calls(self.loop, self.is_backward)))
-        made = (_made(self.loop) | tied) - self._counts()
-        grown = True
-        while grown:
-            before = len(tied)
-            for target, value in self.assignments:
-                if target in tied:
-                    tied |= _operands(value)
-            grown = len(tied) > before
+        starts = set[str]().union(*map(_subjects, _calls(self.loop, self.is_backward)))
+        made = (_made(self.loop) | starts) - self._counts()
+        tied = _reached(starts, self.sources, _operands)
         return {name for name in tied & made if not self._released(name)}
 
     def _counts(self) -> set[str]:
         """Return the names that the loop gives nothing but lengths, sizes and other numbers."""
-        plain = {target for target, value in self.assignments if _is_number(value)}
-        return plain - {target for target, value in self.assignments if not _is_number(value)}
+        return {name for name, values in self.sources.items() if all(map(_is_number, values))}
 
     def _released(self, name: str) -> bool:
         """Whether the loop makes something else of the name by a call: `loss = loss.item()`."""
-        return any(
-            target == name and name in names_in(value) and not _operands(value)
-            for target, value in self.assignments
-        )
-
-    def _needed(self) -> set[str]:
-        """Return the names that a backward pass of the function may start from or go through."""
-        calls = _calls(self.function, self.is_backward)
-        needed = set[str]().union(*(names_in(call) for call in calls))
-        everywhere = list(_assignments(self.function))
-        grown = True
-        while grown:
-            before = len(needed)
-            for target, value in everywhere:
-                if target in needed:
-                    needed |= names_in(value)
-            grown = len(needed) > before
-        return needed
-
-    def _renewed_each_step(self) -> set[str]:
-        """Return what a step makes anew around this loop, which runs a part of it."""
-        made: set[str] = set()
-        for outer in walk_own(self.function):
-            updates = isinstance(outer, LOOPS) and next(_calls(outer, _updates, direct=True), None)
-            if updates and outer is not self.loop and self._is_in(outer):
-                made |= {target for target, _ in _assignments(outer)}
-        return made
-
-    def _is_in(self, outer: cst.CSTNode) -> bool:
-        return any(node is self.loop for node in walk_own(outer))
+        values = self.sources.get(name, ())
+        return any(name in names_in(value) and not _operands(value) for value in values)
 
     def _tied_names(self, node: cst.BaseExpression) -> Iterator[cst.Name]:
         """Yield the tied names that a value hangs on by arithmetic and the like."""
@@ -120,16 +121,33 @@ class GraphLoop:
 
     def _renewed(self, path: str, but: cst.CSTNode) -> bool:
         """Whether the loop assigns or empties the variable, or it was made to forget."""
-        emptying = {f"{path}.{method}" for method in _EMPTYING}
-        for node in walk_own(self.loop):
-            if node is not but and any(dotted(target) == path for target in targets_of(node)):
-                return True
-            if type(node) is cst.Call and dotted(node.func) in emptying:
-                return True
-        return path in self.renewed or any(
-            target == path and type(value) is cst.Call
-            for target, value in _assignments(self.function)
-        )
+        if self.assigning.get(path, set()) - {id(but)}:
+            return True
+        if any(f"{path}.{method}" in self.called for method in _EMPTYING):
+            return True
+        return path in self.renewed or path in self.function.called
+
+
+def _sources(assignments: Iterable[tuple[str, cst.BaseExpression]]) -> Sources:
+    """Arrange assignments by the name that they assign to."""
+    found: dict[str, list[cst.BaseExpression]] = {}
+    for target, value in assignments:
+        found.setdefault(target, []).append(value)
+    return found
+
+
+def _reached(
+    starts: Iterable[str], sources: Sources, parts: Callable[[cst.BaseExpression], set[str]]
+) -> set[str]:
+    """Return some names, and those that their values are made of."""
+    found = set(starts)
+    pending = list(found)
+    while pending:
+        for value in sources.get(pending.pop(), ()):
+            new = parts(value) - found
+            found |= new
+            pending += new
+    return found
 
 
 _OPTIMIZER = family("value.optimizer")
@@ -154,9 +172,18 @@ def graph_loops(
     function: cst.CSTNode, is_backward: IsBackward, keeps: set[str]
 ) -> Iterator[GraphLoop]:
     """Yield the loops of a function that have a backward pass directly in them."""
-    for node in walk_own(function):
-        if isinstance(node, LOOPS) and next(_calls(node, is_backward, direct=True), None):
-            yield GraphLoop(node, function, is_backward, keeps)
+    shared: GraphFunction | None = None
+    stack: list[tuple[cst.CSTNode, set[str]]] = [(function, set())]
+    while stack:
+        node, renewed = stack.pop()
+        below = renewed
+        if type(node) in LOOPS:
+            if next(_calls(node, is_backward, direct=True), None):
+                shared = shared or GraphFunction(function, is_backward)
+                yield GraphLoop(node, shared, is_backward, keeps, renewed)
+            if next(_calls(node, _updates, direct=True), None):
+                below = renewed | {target for target, _ in _assignments(node)}
+        stack.extend((child, below) for child in reversed(own_children(node)))
 
 
 def _calls(node: cst.CSTNode, wanted: IsBackward, *, direct: bool = False) -> Iterator[cst.Call]:
@@ -166,9 +193,9 @@ def _calls(node: cst.CSTNode, wanted: IsBackward, *, direct: bool = False) -> It
         current = stack.pop()
         if type(current) is cst.Call and wanted(current):
             yield current
-        if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        if type(current) in DEFINITIONS:
             continue
-        if not (direct and isinstance(current, LOOPS)):
+        if not (direct and type(current) in LOOPS):
             stack.extend(children(current))
 
 
@@ -215,8 +242,8 @@ def _made(loop: cst.CSTNode) -> set[str]:
     for node in walk_own(loop):
         if type(node) is cst.AugAssign:
             names |= names_in(node.target)
-        elif not isinstance(node, LOOPS):
-            names = names.union(*map(names_in, targets_of(node)))
+        elif type(node) not in LOOPS:
+            names.update(*map(names_in, targets_of(node)))
     return names
 
 
@@ -253,7 +280,7 @@ def _outside_plain_contexts(loop: cst.CSTNode, is_backward: IsBackward) -> Itera
     stack = list(children(loop))
     while stack:
         current = stack.pop()
-        if isinstance(current, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        if type(current) in DEFINITIONS:
             continue
         if type(current) is cst.With and next(_calls(current, is_backward), None) is None:
             continue

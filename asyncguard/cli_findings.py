@@ -1,0 +1,136 @@
+"""How findings are shown: their order, groups and limit, and the format that fits the stream."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from asyncguard import screens
+from asyncguard.model import AsyncguardError, Finding
+
+if TYPE_CHECKING:
+    from asyncguard.lint.report.impact import Group
+
+HOTSPOTS = 10  # functions that open a large result
+FOR_PEOPLE = ("text", "concise", "grouped", "markdown")  # the others hold findings alone
+FORMATS = (
+    "text (default on a terminal, or where COLUMNS is set), concise (default elsewhere), grouped, "
+    "json, jsonl, github, gitlab, sarif, junit or markdown"
+)
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the format."""
+    parser.add_argument("--output-format", "--format", metavar="F", help=FORMATS)
+
+
+def add_order(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what comes first, and how much is shown."""
+    parser.add_argument(
+        "--sort", choices=("impact", "path"), default="impact",
+        help="impact (default): what waits most often, from most places, most surely, comes first",
+    )  # fmt: skip
+    parser.add_argument(
+        "--group-by", choices=("rule", "function", "file", "cause"),
+        help="put findings together by rule, function, file or cause (the API that waits)",
+    )  # fmt: skip
+    parser.add_argument("--limit", metavar="N", type=int, help="show only the first N findings")
+    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
+
+
+def require_sense(arguments: argparse.Namespace) -> None:
+    """Raise AsyncguardError for a limit that is not one."""
+    if arguments.limit is not None and arguments.limit < 1:
+        raise AsyncguardError(
+            f"--limit {arguments.limit}: name how many findings to show, 1 or more"
+        )
+
+
+def chosen_format(name: str | None) -> str:
+    """Return the format that was named, or the one that fits standard output."""
+    default = "text" if screens.screen(sys.stdout).wrapped else "concise"
+    return name or default
+
+
+class How(NamedTuple):
+    """How to show findings: a format ("": as standard output wants), an order, groups, a limit."""
+
+    format: str = ""
+    sort: str = "impact"
+    group_by: str | None = None
+    limit: int | None = None
+    statistics: bool = False
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> How:
+        """Return what the command line asks for."""
+        return cls(
+            arguments.output_format or "",
+            arguments.sort,
+            arguments.group_by,
+            arguments.limit,
+            arguments.statistics,
+        )
+
+
+def stale(entries: Sequence[object], path: Path, remedy: str) -> list[str]:
+    """Say how many entries of a baseline are stale, and what prunes them."""
+    if not entries:
+        return []
+    number = len(entries)
+    what = "1 entry is stale: it" if number == 1 else f"{number:,} entries are stale: they"
+    return [f"{path}: {what} no longer occur{'s' if number == 1 else ''}; prune with `{remedy}`"]
+
+
+def show(
+    how: How,
+    found: Iterable[Finding],
+    files_checked: int,
+    hidden: int = 0,
+    notes: Sequence[str] = (),
+) -> None:
+    """Write findings to standard output in the order and format that were asked for."""
+    from asyncguard.lint.labels import labels
+    from asyncguard.lint.report import impact
+    from asyncguard.render import FindingsReport, RuleText
+    from asyncguard.render.closing import not_shown
+
+    name = chosen_format(how.format)
+    render = screens.renderer(name, "findings")
+    findings = impact.ordered(found, how.sort)
+    hotspots = impact.groups(findings, "function")
+    groups = impact.groups(findings, how.group_by) if how.group_by else []
+    if groups:
+        findings = [finding for group in groups for finding in group.findings]
+    shown = findings[: how.limit]
+    report = FindingsReport(
+        tuple(shown),
+        files_checked,
+        how.statistics,
+        {r.code: RuleText(r.name, r.summary, r.explanation, r.url) for r in labels()},
+        tuple(_within(groups, len(shown))),
+        len(findings) - len(shown),
+        hidden,
+        tuple((group.title, len(group.findings)) for group in _largest(hotspots)),
+        tuple(notes),
+    )
+    screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    if name not in FOR_PEOPLE and not how.statistics:
+        for note in (*(not_shown(report) if report.held_back else ()), *notes):
+            screens.write(sys.stderr, f"asyncguard: {screens.one_line(note)}\n")
+
+
+def _largest(groups: Sequence[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: (-len(group.findings), group.title))[:HOTSPOTS]
+
+
+def _within(groups: Iterable[Group], limit: int) -> Iterator[tuple[str, int]]:
+    """Yield the title of each group, and how many of its findings are within the limit."""
+    for group in groups:
+        size = min(len(group.findings), limit)
+        if size:
+            yield group.title, size
+        limit -= size

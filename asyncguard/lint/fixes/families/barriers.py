@@ -1,0 +1,83 @@
+"""Barriers in a loop: delete one that the next read makes needless, move others behind the loop.
+
+Where a function measures time, uses streams or copies without blocking, its barriers may be what
+makes it right, and stay.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.model import Applicability, Fix
+
+ORDER = 20
+_EVERYTHING = frozenset({"torch.cuda.synchronize", "mxnet.waitall", "engine.waitall"})
+_RELEASE = frozenset({"torch.cuda.empty_cache"})
+_DELICATE = re.compile(
+    r"\btime\b|perf_counter|monotonic|process_time|[Tt]imer|[Ss]tream|\bEvent\b|elapsed"
+    r"|non_blocking|profile|record_function|\.barrier\(|all_reduce|ipc|CUDAGraph|\.share_memory"
+)
+_READS = frozenset({"item", "tolist", "asnumpy", "asscalar", "numpy", "cpu", "get"})
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each barrier that stands alone as a statement of a loop."""
+    for spot in spots:
+        if (fix := _fix(spot)) is not None:
+            yield Repair(fix, (spot,))
+
+
+def _fix(spot: Spot) -> Fix | None:
+    code, statement = spot.code, spot.statement
+    api = spot.finding.api
+    if api not in _EVERYTHING | _RELEASE or not isinstance(statement, ast.Expr):
+        return None
+    if statement.value is not spot.node or not code.is_alone(statement) or len(spot.body) == 1:
+        return None
+    if _is_delicate(code, spot):
+        return None
+    text = code.source(spot.node)
+    if api in _RELEASE:
+        return _behind(spot, f"call `{text}` once behind the loop; memory stays with the allocator")
+    following = spot.body[spot.at + 1] if spot.at + 1 < len(spot.body) else None
+    if following is not None and _reads(following):
+        message = f"delete `{text}`: the next line waits for what it reads"
+        return Fix(message, (code.delete(statement),), Applicability.UNSAFE)
+    return _behind(spot, f"wait once behind the loop; `{text}` let the device run dry in each step")
+
+
+def _is_delicate(code: Code, spot: Spot) -> bool:
+    """Whether something near the barrier may need it."""
+    return (
+        _DELICATE.search(code.source(spot.scope) if spot.scope is not code.tree else code.text)
+        is not None
+    )
+
+
+def _reads(statement: ast.stmt) -> bool:
+    """Whether a plain statement begins with a read that waits."""
+    if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr)):
+        return False
+    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    reads = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in _READS]
+    return any(not c.args and not c.keywords for c in reads)
+
+
+def _behind(spot: Spot, message: str) -> Fix | None:
+    """Move the barrier behind the loop that it is a statement of."""
+    code, statement = spot.code, spot.statement
+    loops = flow.loops_around(code, statement)
+    if not loops or spot.body is not loops[0].body or code.indent(loops[0]) is None:
+        return None
+    if flow.may_swallow(code, statement, loops[0]):
+        return None
+    text = code.lines[statement.lineno - 1].strip()
+    if statement.lineno != statement.end_lineno:
+        return None
+    edits = (code.delete(statement), code.insert_after(loops[0], text))
+    return Fix(message, edits, Applicability.UNSAFE)

@@ -1,0 +1,75 @@
+"""A read that says the same in every round of a comprehension: read once before it.
+
+`[torch.split(x, lengths.tolist()) for x in (q, k, v)]` reads the lengths three times.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.model import Applicability, Fix
+
+ORDER = 10
+_READS = frozenset({"item", "tolist", "asscalar", "asnumpy", "numpy", "cpu", "get"})
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each read that does not depend on what its comprehension binds."""
+    for spot in spots:
+        if (fix := _fix(spot)) is not None:
+            yield Repair(fix, (spot,))
+
+
+def _fix(spot: Spot) -> Fix | None:
+    code, node = spot.code, spot.node
+    around: flow.Comprehension | None = next(
+        (p for p in code.parents(node) if isinstance(p, flow.COMPREHENSIONS)), None
+    )
+    if around is None or not _is_read(node) or not flow.is_pure(node):
+        return None
+    if code.around(around, (*flow.COMPREHENSIONS, ast.Lambda)) is not None:
+        return None
+    if len(around.generators) != 1 or not _has_elements(around.generators[0]):
+        return None
+    if not _is_in_every_round(code, node, around):
+        return None
+    if flow.names(node) & flow.bound(around.generators[0].target):
+        return None
+    if code.indent(spot.statement) is None or not flow.is_certain(code, around, spot.statement):
+        return None
+    assert isinstance(node, ast.Call)
+    assert isinstance(node.func, ast.Attribute)
+    owner = node.func.value
+    name = code.fresh(f"{owner.id}_values" if isinstance(owner, ast.Name) else "values")
+    text = " ".join(code.source(node).split())
+    edits = (code.insert_before(spot.statement, f"{name} = {text}"), code.replace(node, name))
+    return Fix(f"read `{text}` once, not in every round", edits, Applicability.SAFE)
+
+
+def _is_read(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _READS
+        and not node.args
+        and not node.keywords
+    )
+
+
+def _has_elements(generator: ast.comprehension) -> bool:
+    """Whether there is a round at all, and each element takes part."""
+    source = generator.iter
+    return isinstance(source, (ast.Tuple, ast.List)) and bool(source.elts) and not generator.ifs
+
+
+def _is_in_every_round(code: Code, node: ast.expr, around: ast.AST) -> bool:
+    for parent in code.parents(node):
+        if parent is around:
+            return True
+        if isinstance(parent, (ast.IfExp, ast.BoolOp, ast.Lambda)):
+            return False
+    return False

@@ -1,0 +1,105 @@
+"""Several reads or writes with one mask wait once each: find its places once.
+
+`x[mask]` is `x[mask.nonzero(as_tuple=True)]`: the places of the true elements, for which Python
+waits, then a gather, for which it does not. Of `a, b, c = x[mask], y[mask], z[mask]` one wait is
+left, with the same values, the same order and the same gradients.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.kinds import is_mask
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.model import Applicability, Fix
+
+ORDER = 20
+_APIS = ("torch.Tensor.__getitem__.mask", "torch.Tensor.__setitem__.mask")
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each group of subscripts with one mask."""
+    left = [s for s in spots if s.finding.api in _APIS and _mask(s.node) is not None]
+    while left:
+        first, *others = left
+        group = [first, *(other for other in others if _goes_with(first, other))]
+        left = [spot for spot in left if spot not in group]
+        if len(_distinct(group)) > 1 and _can_begin(first):
+            yield Repair(_fix(group), tuple(group))
+
+
+def _mask(node: ast.expr) -> ast.expr | None:
+    """Return `m` of `x[m]` and `x[m, :]`."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    index = node.slice
+    if isinstance(index, ast.Tuple):
+        if not index.elts or not all(map(_is_whole, index.elts[1:])):
+            return None
+        index = index.elts[0]
+    if isinstance(index, (ast.Slice, ast.Constant, ast.List, ast.Tuple, ast.Starred)):
+        return None
+    return index
+
+
+def _is_whole(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None
+
+
+def _goes_with(first: Spot, other: Spot) -> bool:
+    """Whether another subscript has the mask of the first, and it means the same there."""
+    left, right = _mask(first.node), _mask(other.node)
+    assert left is not None
+    assert right is not None
+    if first.scope is not other.scope or not same(left, right) or not flow.is_pure(left):
+        return False
+    last = _index_within(first, other)
+    if last is None or last < first.at or flow.is_rebound(first.code, other.node, left):
+        return False
+    runs_on = first.body[last] is not other.statement or isinstance(other.statement, ast.While)
+    between = first.body[first.at : last + runs_on]
+    return not flow.may_change(between, left)
+
+
+def _index_within(first: Spot, other: Spot) -> int | None:
+    """Return which statement of the first's block holds the other."""
+    statement: ast.AST | None = other.statement
+    while statement is not None:
+        if isinstance(statement, ast.stmt) and statement in first.body:
+            return first.body.index(statement)
+        statement = other.code.parent(statement)
+    return None
+
+
+def _distinct(group: Sequence[Spot]) -> set[int]:
+    return {id(spot.node) for spot in group}
+
+
+def _can_begin(first: Spot) -> bool:
+    return first.code.indent(first.statement) is not None and flow.is_certain(
+        first.code, first.node, first.statement
+    )
+
+
+def _fix(group: Sequence[Spot]) -> Fix:
+    first, code = group[0], group[0].code
+    mask = _mask(first.node)
+    assert mask is not None
+    name = code.fresh(f"{mask.id}_index" if isinstance(mask, ast.Name) else "mask_index")
+    edits = [code.insert_before(first.statement, f"{name} = {_places(code, mask)}")]
+    nodes = {id(spot.node): spot.node for spot in group}
+    for node in nodes.values():
+        assert isinstance(node, ast.Subscript)
+        edits.append(code.replace(node.slice, name))
+    text = code.source(mask)
+    message = f"find the places of `{text}` once: one wait instead of {len(nodes)}, same values"
+    sure = is_mask(code, mask)
+    return Fix(message, tuple(edits), Applicability.SAFE if sure else Applicability.UNSAFE)
+
+
+def _places(code: Code, mask: ast.expr) -> str:
+    text = code.operand(mask)
+    return f"{' '.join(text.split())}.nonzero(as_tuple=True)"

@@ -1,0 +1,58 @@
+"""The order of findings: how often they wait, from how many places, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from asyncguard.model import Confidence, Finding, Loop
+
+# What a finding counts for each call site: how likely it is to be true.
+LIKELIHOOD = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.5, Confidence.LOW: 0.1}
+_OFTEN = {Loop.STEP: 0, Loop.EPOCH: 1, Loop.NONE: 2}
+_UNREADABLE = "ASG000"  # what could not be looked at comes before all that was found
+ORDERS = ("impact", "path")
+KEYS: Mapping[str, Callable[[Finding], str]] = {
+    "rule": lambda finding: finding.code,
+    "function": lambda finding: f"{finding.path}: {finding.function or '<module>'}",
+    "file": lambda finding: finding.path,
+    "cause": lambda finding: finding.api or finding.code,
+}
+
+
+class Group(NamedTuple):
+    """Findings that have a rule, function, file or cause in common."""
+
+    title: str
+    findings: tuple[Finding, ...]
+
+
+def by_place(finding: Finding) -> tuple[str, int, int, int, str, int, int, str]:
+    """Order by place and code; of several at one, the smaller expression first."""
+    place = finding.path, finding.cell or 0, finding.line, finding.column, finding.code
+    return *place, finding.end_line, finding.end_column, finding.api
+
+
+def by_impact(finding: Finding) -> tuple[object, ...]:
+    """Order by hotness, then by the number of hot places to expect, then by place."""
+    rare = (finding.code != _UNREADABLE, _OFTEN[finding.loop], finding.guarded)
+    return *rare, -weight(finding), by_place(finding)
+
+
+def weight(finding: Finding) -> float:
+    """Return how many call sites wait there, each counted as likely as the finding is."""
+    return LIKELIHOOD[finding.confidence] * max(len(finding.reached_from), 1)
+
+
+def ordered(findings: Iterable[Finding], order: str) -> list[Finding]:
+    """Return the findings in one of the ORDERS."""
+    return sorted(findings, key=by_impact if order == "impact" else by_place)
+
+
+def groups(findings: Sequence[Finding], key: str) -> list[Group]:
+    """Put findings together by one of the KEYS; the group that weighs most first."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(KEYS[key](finding), []).append(finding)
+    made = [Group(title, tuple(members)) for title, members in found.items()]
+    return sorted(made, key=lambda group: (-sum(map(weight, group.findings)), group.title))

@@ -1,0 +1,51 @@
+"""The last lines of a list of findings: how many there are, and what is not shown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from asyncguard.model import Fix
+from asyncguard.render import FindingsReport, Screen
+from asyncguard.render.lines import Paint
+from asyncguard.render.words import count
+
+
+def closing(report: FindingsReport, screen: Screen, paint: Paint) -> Iterator[str]:
+    """Yield the summary, and what is not shown."""
+    for paragraph in (_summary(report, paint), *not_shown(report), *report.notes):
+        yield from textwrap.wrap(paragraph, screen.line_width)
+
+
+def not_shown(report: FindingsReport) -> Iterator[str]:
+    """Say what was held back, and which option shows it."""
+    if report.held_back:
+        total = len(report.findings) + report.held_back
+        yield f"Showing the first {len(report.findings):,} of {total:,} (--limit)."
+    if report.hidden:
+        noun = "finding that is" if report.hidden == 1 else "findings that are"
+        yield (f"Not shown: {report.hidden:,} {noun} rare, guarded or uncertain (--select ALL).")
+
+
+def _summary(report: FindingsReport, paint: Paint) -> str:
+    checked = count(report.files_checked, "file")
+    total = len(report.findings) + report.held_back
+    if not total:
+        return f"{paint('No findings', 'green')} in {checked}."
+    files = count(len({finding.path for finding in report.findings}), "file")
+    where = "" if report.held_back else f" in {files}"
+    text = f"Found {count(total, 'finding')}{where} ({checked} checked)."
+    return text + _fixable([finding.fix for finding in report.findings if finding.fix is not None])
+
+
+def _fixable(fixes: Sequence[Fix]) -> str:
+    """Say which option repairs how many, and how many repairs none applies."""
+    safe = sum(fix.is_applied(unsafe=False) for fix in fixes)
+    unsafe = sum(fix.is_applied(unsafe=True) for fix in fixes) - safe
+    shown = len(fixes) - safe - unsafe
+    text = ""
+    if safe and unsafe:
+        text = f" {safe + unsafe} fixable: {safe} with --fix, {unsafe} more with --unsafe-fixes."
+    elif safe or unsafe:
+        text = f" {safe + unsafe} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
+    return f"{text} {count(shown, 'repair')} to look at." if shown else text

@@ -1,0 +1,98 @@
+"""The work to analyse a function grows in proportion to its sites, whatever their shape."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from pathlib import Path
+from types import FrameType, ModuleType
+
+import pytest
+
+from asyncguard.lint.contexts.variables import UNCHANGED, Variables
+from asyncguard.lint.domain.values import HOST_VALUE, UNKNOWN_VALUE, device
+from asyncguard.lint.program.linking import link
+from asyncguard.lint.program.network import Network
+from asyncguard.lint.run import worker
+
+SMALL, LARGE = 60, 240
+PROPORTION = LARGE / SMALL * 1.05
+
+
+def _shapes() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / "lint_scaling.py"
+    spec = importlib.util.spec_from_file_location("lint_scaling", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["lint_scaling"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SHAPES = _shapes().SHAPES
+
+
+def analysed(source: str) -> None:
+    checker = worker.Worker({}, worker.Options())
+    facts = worker.with_deep_stack(lambda: checker.check("train.py", source.encode()))
+    link(Network({"train.py": facts}))
+
+
+def calls_of(source: str) -> int:
+    """Analyse a source, and return how many functions were called for it, and resumed."""
+    analysed(source)  # once before: names are classified once
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += 1
+
+    threading.setprofile(note)  # the analysis runs in a thread of its own
+    try:
+        analysed(source)
+    finally:
+        threading.setprofile(None)  # type: ignore[arg-type]
+    return count
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_work_is_in_proportion_to_the_sites(shape: str) -> None:
+    few, many = calls_of(SHAPES[shape](SMALL)), calls_of(SHAPES[shape](LARGE))
+    assert many < few * PROPORTION
+
+
+def test_nested_periods_are_not_run_again_for_each_level() -> None:
+    assert calls_of(SHAPES["nested"](20)) < 1_000_000  # twice as much with each level, else
+
+
+def test_a_fork_costs_what_it_changes() -> None:
+    variables = Variables()
+    for number in range(1000):
+        variables[f"value_{number}"] = HOST_VALUE
+    with variables.fork() as fork:
+        variables["value_1"] = device("torch")
+        variables["new.part"] = UNKNOWN_VALUE
+        variables.drop_below("new")
+        changes = fork.take()
+        assert changes == {"value_1": device("torch"), "new.part": None}
+        assert variables["value_1"] == HOST_VALUE
+        fork.apply(fork.merged(UNCHANGED, changes))
+    assert variables["value_1"].kind == "device"
+    assert "new.part" not in variables
+
+
+def test_taking_a_branch_back_restores_what_it_dropped() -> None:
+    variables = Variables()
+    variables["a.b.c"] = HOST_VALUE
+    with variables.fork() as outer:
+        with variables.fork() as inner:
+            variables.drop_below("a")
+            assert not variables
+            inner.take()
+        assert set(variables) == {"a.b.c"}
+        variables.drop_below("a.b")
+        outer.take()
+    variables.drop_below("a")
+    assert not variables

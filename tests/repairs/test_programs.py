@@ -1,0 +1,146 @@
+"""Repairs are executed: the same values before and after, fewer waits, none anew elsewhere.
+
+Each function of `programs/` is a program of its own, together with what its file has above. Those
+named `fewer_...` must be repaired by `--fix --unsafe-fixes`, those named `keeps_...` be left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+import asyncguard
+from asyncguard.lint.check import check_source
+from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.fixes import apply, choose
+from tests.frameworks import require
+
+PROGRAMS = Path(__file__).parent / "programs"
+SETTINGS = Settings(cache=False)
+
+
+class Program(NamedTuple):
+    """A program: its framework, its name and its source."""
+
+    framework: str
+    name: str
+    source: str
+
+
+def programs(kind: str) -> list[Any]:
+    return [*_programs(kind)]
+
+
+def _programs(kind: str) -> Iterator[Any]:
+    for path in sorted(PROGRAMS.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        framework = path.stem.partition("_")[0]
+        tree = ast.parse(text)
+        entries = [node for node in tree.body if _is_entry(node)]
+        for entry in entries:
+            name = entry.name  # type: ignore[attr-defined]
+            if name.startswith(kind):
+                yield pytest.param(
+                    Program(framework, name, _without(text, entries, entry)),
+                    id=f"{framework}-{name.removeprefix(kind)}",
+                )
+
+
+def _is_entry(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name.startswith(("fewer_", "keeps_"))
+
+
+def _without(text: str, entries: list[ast.stmt], entry: ast.stmt) -> str:
+    """The file without its other programs."""
+    lines = text.splitlines(keepends=True)
+    left_out = {
+        number
+        for other in entries
+        if other is not entry
+        for number in range(other.lineno, (other.end_lineno or 0) + 1)
+    }
+    return "".join(line for number, line in enumerate(lines, 1) if number not in left_out)
+
+
+def repaired(source: str) -> str:
+    """The source with all its repairs, found again until none is left."""
+    for _ in range(5):
+        fixes = choose(check_source(source, "program.py", SETTINGS), unsafe=True)
+        if not fixes:
+            break
+        source = apply(source, fixes.values())
+    return source
+
+
+class Outcome(NamedTuple):
+    """What a program returned, and how often each of its lines waited."""
+
+    value: Any
+    waits: Counter[str]
+
+
+def run(program: Program, source: str, path: Path) -> Outcome:
+    path.write_text(source, encoding="utf-8")
+    module = load(path)
+    with contextlib.ExitStack() as stack:
+        if program.framework == "torch":
+            stack.enter_context(asyncguard.simulate_cuda())
+        trace = stack.enter_context(asyncguard.trace())
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        value = getattr(module, program.name)("cuda")
+    waits: Counter[str] = Counter()
+    for site in trace.sites:
+        waits[site.source] += site.count
+    return Outcome(value, waits)
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[path.stem]
+    return module
+
+
+@pytest.mark.parametrize("program", programs("fewer_"))
+def test_a_repair_keeps_the_values_and_waits_less(program: Program, tmp_path: Path) -> None:
+    require(program.framework)
+    after = repaired(program.source)
+    assert after != program.source
+    old = run(program, program.source, tmp_path / "before.py")
+    new = run(program, after, tmp_path / "after.py")
+    assert new.value == old.value
+    assert new.waits.total() < old.waits.total()
+    unchanged = {line.strip() for line in program.source.splitlines()}
+    anew = {
+        line: number
+        for line, number in new.waits.items()
+        if line in unchanged and number > old.waits[line]
+    }
+    assert anew == {}
+
+
+@pytest.mark.parametrize("program", programs("keeps_"))
+def test_what_is_not_understood_is_left_alone(program: Program) -> None:
+    assert repaired(program.source) == program.source
+
+
+@pytest.mark.parametrize("program", programs("fewer_"))
+def test_a_repaired_program_is_stable(program: Program) -> None:
+    after = repaired(program.source)
+    assert repaired(after) == after

@@ -1,0 +1,140 @@
+"""What the command line shows of findings, and how it silences and records them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncguard.cli import main
+from asyncguard.runtime import store
+from tests.records import record, steady
+
+HOT = """\
+import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+OTHER = HOT.replace("print(loss.item())", "torch.cuda.synchronize()\n        total = float(loss)")
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "a.py").write_text(HOT)
+    (tmp_path / "b.py").write_text(OTHER)
+    return tmp_path
+
+
+def check(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+    capsys.readouterr()
+    main(["check", "--no-cache", *options])
+    return capsys.readouterr().out.splitlines()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_gets_one_line_a_finding_and_a_terminal_the_source(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sorted(line.split(":")[0] for line in check(capsys)[:3]) == ["a.py", "b.py", "b.py"]
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    main(["check", "--no-cache"])
+    assert "^^^^^^^^^^^" in terminal.getvalue()
+
+
+def test_a_limit_says_what_it_holds_back(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = check(capsys, "--limit", "1", "--sort", "path")
+    assert lines[0].startswith("a.py:8:15:")
+    assert "Showing the first 1 of 3 (--limit)." in lines
+    capsys.readouterr()
+    assert main(["check", "--no-cache", "--limit", "2", "--format", "jsonl"]) == 1
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert "Showing the first 2 of 3" in err
+
+
+def test_groups_within_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = check(capsys, "--group-by", "rule", "--limit", "2", "--sort", "path")
+    assert lines[0] == "ASG102 (2)"
+    assert [line.split(":")[0] for line in lines[1:3]] == ["a.py", "b.py"]
+    assert not [line for line in lines if "ASG202" in line]
+
+
+def test_a_limit_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--limit", "0"]) == 2
+    assert "--limit 0" in capsys.readouterr().err
+
+
+def test_ignores_are_added_with_a_reason_and_silence_everything(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--no-cache", "--add-ignore=known, see #12", "."]) == 0
+    assert "3 comments added in 2 files" in capsys.readouterr().err
+    expected = "        print(loss.item())  # asyncguard: ignore[ASG102] known, see #12\n"
+    assert (directory / "a.py").read_text().endswith(expected)
+    assert main(["check", "--no-cache"]) == 0
+
+
+def test_ignores_stand_at_the_end_of_a_logical_line(directory: Path) -> None:
+    wrapped = HOT.replace(
+        "print(loss.item())", "print(\n            loss.item(),  # as it is\n        )"
+    )
+    (directory / "a.py").write_text(wrapped)
+    assert main(["check", "--no-cache", "--add-ignore", "a.py"]) == 0
+    assert "\n        )  # asyncguard: ignore[ASG102]\n" in (directory / "a.py").read_text()
+    assert main(["check", "--no-cache", "a.py"]) == 0
+
+
+def test_several_findings_of_a_line_share_a_comment(directory: Path) -> None:
+    both = HOT.replace("print(loss.item())", "print(loss.item(), loss)")
+    (directory / "a.py").write_text(both)
+    assert main(["check", "--no-cache", "--add-ignore", "a.py"]) == 0
+    assert "  # asyncguard: ignore[ASG101, ASG102]\n" in (directory / "a.py").read_text()
+
+
+def test_ignores_are_not_mixed_with_fixes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--add-ignore", "--fix"]) == 2
+    assert "--add-ignore cannot be combined" in capsys.readouterr().err
+
+
+def test_stale_entries_of_a_baseline_are_told_and_pruned(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--no-cache", "--write-baseline", "base.json"]) == 0
+    (directory / "b.py").write_text("import torch\n")
+    told = "base.json: 2 entries are stale: they no longer occur; prune with"
+    assert any(line.startswith(told) for line in check(capsys, "--baseline", "base.json"))
+    assert not any("stale" in x for x in check(capsys, "--baseline", "base.json", "a.py"))
+    assert main(["gate", "--baseline", "base.json", "."]) == 0
+    assert "2 entries are stale" in capsys.readouterr().out
+    assert main(["gate", "--baseline", "base.json", "--update", "."]) == 0
+    assert len(json.loads(Path("base.json").read_text())["findings"]) == 1
+
+
+@pytest.mark.parametrize("name", ["concise", "json", "sarif", "github", "gitlab", "junit"])
+def test_the_gate_writes_every_format_of_findings_and_of_sites(
+    directory: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    before = record(steady(1, path="a.py", line=8), step_count=10, steady_steps=10)
+    store.save(before, Path("t.json"))
+    assert main(["gate", "--update", "a.py", "t.json"]) == 0
+    after = record(steady(3, path="a.py", line=8), step_count=10, steady_steps=10)
+    store.save(after, Path("t.json"))
+    capsys.readouterr()
+    assert main(["gate", "--output-format", name, "a.py", "t.json"]) == 1
+    assert "waits 3 per step; before: 1 per step" in capsys.readouterr().out

@@ -1,0 +1,95 @@
+"""The documentation: every code block is true, and the site builds strictly without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint.run.settings import _READERS, DOCUMENTED
+from tests import documents
+from tests.frameworks import require
+
+ROOT = documents.ROOT
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_a_page_is_true(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = list(documents.blocks(page))
+    ran = documents.run(page, tmp_path)
+    needy = sum(documents.missing(block.says.get("needs", "")) for block in blocks)
+    assert ran == len(blocks) - needy
+
+
+@pytest.mark.parametrize(
+    ("shown", "output", "true"),
+    [
+        (["a 3.1 ms b"], "a 40 us b\n", True),
+        (["a 3"], "a 4\n", False),
+        (["a", "...", "c"], "a\nb\nb\nc\n", True),
+        (["a", "...", "c"], "a\nb\n", False),
+        (["found ... (1 file)"], "found it\n    twice (1 file)\n", True),
+        (["a b"], "a\n    b\n", True),
+        (["..."], "", True),
+    ],
+)
+def test_an_output_is_compared_with_what_is_shown(
+    shown: list[str], output: str, true: bool
+) -> None:
+    assert documents.agrees(shown, output) is true
+
+
+def test_every_setting_is_documented() -> None:
+    assert DOCUMENTED.keys() == _READERS.keys()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly where no host can be reached."""
+    require("mkdocs")
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(target)]
+    offline = {
+        **os.environ,
+        "NO_MKDOCS_2_WARNING": "1",
+        "http_proxy": "http://127.0.0.1:9",
+        "https_proxy": "http://127.0.0.1:9",
+    }
+    done = subprocess.run(command, cwd=ROOT, env=offline, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def test_the_site_has_a_page_for_each_rule_and_setting(site: Path) -> None:
+    from asyncguard.lint.labels import labels
+
+    for label in labels():
+        page = (site / "rules" / f"{label.code}.html").read_text(encoding="utf-8")
+        assert f"{label.code} {label.name}" in page
+    settings = (site / "reference" / "configuration.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in settings for name in DOCUMENTED)
+    trace = (site / "reference" / "trace.html").read_text(encoding="utf-8")
+    assert "step_count" in trace
+    assert "cpu_stall_ns" in trace
+
+
+def test_the_site_fetches_nothing(site: Path) -> None:
+    """Scripts, styles, fonts and pictures are files of the site."""
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=\"?(https?:[^\s\">]+)", text)
+        fetched += re.findall(
+            r"<link[^>]*rel=\"?(?:stylesheet|preconnect)[^>]*?(https?:[^\s\">]+)", text
+        )
+        assert not fetched, page
+    assert "[[seconds" not in (site / "why.html").read_text(encoding="utf-8")
+    for name in ("enqueue", "barriers", "timeline"):
+        assert (site / "pictures" / f"{name}.svg").stat().st_size > 1000
