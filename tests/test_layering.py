@@ -44,7 +44,7 @@ FLOORS = [
     {"integrations"},
     {"screens"},
     {"cli_findings", "cli_fixes"},
-    {"demo", "cli_check", "lsp"},
+    {"demo", "cli_check", "cli_explain", "lsp"},
     {"cli", "pytest_plugin"},
     {"__main__"},
 ]
