@@ -69,6 +69,7 @@ class Frame:
     function: FunctionInfo
     env: Variables = field(default_factory=Variables)
     conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
+    periods: set[str] = field(default_factory=set)  # variables that are true once a period
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
