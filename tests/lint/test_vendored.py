@@ -35,7 +35,7 @@ class Net(gluon.Block):
 FRAMEWORK = {
     "__init__.py": "from . import autograd, gluon, nd, npx\n",
     "autograd.py": "def record():\n    pass\n",
-    "gluon.py": "class Block:\n    def __call__(self, *args):\n        return self.forward(*args)\n",
+    "gluon.py": "class Block:\n    def __call__(self, *x):\n        return self.forward(*x)\n",
     "nd.py": "".join(f"def {name}(x):\n    return _(x)\n" for name in ("zeros", "relu", "array")),
     "npx.py": "def waitall():\n    _call()\n",
 }  # fmt: skip
