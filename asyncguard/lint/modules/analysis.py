@@ -385,6 +385,9 @@ class FileAnalysis:
                 value = types.type_value(outer, parameter.annotation)
             if value.kind == DEVICE and type(parameter.default) in (cst.Integer, cst.Float):
                 return HOST_VALUE  # a number that may as well be an array
+            flag = parameter.default is not None and dotted(parameter.default) in ("True", "False")
+            if value.kind == DEVICE and flag:
+                return HOST_VALUE  # a flag, whatever its annotation says
             if value.kind != UNKNOWN:
                 named = self.knowledge.by_name(parameter.name, self.frameworks)
                 if named is None or named[0] != HOST_ARRAY:
@@ -506,9 +509,12 @@ class FileAnalysis:
             names.append("forward")  # the method of a class elsewhere, which it replaces
         hooked = any(self.knowledge.hot_functions.get(n, frozenset()) & active for n in names)
         hooked |= self.knowledge.enters(taken)
-        if hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
+        cold = any(self.knowledge.cold_functions.get(n, frozenset()) & active for n in names)
+        if cold and info.name not in self.knowledge.cold_functions:
+            info.hook = Loop.EPOCH  # of this kind of class, whatever others do
+        elif hooked or (outlined is not None and self._is_eager and self.outline.is_step(outlined)):
             info.hook = Loop.STEP
-        elif self.knowledge.cold_functions.get(info.name, frozenset()) & active:
+        elif cold:
             info.hook = Loop.EPOCH
 
     def _handed_on(self, info: FunctionInfo) -> Iterator[str]:
