@@ -94,6 +94,7 @@ class Session:
         self._lines = Lines(self._root) if lines else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
+        self._began_ns = 0  # Unix's clock, as the recorder's began
         self._devices: frozenset[str] = frozenset()
         self._memory: memory.Resident | None = None
         self._peaks: dict[str, int] = {}
@@ -123,6 +124,7 @@ class Session:
         hub.add_marked(self._recorder)
         if self._device is not None:
             self._device.start()
+        self._began_ns = time.time_ns()
         self._recorder.start()
         if self._cross_check is not None:
             self._cross_check.start()
@@ -194,7 +196,8 @@ class Session:
     def _made(self, read: Callable[[], Reading]) -> TraceRecord:
         record = reading.to_record(read(), self._root, self._command, dict(self._versions))
         about = identity.identity(self._root, self._devices)
-        record = replace(record, extra={"started": self._began, **about, **self._peaks})
+        began = {"started": self._began, "started_ns": self._began_ns}
+        record = replace(record, extra={**began, **about, **self._peaks})
         for part in (self._device, self._cross_check, self._overlap, self._model, self._lines):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
