@@ -223,6 +223,7 @@ def trace(
     depth: str = "light",
     device_times: str | None = None,
     cross_check: bool = False,
+    ranges: str | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
@@ -247,6 +248,8 @@ def trace(
                 that can. None: nobody, which costs nothing; a GPU stall is then None.
     cross_check: torch on CUDA: whether to compare with the waits that torch itself reports; those
                 that no entry names are shown as api "unattributed".
+    ranges:     torch: "record_function" or "nvtx" puts a range round each wait, for other profilers
+                to show. None: nothing, which costs nothing.
     clock:      returns nanoseconds.
 
     Raises AsyncguardError for an unknown framework, depth or choice of device times.
@@ -260,6 +263,7 @@ def trace(
             depth=depth,
             device_times=device_times,
             cross_check=cross_check,
+            ranges=ranges,
             clock=clock,
         )
     )

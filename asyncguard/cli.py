@@ -95,7 +95,7 @@ def _add_run(commands: Any) -> None:
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
         usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
-        "[--device-times SOURCE] [--cross-check] [--save-every SECONDS] [-q] "
+        "[--device-times SOURCE] [--cross-check] [--ranges KIND] [--save-every SECONDS] [-q] "
         "(SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
@@ -135,6 +135,10 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "--sim-host", choices=("fixed", "measured"), default="fixed",
         help="what operators cost the host: as the profile says (default), or as measured here",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranges", choices=("record_function", "nvtx"),
+        help="put a range of torch's profiler, or of NVTX, round each wait",
     )  # fmt: skip
     parser.add_argument(
         "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
@@ -291,6 +295,7 @@ def _run(arguments: argparse.Namespace) -> int:
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
+        ranges=arguments.ranges,
         lines=arguments.lines,
     )
     after = None if arguments.quiet else _show_saved
