@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, cli_findings, files, screens
+from asyncguard import cli_check, cli_findings, cli_tune, files, screens
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
@@ -79,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_report,
         _add_diff,
         _add_gate,
+        cli_tune.add,
         _add_explain,
         _add_rules,
         _add_demo,

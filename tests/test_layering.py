@@ -41,10 +41,11 @@ FLOORS = [
     {"render"},
     {"reports"},
     {"api"},
+    {"tune"},
     {"integrations"},
     {"screens"},
     {"cli_findings", "cli_fixes"},
-    {"demo", "cli_check", "lsp"},
+    {"demo", "cli_check", "cli_tune", "lsp"},
     {"cli", "pytest_plugin"},
     {"__main__"},
 ]
