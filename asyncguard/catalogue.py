@@ -116,6 +116,7 @@ class SyncPoint(NamedTuple):
     # Beside an upload: what makes a zero, a one, or any number on the device ("zeros", ...).
     makers: tuple[str, ...] = ()
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
+    times: int = 1  # how often one call waits
     confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
 
 

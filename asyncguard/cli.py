@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, cli_findings, cli_tune, files, screens
+from asyncguard import cli_check, cli_explain, cli_findings, cli_tune, files, screens
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
@@ -80,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_diff,
         _add_gate,
         cli_tune.add,
-        _add_explain,
+        cli_explain.add,
         _add_rules,
         _add_demo,
         _add_lsp,
@@ -195,12 +195,6 @@ def _add_gate(commands: Any) -> None:
     )
     cli_findings.add_format(parser)
     cli_check.add_selection(parser)
-
-
-def _add_explain(commands: Any) -> None:
-    parser = commands.add_parser("explain", help="explain a rule", description="Explain a rule.")
-    parser.set_defaults(command=_explain)
-    parser.add_argument("code", metavar="CODE", help="such as ASG102")
 
 
 def _add_rules(commands: Any) -> None:
@@ -353,19 +347,6 @@ def _gate(arguments: argparse.Namespace) -> int:
     return 1 if new or grown else 0
 
 
-def _explain(arguments: argparse.Namespace) -> int:
-    from asyncguard.lint import selectors
-    from asyncguard.lint.report import registry
-    from asyncguard.render.rules import explanation
-
-    try:
-        rule = registry.find(selectors.parse(arguments.code))
-    except ValueError as error:
-        raise AsyncguardError(str(error)) from error
-    screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
-    return 0
-
-
 def _rules(arguments: argparse.Namespace) -> int:
     from asyncguard.lint.report import registry
     from asyncguard.render.rules import table
@@ -427,4 +408,4 @@ def _codes() -> dict[str, str]:
     return {point.id: point.rule for point in catalogue.load()}
 
 
-_ANYWHERE = (_explain, _rules)  # commands that need no working directory
+_ANYWHERE = (cli_explain.run, _rules)  # commands that need no working directory

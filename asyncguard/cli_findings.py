@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.report.impact import Group
 
 HOTSPOTS = 10  # functions that open a large result
+WITH_REASONS = ("text", "json", "jsonl")
 FOR_PEOPLE = ("text", "concise", "grouped", "markdown")  # the others hold findings alone
 FORMATS = (
     "text (default on a terminal, or where COLUMNS is set), concise (default elsewhere), grouped, "
@@ -39,14 +40,25 @@ def add_order(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--limit", metavar="N", type=int, help="show only the first N findings")
     parser.add_argument("--statistics", action="store_true", help="show counts by rule")
+    parser.add_argument(
+        "--show-reasons", action="store_true",
+        help="say why each value is taken to be on the device and each place to be hot (text)",
+    )  # fmt: skip
 
 
 def require_sense(arguments: argparse.Namespace) -> None:
-    """Raise AsyncguardError for a limit that is not one."""
+    """Raise AsyncguardError for options that make no sense together or alone."""
     if arguments.limit is not None and arguments.limit < 1:
         raise AsyncguardError(
             f"--limit {arguments.limit}: name how many findings to show, 1 or more"
         )
+    if arguments.show_reasons:
+        arguments.output_format = arguments.output_format or "text"
+        if arguments.output_format not in WITH_REASONS:
+            raise AsyncguardError(
+                f"--show-reasons: {arguments.output_format} has no place for them; use text, "
+                "json or jsonl"
+            )
 
 
 def chosen_format(name: str | None) -> str:
@@ -63,6 +75,7 @@ class How(NamedTuple):
     group_by: str | None = None
     limit: int | None = None
     statistics: bool = False
+    reasons: bool = False
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> How:
@@ -73,6 +86,7 @@ class How(NamedTuple):
             arguments.group_by,
             arguments.limit,
             arguments.statistics,
+            arguments.show_reasons,
         )
 
 
@@ -116,6 +130,7 @@ def show(
         hidden,
         tuple((group.title, len(group.findings)) for group in _largest(hotspots)),
         tuple(notes),
+        how.reasons,
     )
     screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
     if name not in FOR_PEOPLE and not how.statistics:

@@ -111,11 +111,32 @@ class CallSite:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingReason:
+    """One thing that a finding rests on.
+
+    `about`: why the "value" is taken to be on the device, what casts "doubt" on that, or why the
+    "place" is hot (from the finding outwards: its loop, or who calls its function). `text` is a
+    clause, `path` and `line` say where that was seen (from 1; 0 if nowhere; within the `cell` of a
+    notebook). `family` is the family of names that took part (`rules/names.toml`), or the
+    catalogue's entry; `kind` is the sort of evidence.
+    """
+
+    about: str
+    text: str
+    path: str = ""
+    line: int = 0
+    family: str = ""
+    kind: str = ""
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One place in the source that a rule objects to.
 
     Lines count from 1; columns count from 1, in characters, as editors show them. `reached_from`
-    are the calls that hand a device value to what is read in a helper, the hottest first.
+    are the calls that hand a device value to what is read in a helper, the hottest first. `reasons`
+    say why it is there.
     """
 
     code: str
@@ -136,6 +157,7 @@ class Finding:
     fix: Fix | None = None
     cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
     reached_from: tuple[CallSite, ...] = ()
+    reasons: tuple[FindingReason, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
@@ -154,6 +176,7 @@ class Finding:
             edits = tuple(Edit(**edit) for edit in fix["edits"])
             values["fix"] = Fix(fix["message"], edits, Applicability(fix["applicability"]))
         values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
+        values["reasons"] = tuple(FindingReason(**why) for why in values.get("reasons", ()))
         return cls(**values)
 
 

@@ -39,6 +39,7 @@ def rows_of(wheel: Path, settings: str, jobs: int) -> list[Row]:
     rows = []
     for finding in check_paths([wheel], chosen).findings:
         plain = finding.to_dict()
+        del plain["reasons"]  # how a finding is explained, not what is found
         rows.append({"settings": settings, **plain, "path": relative(plain["path"], parent)})
     return rows
 

@@ -111,7 +111,8 @@ def console(block: Block, where: str, folder: Path) -> None:
         elif steps:
             steps[-1][1].append(line)
     bin_folder = Path(sys.executable).parent
-    environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "PYTHONPATH")}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["COLUMNS"] = "80"  # as on a terminal
     environment["PATH"] = f"{bin_folder}{os.pathsep}{environment['PATH']}"
     mark = "=== next command ==="
     script = "".join(

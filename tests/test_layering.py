@@ -45,7 +45,7 @@ FLOORS = [
     {"integrations"},
     {"screens"},
     {"cli_findings", "cli_fixes"},
-    {"demo", "cli_check", "cli_tune", "lsp"},
+    {"demo", "cli_check", "cli_explain", "cli_tune", "lsp"},
     {"cli", "pytest_plugin"},
     {"__main__"},
 ]

@@ -72,6 +72,7 @@ class FindingsReport:
     hidden: int = 0
     hotspots: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()  # that close the report
+    reasons: bool = False  # say why each finding is there
 
     def name(self, code: str) -> str:
         """The name of a rule."""

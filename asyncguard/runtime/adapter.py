@@ -57,6 +57,10 @@ class Adapter:
         """
         raise NotImplementedError
 
+    def times_of(self, point: SyncPoint) -> Callable[[tuple[Any, ...], dict[str, Any]], int] | None:
+        """How often a call of an entry waits, by its arguments; None: always once."""
+        return (lambda args, kwargs: point.times) if point.times > 1 else None
+
     def is_device_set(self) -> bool:
         """Whether values are made on another device than usual where the call names none."""
         return False
@@ -83,6 +87,7 @@ class Adapter:
             on_accelerator=synchronous_cpu and not stand_in and device != HOST,
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
+            times=self.times_of(point),
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:

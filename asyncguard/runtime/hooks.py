@@ -23,7 +23,7 @@ from asyncguard.runtime.copies import FRESH, Copies
 from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
-from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.sites import Blocker, Site
 from asyncguard.runtime.sizes import NUMBERS, are_plain
 from asyncguard.runtime.steps import compiled_steps
 
@@ -90,6 +90,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
         nonlocal broken_in
         inside = False
         site = None
+        more = 0  # waits of this call beyond the first
         doing = state.doing
         generation = hub.generation
         try:
@@ -111,8 +112,10 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
                         except (KeyError, AttributeError):
                             site = blocker.site(frame)
                         if site is not None:
+                            if blocker.times is not None:
+                                more = blocker.times(args, kwargs) - 1
                             if hub.scope is not None:
-                                site = hub.scope(site)
+                                site = _allowed(site, more)
                             sink = hub.sink
                             doing.waiting = inside = True
                             began = sink.begin()
@@ -125,6 +128,8 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
             if site is not None:
                 try:
                     sink.end(site, began)
+                    for _ in range(more):
+                        sink.end(site, sink.begin())
                     if args and result is args[0] and site.blocker.stand_in:
                         expected = fresh.through if through else fresh.hook
                         held = getrefcount(result) - expected
@@ -142,6 +147,15 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
             raise
 
     return hook
+
+
+def _allowed(site: Site, more: int) -> Site:
+    """Ask whoever limits waits, for each wait of the call."""
+    allowed = site
+    for _ in range(more + 1):
+        if hub.scope is not None:
+            allowed = hub.scope(site)
+    return allowed
 
 
 def _read_hook(

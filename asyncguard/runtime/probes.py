@@ -51,7 +51,7 @@ class Probe:
         if runtime.value == "number":
             self.numbers_from = _first_listed(point, method)
         self.quick: QuickJudge | None = None  # by the value alone; None: take the long way
-        if method and runtime.value == "self" and not parts:
+        if method and runtime.value == "self" and not parts and adapter.times_of(point) is None:
             self.quick = adapter.quick_judge(self._blockers)
 
     def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime.callers import NOT_TOLD_APART, Callers, Frames, Way
@@ -96,12 +97,13 @@ class Blocker:
 
     `stand_in` says that the device is the CPU in an accelerator's stead. With `users_only` the
     framework's own calls are not the user's waits, except those in `internals` (module names).
-    Below a frame that `loads_data` nobody waits.
+    Below a frame that `loads_data` nobody waits. `times` says how often a call waits, where that is
+    not once.
     """
 
     __slots__ = (
         "cache", "device", "internals", "loads_data", "on_accelerator", "point", "sites",
-        "stand_in", "users_only",
+        "stand_in", "times", "users_only",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +115,7 @@ class Blocker:
         users_only: bool = False,
         internals: tuple[str, ...] = (),
         loads_data: Callable[[FrameType], bool] | None = None,
+        times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
     ) -> None:
         self.point = point
         self.device = device
@@ -121,6 +124,7 @@ class Blocker:
         self.users_only = users_only
         self.internals = internals
         self.loads_data = loads_data
+        self.times = times
         # (path, function) -> line, with the innermost frame of a library where there is one -> site
         self.sites: dict[tuple[str, str], dict[int | tuple[int, str], Site]] = {}
         # (id(code), f_lasti) of the caller -> the site, and how it was reached the last time

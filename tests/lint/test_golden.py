@@ -65,7 +65,7 @@ def findings_in(case: Case) -> Iterator[dict[str, Any]]:
 
 def fields_of(finding: Finding) -> dict[str, Any]:
     """Return the fields of a finding that differ from their defaults, as JSON has them."""
-    plain = {name: getattr(finding, name) for name in DEFAULTS}
+    plain = {name: getattr(finding, name) for name in DEFAULTS if name != "reasons"}
     return {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
 
 

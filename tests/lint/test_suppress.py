@@ -89,6 +89,11 @@ def test_comments_that_silence_nothing_are_told() -> None:
     assert [(item.line, item.column) for item in unused] == [(1, 8), (3, 8)]
 
 
+def test_a_noqa_for_other_linters_beside_a_bare_one_is_no_problem() -> None:
+    source = "import a  # noqa: F401\nb = 1  # noqa\n"
+    assert [found.code for found in check_source(source, "a.py", Settings(cache=False))] == []
+
+
 def test_a_file_that_cannot_be_tokenized_has_no_comments() -> None:
     assert suppressions("x = (  # asyncguard: ignore\n") == ()
 

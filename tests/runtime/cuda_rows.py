@@ -119,7 +119,7 @@ ROWS = (
     Row("torch.where(mask, x, -x)"),
     Row("torch.unique_consecutive(x)", "torch.unique_consecutive", 1),
     Row("torch.bincount(index)", "torch.bincount", 1),
-    Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 1),
+    Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 1, times=2),
     Row("F.one_hot(index)", "torch.nn.functional.one_hot", 1),
     Row("F.one_hot(index, num_classes=64)"),
     Row("torch.histc(x, 8)", "torch.histc", 1),

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import BATCH, hub, state
+from asyncguard.runtime.limits import limit_syncs
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
 from asyncguard.runtime.slots import is_empty
@@ -79,18 +81,6 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch.masked_select(tensor(1, 2), tensor(1, 2) > 1),
         "torch.masked_select",
     ),
-    "repeat_interleave": (
-        lambda: torch.repeat_interleave(tensor(1, 2), torch.tensor([1, 2])),
-        "torch.repeat_interleave",
-    ),
-    "repeat_interleave of counts": (
-        lambda: torch.repeat_interleave(torch.tensor([1, 2])),
-        "torch.repeat_interleave.indices",
-    ),
-    "repeat_interleave by keyword": (
-        lambda: torch.repeat_interleave(repeats=torch.tensor([1, 2])),
-        "torch.repeat_interleave",
-    ),
     "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
     "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
     "tensor of tensors": (lambda: torch.tensor([tensor()[0]] * 3), "torch.tensor.elements"),
@@ -121,11 +111,47 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: torch.nn.utils.clip_grad_norm_([], 1.0, error_if_nonfinite=True),
         "torch.nn.utils.clip_grad_norm_",
     ),
+}  # fmt: skip
+
+
+TWO_WAITS: dict[str, tuple[Callable[[], Any], str]] = {
+    "repeat_interleave": (
+        lambda: torch.repeat_interleave(tensor(1, 2), torch.tensor([1, 2])),
+        "torch.repeat_interleave",
+    ),
+    "repeat_interleave of counts": (
+        lambda: torch.repeat_interleave(torch.tensor([1, 2])),
+        "torch.repeat_interleave.indices",
+    ),
+    "repeat_interleave by keyword": (
+        lambda: torch.repeat_interleave(repeats=torch.tensor([1, 2])),
+        "torch.repeat_interleave",
+    ),
     "distribution": (
         lambda: torch.distributions.Normal(tensor(), tensor()),
         "torch.distributions.Distribution.__init__",
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWO_WAITS)
+def test_a_call_that_waits_twice_counts_twice(name: str) -> None:
+    function, api = TWO_WAITS[name]
+    assert counts(trace(function)) == {api: 2}
+    with pytest.raises(SyncLimitExceeded), limit_syncs(1):
+        function()
+    with limit_syncs(2):
+        function()
+
+
+def test_a_distribution_that_checks_nothing_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own argument, or by the default that torch.compile changes, too."""
+    distribution = torch.distributions.Normal
+    assert trace(lambda: distribution(tensor(), tensor(), validate_args=False)).total_syncs == 0
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", False)
+    assert trace(lambda: distribution(tensor(), tensor())).total_syncs == 0
+    asked = trace(lambda: distribution(tensor(), tensor(), validate_args=True))
+    assert asked.total_syncs == 2
 
 
 @pytest.mark.parametrize("name", ONE_WAIT)

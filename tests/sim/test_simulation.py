@@ -9,12 +9,14 @@ import textwrap
 import threading
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import asyncguard
+from asyncguard.gate import baseline, compare
 from asyncguard.model import AsyncguardError
 from asyncguard.sim import profiles
 from tests.frameworks import require
@@ -241,16 +243,29 @@ def run_script(folder: Path, name: str, *options: str) -> tuple[dict[str, Any], 
     return json.loads(trace.read_text()), done.stdout
 
 
+def traced(script: str = SCRIPT) -> Any:
+    """The record of one run in this process."""
+    with asyncguard.simulate_cuda(), asyncguard.trace(timeline=10_000) as trace:
+        exec(compile(script, __file__, "exec"), {"__name__": "__main__", "print": str})
+    return trace.record
+
+
 def test_a_run_is_the_same_every_time() -> None:
     """Ten runs in one process, whose traces differ in nothing but memory that was resident."""
-    records = []
-    for _ in range(10):
-        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
-            exec(compile(SCRIPT, __file__, "exec"), {"__name__": "__main__", "print": str})
-        record = trace.record
-        records.append((record.sites, record.duration_ns, record.step_syncs, record.notes))
+    records = [replace(traced(), extra={}) for _ in range(10)]
     assert all(record == records[0] for record in records[1:])
-    assert records[0][2] == (2, 1, 2, 1, 2)
+    assert records[0].step_syncs == (2, 1, 2, 1, 2)
+    assert {event.kind for event in records[0].timeline} >= {"enqueue", "run", "wait", "step"}
+
+
+def test_the_gate_fails_on_one_added_read_every_time_and_never_unchanged() -> None:
+    """Five runs of each here; benchmarks/sim_gate.py has two hundred."""
+    accepted = baseline.of_traces([traced()])
+    worse = f"{SCRIPT}    loss.item()\n"
+    for _ in range(5):
+        assert not compare.grown_sites([traced()], accepted)
+        (grown,) = compare.grown_sites([traced(worse)], accepted)
+        assert grown.site.api == "torch.Tensor.item"
 
 
 def test_the_command_line(tmp_path: Path) -> None:

@@ -103,6 +103,11 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "linalg.inv": (lambda g: torch.linalg.inv(torch.eye(4, device=g.device)), 1, SyncKind.TRUTH),
     "linalg.svd": (lambda g: torch.linalg.svd(g.x), 1, SyncKind.TRUTH),
     "to_sparse": (lambda g: g.x.to_sparse(), 1, SyncKind.SHAPE),
+    "repeat_interleave": (lambda g: torch.repeat_interleave(g.y, g.repeats), 2, SyncKind.SHAPE),
+    "repeat_interleave of a tensor": (lambda g: g.y.repeat_interleave(g.repeats), 2,
+                                      SyncKind.SHAPE),
+    "a distribution": (lambda g: torch.distributions.Normal(g.y, g.y), 2, SyncKind.TRUTH),
+    "a distribution of one": (lambda g: torch.distributions.Poisson(g.y), 1, SyncKind.TRUTH),
     "combinations": (lambda g: torch.combinations(g.y), 1, SyncKind.SHAPE),
     "histc": (lambda g: torch.histc(g.y), 1, SyncKind.SHAPE),
     "masked_fill": (lambda g: g.x.masked_fill(g.mask, g.y[0]), 1, SyncKind.SCALAR),
@@ -163,6 +168,9 @@ WAITS_NOT: dict[str, Case] = {
     "sdpa": lambda g: F.scaled_dot_product_attention(*[g.x[None, None]] * 3),
     "dropout": lambda g: F.dropout(g.x),
     "cross_entropy": lambda g: F.cross_entropy(g.x, g.labels),
+    "a distribution without checks": lambda g: torch.distributions.Normal(
+        g.y, g.y, validate_args=False
+    ),
     "adam": lambda g: torch.optim.AdamW([with_grad(g.x)]).step(),
 }
 
@@ -171,12 +179,6 @@ def with_grad(value: Any) -> Any:
     leaf = value.clone().requires_grad_()
     leaf.sum().backward()
     return leaf
-
-
-# The two columns' rows that the catalogue does not tell yet, with what is right.
-OPEN_ROWS: dict[str, tuple[Case, int]] = {
-    "repeat_interleave": (lambda g: torch.repeat_interleave(g.y, g.repeats), 2),
-}
 
 
 def masked(g: Given) -> None:

@@ -43,6 +43,44 @@ def fills_in(node: cst.If) -> bool:
     return any(dotted(target) == path for target in targets)
 
 
+def grows(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch makes a kept table that is too small larger: `if n > self.x.size(0): ...`.
+
+    It assigns the table, or calls a method that does. Inputs grow seldom once the longest was seen.
+    """
+    test = node.test
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    if type(test.comparisons[0].operator) in (cst.LessThan, cst.LessThanEqual):
+        sides = sides[1], sides[0]
+    elif type(test.comparisons[0].operator) not in MORE:
+        return False
+    kept = _sized(sides[1])
+    if not kept.startswith("self.") or kept == _sized(sides[0]):
+        return False
+    cls, attribute = frame.function.cls, kept.removeprefix("self.")
+    for part in walk(node.body):
+        if type(part) is cst.AssignTarget and dotted(part.target) == kept:
+            return True
+        if type(part) is cst.Call and dotted(part.func).startswith("self.") and cls is not None:
+            method = cls.lookup(dotted(part.func).removeprefix("self."))
+            if method is not None and method.sets(attribute):
+                return True
+    return False
+
+
+def _sized(node: cst.BaseExpression) -> str:
+    """Return what this is a size of: `x.size(0)`, `x.shape[0]`, `len(x)`, or a kept number."""
+    if type(node) is cst.Subscript:
+        return dotted(node.value).removesuffix(".shape")
+    if type(node) is not cst.Call:
+        return dotted(node)
+    if dotted(node.func) == "len" and len(node.args) == 1:
+        return dotted(node.args[0].value)
+    return dotted(node.func).removesuffix(".size")
+
+
 def recalls(node: cst.If) -> bool:
     """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
     test, last = node.test, _last(node.body)
@@ -135,12 +173,22 @@ def is_point(test: cst.BaseExpression) -> bool:
     return equal and all(type(side) is cst.Attribute for side in sides)
 
 
-def is_period(node: cst.If) -> bool:
+def is_rare(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch runs now and then: once a period, for a new record, or for more room."""
+    return is_period(frame, node) or improves(node) or grows(frame, node)
+
+
+def is_period(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
     `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
     """
+    held = frame.conditions.get(dotted(node.test))  # of a flag, which later branches ask as well
+    if held is not None and _starts_anew(held, node.body):
+        frame.periods.add(dotted(node.test))
+    if dotted(node.test) in frame.periods:
+        return True
     return _starts_anew(node.test, node.body)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.contexts.hotness import why_repeated
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
@@ -68,6 +69,7 @@ class Frame:
     function: FunctionInfo
     env: Variables = field(default_factory=Variables)
     conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
+    periods: set[str] = field(default_factory=set)  # variables that are true once a period
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
@@ -155,13 +157,15 @@ class Frame:
         if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
             if found[0] == MODEL and _DOES(last):
                 return UNKNOWN_VALUE
-            told = self.analysis.named(*found, self.by_name(f"`{path}` is named like one"))
+            kind, framework = found
+            text = f"`{path}` is named like {_WORDS.get(kind, kind)}"
+            told = self.analysis.named(*found, self.by_name(text, f"{framework}.names.{kind}"))
             return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
         return UNKNOWN_VALUE
 
     def reason(self, kind: Provenance, text: str, family: str = "") -> Reason:
         """Return a reason that the statement under execution gives."""
-        return Reason(kind, text, self.analysis.path, self._line(), family)
+        return Reason(kind, text, self.analysis.path, self.line(), family)
 
     def by_name(self, text: str, family: str = "") -> Reason:
         """Return the reason that a name gives, which is better where the function trains."""
@@ -175,7 +179,7 @@ class Frame:
         """Return the reason that the catalogue gives for what a call returns."""
         return self.reason(Provenance.CATALOGUE, f"`{name}` returns it", name)
 
-    def _line(self) -> int:
+    def line(self) -> int:
         """Return the line of the statement under execution; 0 if there is none."""
         unit = self.function.unit
         if unit is None or self.statement is None:
@@ -216,16 +220,28 @@ class Frame:
 
     def context(self) -> tuple[Loop, bool]:
         """Return how often the current place executes within its function, and if guarded."""
+        index = self._repeating()
+        if index < 0:
+            return Loop.NONE, self._guarded(0)
+        loop = self.loops[index].kind
+        return loop, self._guarded(index + 1 if loop == Loop.STEP else 0)
+
+    def why_repeated(self) -> Reason | None:
+        """Return why the current place is repeated within its function, if it is."""
+        index = self._repeating()
+        return why_repeated(self.loops[index], self.analysis.path) if index >= 0 else None
+
+    def _repeating(self) -> int:
+        """Return which of the open loops says how often the current place executes; -1: none."""
         aside = self._is_aside
         rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
         for index in range(len(self.loops) - 1, -1, -1):
             loop = self.loops[index]
             steps = loop.over_steps or not (aside or (rare and not loop.weak and not loop.acts))
             if loop.kind == Loop.STEP and steps:
-                return Loop.STEP, self._guarded(index + 1)
-        if any(loop.kind == Loop.EPOCH for loop in self.loops):
-            return Loop.EPOCH, self._guarded(0)
-        return Loop.NONE, self._guarded(0)
+                return index
+        epochs = (i for i, loop in enumerate(self.loops) if loop.kind == Loop.EPOCH)
+        return next(epochs, -1)
 
     @property
     def _is_aside(self) -> bool:
@@ -335,6 +351,7 @@ class Frame:
             tuple(self.blocks),
             value.params | self.left_out,
             value.role == Role.MASK,
+            self.why_repeated(),
         )
         if site.params:
             self.reads.append(site)
@@ -357,7 +374,7 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is None or self.silent:
             return None
-        self.edges.append(Edge(callee, *self.context()))
+        self.edges.append(Edge(callee, *self.context(), self.line(), self.why_repeated()))
         return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
@@ -433,6 +450,7 @@ def is_test(name: str, path: str) -> bool:
     return _TEST_CASE(name) and _TESTS(path)
 
 
+_WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 _PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
 Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
 Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]

@@ -49,6 +49,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     record = LoopRecord(
         node,
         targets,
+        line=frame.line(),
         epoch_name=any(_EPOCH(name) for name in names)
         and not _batchy(names)
         and not _within_epochs(node.iter, targets),
@@ -73,6 +74,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         record.loader = origin.confidence if origin.confidence else MEDIUM - 1
         if origin.confidence < MEDIUM and not frame.trains:
             record.loader = origin.confidence
+        record.source = origin.why
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     return record
@@ -300,11 +302,12 @@ def evaluates(node: cst.CSTNode) -> bool:
     return not TRAINING(dotted(node.func).rpartition(".")[2])
 
 
-def while_record(node: cst.While) -> LoopRecord:
+def while_record(frame: Frame, node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if type(n) is cst.Name}
     return LoopRecord(
         node,
+        line=frame.line(),
         epoch_name=bool(names) and all(map(_EPOCH, names)),
         step_name=any(map(_is_step, names)),
     )

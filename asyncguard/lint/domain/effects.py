@@ -40,6 +40,8 @@ class LoopRecord:
     once: bool = False  # goes round once or so, or as often as someone types
     inner: bool = False  # contains a loop over steps
     trainings: bool = False  # contains a loop of training steps
+    line: int = 0  # where it stands
+    source: Reason | None = None  # why what it goes over is taken for a loader
 
     @property
     def over_steps(self) -> bool:
@@ -98,6 +100,7 @@ class Site:
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: frozenset[int] = frozenset()  # parameters that the value read comes from
     compared: bool = False  # it reads the outcome of a comparison
+    hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
 
     @property
@@ -140,4 +143,6 @@ class Edge:
     callee: FunctionInfo
     loop: Loop
     guarded: bool
+    line: int = 0
+    hot: Reason | None = None  # why it is repeated within its caller
     spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory

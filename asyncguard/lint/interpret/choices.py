@@ -57,7 +57,7 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard_true is None:
-        rarely = rarely or branches.is_period(node) or branches.improves(node)
+        rarely = rarely or branches.is_rare(frame, node)
     if lasting or rarely:
         guard_true = Guard(len(frame.loops), lasting)
     elif guard_true is None:

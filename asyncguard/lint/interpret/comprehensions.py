@@ -46,10 +46,11 @@ def open_comprehension_loop(
 ) -> None:
     """Bind a `for` clause's targets and push its loop."""
     iterable = evaluate(frame, clause.iter)
-    record = LoopRecord(clause, comprehension=True, transparent=True)
+    record = LoopRecord(clause, comprehension=True, transparent=True, line=frame.line())
     origin = source_of(iterable)
     if origin.kind == "loader":
         record.loader = origin.confidence
+        record.source = origin.why
         known = frame.analysis.knowledge.frameworks.get(origin.framework)
         record.placed = known is not None and known.asynchronous_cpu
     frame.loops.append(record)

@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.catalogue import SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
-from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -41,6 +41,12 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
 
+def _is_empty(argument: Argument) -> bool:
+    """Whether an argument is written as an empty list: there is nothing to copy."""
+    node = argument.node
+    return isinstance(node, (cst.List, cst.Tuple)) and not node.elements
+
+
 def takes_device_values(
     point: SyncPoint, wanted: tuple[int | str, ...], arguments: Arguments
 ) -> bool:
@@ -59,7 +65,12 @@ def may_be_read(value: Value) -> bool:
 
 
 def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
-    """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`."""
+    """Whether an upload is of what is on the device already: `torch.as_tensor(x, device=...)`.
+
+    Or of nothing: `torch.tensor([], device=...)`.
+    """
+    if point.kind == SyncKind.UPLOAD and arguments and _is_empty(arguments[0]):
+        return True
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
     sure = given.confidence >= MEDIUM and given.role != Role.UNPLACED

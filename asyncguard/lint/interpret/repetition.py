@@ -57,7 +57,7 @@ def for_(frame: Frame, node: cst.For) -> bool:
 
 def while_(frame: Frame, node: cst.While) -> bool:
     """A `while` loop reads its test each time."""
-    record = loops.while_record(node)
+    record = loops.while_record(frame, node)
 
     def body() -> bool:
         truth(frame, node.test)

@@ -45,7 +45,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     elements = [a._replace(value=iteration.loop_element(frame, a.value)) for a in given]
     origin = iteration.source_of(given[0].value)
     loader = origin.confidence if origin.kind == "loader" else -1
-    frame.loops.append(LoopRecord(node, loader=loader, transparent=True))
+    frame.loops.append(LoopRecord(node, loader=loader, transparent=True, line=frame.line()))
     frame.hand_over(arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()

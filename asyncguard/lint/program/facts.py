@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
 from asyncguard.model import Finding, Loop
@@ -69,6 +70,8 @@ class Call(NamedTuple):
     loop: Loop
     guarded: bool
     spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
+    line: int = 0  # where the first such call stands
+    hot: Reason | None = None  # why that is repeated within its caller
 
 
 class NamedCall(NamedTuple):
@@ -87,6 +90,7 @@ class Hook(NamedTuple):
     path: str
     function: str
     loop: Loop
+    why: str = ""  # a clause
 
 
 class FileFacts(NamedTuple):

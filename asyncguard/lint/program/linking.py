@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.names import family
 from asyncguard.lint.program.facts import Candidate, FileFacts, Linked, Via
 from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, Network
-from asyncguard.model import CallSite, Confidence, Finding, Loop
+from asyncguard.lint.program.ways import Ways
+from asyncguard.lint.source.notebook import Notebook
+from asyncguard.model import CallSite, Confidence, Finding, FindingReason, Loop
 
 
 def link(network: Network) -> dict[str, Linked]:
@@ -32,7 +35,7 @@ def link(network: Network) -> dict[str, Linked]:
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {
         path: Linked(
-            tuple(map(worded, merged(told[path]))),
+            tuple(_in_cells(worded(found), files) for found in merged(told[path])),
             facts.suppressions,
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
@@ -52,6 +55,7 @@ def _in_contexts(
         for place in c.by.places
         if place[0] == c.by.path
     }
+    ways = Ways(network)
     spared = network.spared()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
     for candidate in candidates:
@@ -67,7 +71,11 @@ def _in_contexts(
         level = levels.get(function, COLD)
         if candidate.named and level >= GUARDED:
             finding = replace(finding, confidence=Confidence.MEDIUM)
-        yield candidate, in_context(finding, level)
+        hot = in_context(finding, level)
+        if hot is not finding:
+            inside = tuple(why for why in finding.reasons if why.about != PLACE)
+            hot = replace(hot, reasons=inside + ways.to(function, levels))
+        yield candidate, hot
 
 
 def _is_silenced(by: Via, candidate: Candidate, files: Mapping[str, FileFacts]) -> bool:
@@ -82,6 +90,22 @@ def _call(by: Via | None, files: Mapping[str, FileFacts]) -> CallSite | None:
     notebook = files[by.path].notebook
     line, cell = notebook.cell(by.line) if notebook is not None else (by.line, None)
     return CallSite(by.path, line, by.function, cell)
+
+
+def _in_cells(finding: Finding, files: Mapping[str, FileFacts]) -> Finding:
+    """Return a finding whose reasons count the lines of notebooks within their cells."""
+    notebooks = {why.path: files[why.path].notebook for why in finding.reasons if why.path in files}
+    if not any(notebooks.values()):
+        return finding
+    return replace(finding, reasons=tuple(_in_cell(w, notebooks) for w in finding.reasons))
+
+
+def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> FindingReason:
+    notebook = notebooks.get(why.path)
+    if notebook is None or not why.line:
+        return why
+    line, cell = notebook.cell(why.line)
+    return replace(why, line=line, cell=cell)
 
 
 def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:

@@ -57,8 +57,10 @@ def _place(call: CallSite) -> tuple[str, int, int, str]:
     return call.path, call.cell or 0, call.line, call.function
 
 
-def _rank(told: Told) -> tuple[Heat, str, str]:
-    return heat(told.finding), told.finding.message, told.finding.advice
+def _rank(told: Told) -> tuple[Heat, str, str, tuple[tuple[str, int, str, str], ...]]:
+    finding = told.finding
+    reasons = tuple((why.path, why.line, why.about, why.text) for why in finding.reasons)
+    return heat(finding), finding.message, finding.advice, reasons
 
 
 def heat(finding: Finding) -> Heat:

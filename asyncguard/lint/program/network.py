@@ -36,9 +36,9 @@ class Network:
         )
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
-        self.hooks = {
-            (hook.path, hook.function): LEVELS[hook.loop] for facts in files for hook in facts.hooks
-        }
+        hooks = [hook for facts in files for hook in facts.hooks]
+        self.hooks = {(hook.path, hook.function): LEVELS[hook.loop] for hook in hooks}
+        self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
 
     def _runs(self, call: Call) -> bool:
@@ -58,7 +58,7 @@ class Network:
 
         def enter(call: Call, caller: int) -> None:
             callee = (call.callee_path, call.callee)
-            level = _level(call, caller)
+            level = level_of(call, caller)
             if callee in self.rounds:
                 level = min(level, EPOCH)
             if level > entered.get(callee, COLD):
@@ -83,7 +83,7 @@ class Network:
             key = call.callee_path, call.callee
             if key in functions and call.caller_path == call.callee_path:
                 caller = self.hooks.get((call.caller_path, call.caller), COLD)
-                found[key] = max(found[key], _level(call, caller))
+                found[key] = max(found[key], level_of(call, caller))
         return found
 
     def spared(self) -> dict[Key, frozenset[int]]:
@@ -115,7 +115,8 @@ def _tests(call: Call) -> bool:
 _CHECKPOINT = family("function.saves")
 
 
-def _level(call: Call | NamedCall, caller: int) -> int:
+def level_of(call: Call | NamedCall, caller: int) -> int:
+    """Return how often a call enters its callee, where its caller is entered that often."""
     called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded or _CHECKPOINT(called) else STEP

@@ -151,6 +151,7 @@ def _finding(
         advice=report.advice,
         source=analysis.lines[place[0] - 1].rstrip(),
         fix=fix,
+        reasons=report.reasons,
     )
 
 

@@ -139,7 +139,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
 
 
 def _calls(analysis: FileAnalysis) -> Iterator[Call]:
-    seen: set[Call] = set()
+    seen: set[Call] = set()  # each is told once, with its first line
     for info in analysis.reported:
         if info.compiled or info.summary is None:
             continue
@@ -156,7 +156,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
             )
             if call not in seen:
                 seen.add(call)
-                yield call
+                yield call._replace(line=edge.line, hot=edge.hot)
 
 
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
@@ -170,7 +170,18 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
         if info.entered != Loop.NONE:
-            yield Hook(analysis.path, info.qualname, info.entered)
+            yield Hook(analysis.path, info.qualname, info.entered, _why_entered(info))
+
+
+def _why_entered(info: FunctionInfo) -> str:
+    """Say why a function is entered so often."""
+    if info.entered == info.hook:
+        often = "step" if info.hook == Loop.STEP else "epoch"
+        return f"a framework enters functions like `{info.name}` once a {often}"
+    if info.entered == Loop.EPOCH:
+        return f"`{info.name}` loops over training steps"
+    acts = info.summary.acts and not info.summary.stepped
+    return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
 def _rounds(analysis: FileAnalysis) -> frozenset[Key]:

@@ -15,8 +15,9 @@ import libcst as cst
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.values import NO_PARAMS
+from asyncguard.lint.report.reasons import of_site
 from asyncguard.lint.syntax.tree import Place
-from asyncguard.model import Confidence, Fix, Loop
+from asyncguard.model import Confidence, FindingReason, Fix, Loop
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -66,6 +67,7 @@ class Report:
     params: frozenset[int] = NO_PARAMS  # of its function, that what it reads comes from
     extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
     fix: FixMaker | None = None
+    reasons: tuple[FindingReason, ...] = ()
 
 
 def report_site(site: Site, code: str, message: str) -> Report:
@@ -84,6 +86,7 @@ def report_site(site: Site, code: str, message: str) -> Report:
         site.subject,
         site.via,
         site.params,
+        reasons=of_site(site),
     )
 
 

@@ -124,7 +124,7 @@ def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppr
         foreign = match["codes"] is None or _is_foreign(match)
         edit = None if foreign else _noqa_removal(comment, match)
         ours = None if match["codes"] is None else " ".join(_our_codes(match["codes"]))
-        codes, problem = _named(ours)
+        codes, problem = _named(ours) if ours != "" else (frozenset(), "")
         yield Suppression(
             line, start, end, first, last, codes, foreign=foreign, removal=edit, problem=problem
         )

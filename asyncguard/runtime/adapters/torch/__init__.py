@@ -20,14 +20,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import dataloader
 
 import asyncguard.runtime
+from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch.calls import CALLS, WORK
+from asyncguard.runtime.adapters.torch.calls import CALLS, DISTRIBUTION, WORK, checks
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.copies import Memory
 from asyncguard.runtime.hooks import loading_hook
 from asyncguard.runtime.hub import hub
+from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker
 
@@ -98,6 +100,10 @@ class Adapter(Base):
         if api == WORK:
             return HOST
         return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
+
+    def times_of(self, point: SyncPoint) -> Callable[[Args, Kwargs], int] | None:
+        """A distribution checks parameter by parameter."""
+        return checks if point.id == DISTRIBUTION else super().times_of(point)
 
     def is_device_set(self) -> bool:
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""

@@ -56,9 +56,33 @@ def _argument(args: Args, kwargs: Kwargs, at: int, name: str, default: Any = Non
     return args[at] if len(args) > at else kwargs.get(name, default)
 
 
+def checks(args: Args, kwargs: Kwargs) -> int:
+    """How many of its parameters a distribution checks as it is made: each check reads a value."""
+    made = args[0]
+    asked = _argument(args, kwargs, 3, "validate_args")
+    if not (made._validate_args if asked is None else asked):
+        return 0
+    try:
+        constraints = made.arg_constraints
+    except NotImplementedError:
+        return 0
+    return sum(
+        not torch.distributions.constraints.is_dependent(constraint)
+        and (name in vars(made) or not _is_lazy(getattr(type(made), name, None)))
+        for name, constraint in constraints.items()
+    )
+
+
+def _is_lazy(attribute: Any) -> bool:
+    """Whether a parameter is computed from another one, where it is asked for."""
+    return isinstance(attribute, torch.distributions.utils.lazy_property)
+
+
+DISTRIBUTION = "torch.distributions.Distribution.__init__"
 WORK = "torch.distributed.Work.wait"
 CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
     WORK: _waits_for_work,
+    DISTRIBUTION: lambda args, kwargs: bool(checks(args, kwargs)),
     "torch.amp.GradScaler.step": _reads_found_inf,
     "torch.histc": _reads_range,
     "torch.Tensor.histc": _reads_range,

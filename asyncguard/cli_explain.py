@@ -1,0 +1,137 @@
+"""`asyncguard explain`: what a rule means, or why a line has the findings that it has, or none."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncguard import screens
+from asyncguard.model import AsyncguardError, Finding
+
+if TYPE_CHECKING:
+    from asyncguard.lint.run.configuration import Configuration
+    from asyncguard.lint.run.settings import Settings
+
+_PLACE = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9})(:[0-9]*)?")
+
+
+def add(commands: Any) -> None:
+    """Add the command to a parser's."""
+    parser = commands.add_parser(
+        "explain",
+        help="explain a rule, or why a line has a finding",
+        description="Explain a rule, or why a line has the findings that it has, or none.",
+    )
+    parser.set_defaults(command=run)
+    parser.add_argument("what", metavar="CODE|PATH:LINE", help="such as ASG102, or train.py:31")
+    parser.add_argument(
+        "paths", metavar="PATH", nargs="*", type=Path,
+        help="with PATH:LINE: what to check, for the callers are there (default: the working "
+        "directory, or the file alone if it lies elsewhere)",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain; returns the exit status."""
+    place = _PLACE.fullmatch(arguments.what)
+    if place is not None:
+        return _explain_line(Path(place["path"]), int(place["line"]), arguments.paths)
+    if arguments.paths:
+        raise AsyncguardError(f"explain {arguments.what}: paths belong to PATH:LINE alone")
+    return _explain_rule(arguments.what)
+
+
+def _explain_rule(what: str) -> int:
+    from asyncguard.lint import selectors
+    from asyncguard.lint.report import registry
+    from asyncguard.render.rules import explanation
+
+    try:
+        rule = registry.find(selectors.parse(what))
+    except ValueError as error:
+        raise AsyncguardError(str(error)) from error
+    screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
+    return 0
+
+
+def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
+    from asyncguard.lint.check import check_configured
+    from asyncguard.lint.run.configuration import Configuration
+    from asyncguard.lint.run.settings import override
+    from asyncguard.render.reasons import explained
+
+    if not path.is_file():
+        raise AsyncguardError(f"{path}: no such file; name one, and a line, as in train.py:31")
+    here = path.resolve().is_relative_to(Path.cwd())
+    checked = list(paths) or [Path() if here else path]
+    everything = Configuration(lambda settings: override(settings, select=("ALL",)))
+    with screens.progress("checking", sys.stderr) as progress:
+        result = check_configured(checked, everything, progress)
+        if not _is_checked(path, checked, everything):
+            result = check_configured([path], everything, progress)  # excluded, but named
+    settings = Configuration(lambda settings: settings).of(path.parent)
+    at = [f for f in result.findings if _is_at(f, path, line)]
+    enabled = _enabled(settings)
+    found = [(f, _why_hidden(f, settings, enabled)) for f in at]
+    none = f"{path}:{line}: {_why_none(path, line)}"
+    screens.write(sys.stdout, explained(found, none, screens.screen(sys.stdout)))
+    return 0
+
+
+def _is_checked(path: Path, paths: Sequence[Path], configuration: Configuration) -> bool:
+    from asyncguard.lint.run.discover import choose
+
+    chosen = choose(list(paths), configuration).files
+    return path.resolve() in {Path(file).resolve() for file in chosen}
+
+
+def _is_at(finding: Finding, path: Path, line: int) -> bool:
+    same = Path(finding.path).resolve() == path.resolve()
+    return same and finding.line <= line <= max(finding.end_line, finding.line)
+
+
+def _enabled(settings: Settings) -> frozenset[str]:
+    from asyncguard.lint.labels import labels
+    from asyncguard.lint.run.settings import chosen_rules
+
+    known = labels()
+    return chosen_rules(settings, [r.code for r in known], [r.code for r in known if r.default])
+
+
+def _why_hidden(finding: Finding, settings: Settings, enabled: frozenset[str]) -> str:
+    """Say why a check does not report a finding by itself; "" if it does."""
+    from asyncguard.model import Confidence, Loop
+
+    if finding.code not in enabled:
+        return f"{finding.code} is not selected (`extend-select` in the configuration)"
+    if settings.shows(finding):
+        return ""
+    if finding.loop != Loop.STEP:
+        often = "once an epoch" if finding.loop == Loop.EPOCH else "in no loop over steps"
+        return f"it runs {often}, as far as is seen (`contexts` in the configuration)"
+    if finding.guarded:
+        return "a condition makes it rare (`guarded` in the configuration)"
+    if finding.confidence == Confidence.LOW:
+        return "it is not sure enough (`min-confidence` in the configuration)"
+    return "the configuration leaves it out"
+
+
+def _why_none(path: Path, line: int) -> str:
+    """Say what is known of a line without a finding."""
+    from asyncguard import files
+    from asyncguard.lint.knowledge import load
+    from asyncguard.lint.source.decode import frameworks_in
+
+    text = files.read(path).decode("utf-8", "replace")
+    lines = text.splitlines()
+    if not 1 <= line <= len(lines):
+        return f"there is no such line; the file has {len(lines):,}"
+    if "asyncguard:" in lines[line - 1] or "asyncguard: ignore-file" in text:
+        return "no finding is left: a comment silences it"
+    if not frameworks_in(text, load().module_framework):
+        return "no finding: the file imports no framework that the catalogue knows"
+    return "no finding: nothing on this line is known to wait for a device value"

@@ -1,0 +1,97 @@
+"""How a function comes to be entered in every step: by the shortest chain of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from asyncguard.lint.domain.explained import PLACE, said
+from asyncguard.lint.program.facts import Call, Key
+from asyncguard.lint.program.network import COLD, EPOCH, Network, level_of
+from asyncguard.model import FindingReason
+
+Way = tuple[FindingReason, ...]
+
+
+class Ways:
+    """The ways that lead to functions, found when they are asked for."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._found: dict[tuple[Key, int], Way] = {}
+
+    def to(self, function: Key, levels: Mapping[Key, int]) -> Way:
+        """Return why a function is entered as often as these levels say, from it outwards."""
+        level = levels.get(function, COLD)
+        if level == COLD:
+            return ()
+        key = function, level
+        if key not in self._found:
+            self._found[key] = self._search(function, level)
+        return self._found[key]
+
+    @cached_property
+    def _incoming(self) -> dict[Key, list[Call]]:
+        """The calls of each function, in an order that does not hang on that of the files."""
+        found: dict[Key, list[Call]] = {}
+        for call in {*self._network.calls, *self._network.guesses}:
+            found.setdefault((call.callee_path, call.callee), []).append(call)
+        for calls in found.values():
+            calls.sort(key=_order)
+        return found
+
+    def _search(self, function: Key, level: int) -> Way:
+        """Go from callees to callers, breadth first, until a loop or a hook is found."""
+        seen = {function}
+        paths: list[tuple[Key, tuple[Call, ...]]] = [(function, ())]
+        for current, path in paths:
+            if self._network.hooks.get(current, COLD) >= level:
+                return (*_links(path), _hook(self._network.hooked[current], current))
+            for call in self._incoming.get(current, ()):
+                caller = call.caller_path, call.caller
+                at_once = self._as_often(call, COLD) >= level
+                if at_once:
+                    return (*_links((*path, call)), _loop(call))
+                entered = self._network.entered.get(caller, COLD)
+                if caller not in seen and self._as_often(call, entered) >= level:
+                    seen.add(caller)
+                    paths.append((caller, (*path, call)))
+        return ()
+
+    def _as_often(self, call: Call, caller: int) -> int:
+        """Return how often a call enters its callee; one that loops over steps is no step."""
+        level = level_of(call, caller)
+        rounds = (call.callee_path, call.callee) in self._network.rounds
+        return min(level, EPOCH) if rounds else level
+
+
+def _order(call: Call) -> tuple[str, int, str, str, bool]:
+    return call.caller_path, call.line, call.caller, call.loop.value, call.guarded
+
+
+def _links(calls: tuple[Call, ...]) -> Way:
+    return tuple(
+        FindingReason(
+            PLACE,
+            f"`{_last(call.callee)}` is called by `{_last(call.caller) or 'the module'}`",
+            call.caller_path,
+            call.line,
+            kind="call",
+        )
+        for call in calls
+    )
+
+
+def _loop(call: Call) -> FindingReason:
+    if call.hot is not None:
+        return said(PLACE, call.hot)
+    text = f"`{_last(call.caller) or 'the module'}` calls it by that name in a loop"
+    return FindingReason(PLACE, text, call.caller_path, call.line, kind="call")
+
+
+def _hook(text: str, function: Key) -> FindingReason:
+    return FindingReason(PLACE, text, function[0], kind="hook")
+
+
+def _last(qualname: str) -> str:
+    return qualname.rpartition(".")[2]

@@ -1,0 +1,140 @@
+"""What CI systems run: the steps of action.yml and of the GitLab template, as plain shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tomli
+import yaml
+
+from asyncguard.version import __version__
+
+ROOT = Path(__file__).parent.parent
+BAD = """\
+import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        print(loss)
+"""
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+INSTALL, CHECK = ACTION["runs"]["steps"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "train.py").write_text(BAD)
+    return folder
+
+
+def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as GitHub runs bash, with this environment's asyncguard on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def check(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the checking step with these inputs, the others as action.yml has them."""
+    values = {name: item["default"] for name, item in ACTION["inputs"].items()} | inputs
+    given = {
+        name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: values[found[1]], text)
+        for name, text in CHECK["env"].items()
+    }
+    return shell(CHECK["run"], folder, **given)
+
+
+def test_the_action_installs_itself_beside_the_project(tmp_path: Path) -> None:
+    added = tmp_path / "path"
+    done = shell(
+        INSTALL["run"], tmp_path, RUNNER_TEMP=str(tmp_path / "a b"),
+        GITHUB_ACTION_PATH=str(ROOT), GITHUB_PATH=str(added),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    folder = Path(added.read_text().strip())
+    told = subprocess.run([folder / "asyncguard", "--version"], capture_output=True, text=True)
+    assert told.stdout == f"asyncguard {__version__}\n"
+
+
+def test_the_action_fails_with_annotations(repository: Path) -> None:
+    done = check(repository)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^::warning .*file=train\.py,line=8,", done.stdout, re.MULTILINE)
+    assert not (repository / "asyncguard.sarif").exists()
+
+
+def test_the_action_passes_what_the_baseline_holds(repository: Path) -> None:
+    accept = "asyncguard check --write-baseline asyncguard-baseline.json ."
+    assert shell(accept, repository).returncode == 0
+    assert check(repository).returncode == 0
+    (repository / "new.py").write_text(BAD)
+    done = check(repository)
+    assert done.returncode == 1
+    assert "new.py" in done.stdout
+    assert "train.py" not in done.stdout
+
+
+def test_the_action_writes_sarif_beside_its_verdict(repository: Path) -> None:
+    done = check(repository, sarif="found.sarif", args="--select ASG101 --no-cache")
+    assert done.returncode == 1
+    (run,) = json.loads((repository / "found.sarif").read_text())["runs"]
+    (result,) = run["results"]
+    assert result["ruleId"] == "ASG101"
+
+
+def test_inputs_of_the_action_are_words_and_never_run(repository: Path) -> None:
+    done = check(repository, paths="$(touch pwned) `touch pwned`; touch pwned")
+    assert done.returncode == 2
+    assert not (repository / "pwned").exists()
+
+
+def test_the_gitlab_job_reports_and_fails(repository: Path, tmp_path: Path) -> None:
+    text = (ROOT / "templates" / "asyncguard.gitlab-ci.yml").read_text(encoding="utf-8")
+    job = yaml.safe_load(text)["asyncguard"]
+    install, *lines = job["script"]
+    assert install == f'pip install --quiet "asyncguard=={__version__}"'
+    done = shell("\n".join(lines), repository, **job["variables"])
+    assert done.returncode == 1
+    report = repository / job["artifacts"]["reports"]["codequality"]
+    (found,) = json.loads(report.read_text())
+    assert found["location"]["path"] == "train.py"
+    assert shell("asyncguard check --write-baseline asyncguard-baseline.json .", repository)
+    assert shell("\n".join(lines), repository, **job["variables"]).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guides/ci.md", "action.yml"])
+def test_every_example_names_the_released_version_and_address(name: str) -> None:
+    """The tag that examples name is that of this version, at the address of pyproject.toml."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    project = tomli.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project["urls"]["Source"]
+    owner = address.removeprefix("https://github.com/")
+    tags = re.findall(r"(?:rev: |asyncguard@)(v[\d.]+)", text)
+    assert set(tags) == {f"v{__version__}"}
+    assert set(re.findall(r"uses: ([\w.-]+/asyncguard)@", text)) <= {owner}
+    assert set(re.findall(r"repo: (\S+)", text)) <= {address}
+
+
+def test_five_lines_make_a_failing_gate() -> None:
+    """What a user writes for GitHub, GitLab and pre-commit: five lines at most each."""
+    text = (ROOT / "docs" / "guides" / "ci.md").read_text(encoding="utf-8")
+    shortest = re.findall(r"<!-- file: (\S+) -->\n```yaml\n(.*?)```", text, re.DOTALL)
+    first = dict(reversed(shortest))
+    for name in (".github/workflows/asyncguard.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml"):
+        assert len(first[name].splitlines()) <= 5, name
