@@ -95,7 +95,8 @@ def _add_run(commands: Any) -> None:
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
         usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
-        "[--device-times SOURCE] [--cross-check] [-q] (SCRIPT | -m MODULE) [ARGS...]",
+        "[--device-times SOURCE] [--cross-check] [--save-every SECONDS] [-q] "
+        "(SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
     parser.add_argument(
@@ -135,17 +136,32 @@ def _add_run(commands: Any) -> None:
         "--sim-host", choices=("fixed", "measured"), default="fixed",
         help="what operators cost the host: as the profile says (default), or as measured here",
     )  # fmt: skip
+    parser.add_argument(
+        "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
+        help="save the trace while the program runs, too (default: 60; 0: only at its end)",
+    )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
     parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
 
 
+def _seconds(text: str) -> float:
+    """A number of seconds from 0 up."""
+    seconds = float(text)
+    if not 0 <= seconds < 1e9:
+        raise ValueError(text)
+    return seconds
+
+
 def _add_report(commands: Any) -> None:
     parser = commands.add_parser(
-        "report", help="show a saved trace", description="Show saved traces."
+        "report",
+        help="show saved traces",
+        description="Show saved traces. The ranks of one run, the traces in a folder, and more "
+        "than eight traces are shown beside each other.",
     )
     parser.set_defaults(command=_report)
-    parser.add_argument("traces", metavar="TRACE", nargs="+", type=Path)
+    parser.add_argument("traces", metavar="TRACE|DIR", nargs="+", type=Path)
     parser.add_argument(
         "--format",
         metavar="F",
@@ -258,7 +274,14 @@ def _run(arguments: argparse.Namespace) -> int:
         lines=arguments.lines,
     )
     after = None if arguments.quiet else _show_saved
-    return launch.run(target, arguments.output, after, session, saved=simulated.close)
+    return launch.run(
+        target,
+        arguments.output,
+        after,
+        session,
+        saved=simulated.close,
+        every=arguments.save_every,
+    )
 
 
 def _show_saved(path: Path) -> None:
@@ -288,9 +311,8 @@ def _report(arguments: argparse.Namespace) -> int:
 def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
     """One report a trace, or one for all where they are the ranks of one run."""
     from asyncguard import reports
-    from asyncguard.runtime import store
 
-    return reports.text([(str(path), store.load(path)) for path in paths], name, screen)
+    return reports.of_files(paths, name, screen)
 
 
 def _diff(arguments: argparse.Namespace) -> int:

@@ -292,13 +292,15 @@ def _look(
 def _find_in_given(
     arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
 ) -> LintResult:
-    from asyncguard.lint.check import LintResult, check_source
+    from asyncguard.lint.check import LintResult, check_source, check_text
     from asyncguard.lint.run.discover import is_excluded
 
     ((name, data),) = given.items()
     here = settings.of(Path(arguments.stdin_filename or "x").parent)
     if here.force_exclude and is_excluded(Path(name), here):
         return LintResult((), 0)
+    if arguments.stdin_filename:
+        return LintResult(tuple(check_text(data, name, settings)), 1)
     return LintResult(tuple(check_source(data, name, here)), 1)
 
 

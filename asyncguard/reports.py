@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from asyncguard import catalogue, render
 from asyncguard.advise import hints, libraries, ranks, suggest
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen, TraceReport
+from asyncguard.runtime import store
+from asyncguard.runtime.skim import skim, traces_below
 
 
 def of(record: TraceRecord, title: str = "") -> TraceReport:
@@ -24,24 +27,27 @@ def of(record: TraceRecord, title: str = "") -> TraceReport:
     )
 
 
-def text(records: Sequence[tuple[str, TraceRecord]], name: str, screen: Screen) -> str:
-    """Return a report in format `name` of each titled record, or one for all ranks of a run.
+def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
+    """Return a report in format `name` of the traces in files, and of those below folders.
 
-    Raises AsyncguardError where the format cannot show them.
+    The ranks of one run, the traces of a folder and many traces are put beside each other; else
+    each has a report of its own. Raises AsyncguardError for what cannot be read, and where the
+    format cannot show them.
     """
-    every = [record for _, record in records]
-    if ranks.is_ranked(every):
-        whole: str = render.find(name, "ranks")(ranks.merge(every), screen)
-        return whole
+    every = [file for path in paths for file in (traces_below(path) if path.is_dir() else [path])]
+    if len(every) > 1:
+        gathering = ranks.Gathering()
+        for path in every:
+            gathering.add(str(path), skim(path))
+        if gathering.is_ranked or len(every) > ranks.MANY or any(map(Path.is_dir, paths)):
+            return render.find(name, "ranks")(gathering.report(), screen)
     show = render.find(name, "traces")
-    return "\n".join(
-        _one(show, of(record, title if len(records) > 1 else ""), title, screen)
-        for title, record in records
-    )
+    return "\n".join(_one(show, path, len(every) > 1, screen) for path in every)
 
 
-def _one(show: render.Format, report: TraceReport, title: str, screen: Screen) -> str:
+def _one(show: render.Format, path: Path, titled: bool, screen: Screen) -> str:
+    report = of(store.load(path), str(path) if titled else "")
     try:
         return show(report, screen)
     except AsyncguardError as error:
-        raise AsyncguardError(f"{title}: {error}" if title else str(error)) from error
+        raise AsyncguardError(f"{path}: {error}") from error

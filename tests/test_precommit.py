@@ -24,6 +24,18 @@ def train(model, loader, optimizer):
 FIXABLE = "x = 1  # asyncguard: ignore[ASG102]\n"
 CLEAN = BAD.replace("        print(loss.item())\n", "    print(loss.item())\n")
 
+CALLER = """\
+import torch
+from meters import note
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        note([], loss)
+"""
+CALLED = "import torch\ndef note(meters, value):\n    meters.append(value.item())\n"
+
 
 def git(directory: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -87,6 +99,31 @@ def test_a_bad_file_blocks_the_commit(repository: Path) -> None:
     assert done.returncode == 1
     assert "bad.py:8:15: ASG102" in done.stdout + done.stderr
     git(repository, "rm", "--quiet", "--force", "bad.py", check=True)
+
+
+def test_one_staged_file_finds_what_its_whole_project_finds(repository: Path) -> None:
+    (repository / "pyproject.toml").write_text("")
+    (repository / "train.py").write_text(CALLER)
+    git(repository, "add", "pyproject.toml", "train.py", check=True)
+    done = git(repository, "commit", "--no-verify", "-m", "the loop")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = commit(repository, "meters.py", CALLED)
+    assert done.returncode == 1
+    assert "meters.py:3:19: ASG102" in done.stdout + done.stderr
+    command = [sys.executable, "-m", "asyncguard", "check", "--no-cache", "."]
+    whole = subprocess.run(command, cwd=repository, capture_output=True, text=True).stdout
+    (line,) = [line for line in whole.splitlines() if "ASG102" in line]
+    assert line in done.stdout + done.stderr
+    git(
+        repository,
+        "rm",
+        "--quiet",
+        "--force",
+        "meters.py",
+        "train.py",
+        "pyproject.toml",
+        check=True,
+    )
 
 
 def test_a_clean_file_passes(repository: Path) -> None:

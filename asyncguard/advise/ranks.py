@@ -1,28 +1,39 @@
-"""Many ranks of one run: where they differ, who was late, who waited for whom.
+"""Many traces beside each other: ranks of one run, or many runs. Where they wait, and who was late.
 
 Each rank writes its own trace; nothing is exchanged while the program runs. At a collective or a
 barrier every rank leaves when the last one has come, so the rank that waited least came last: it is
 the straggler, and what the others waited longer than it is what they waited for it.
+
+Traces are taken in one after the other, and only their figures are kept: there may be thousands.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from asyncguard import catalogue
 from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.runtime.skim import Identity, Skimmed, SkimmedSite
+
+MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
 
 
 @dataclass(frozen=True)
 class RankSite:
-    """One site over all ranks: waits and stall (nanoseconds) by rank, in rank order."""
+    """One site over all traces: waits and stall (nanoseconds) by trace, in their order."""
 
-    site: SiteStats  # of the rank that stalled longest
+    site: SiteStats
     counts: tuple[int, ...]
     stalls_ns: tuple[int, ...]
     collective: bool
+
+    @property
+    def total_ns(self) -> int:
+        """The stall in all of them."""
+        return sum(self.stalls_ns)
 
     @property
     def spread_ns(self) -> int:
@@ -32,63 +43,193 @@ class RankSite:
 
 @dataclass(frozen=True)
 class RankReport:
-    """The ranks of one run beside each other; all tuples are in rank order."""
+    """Traces beside each other; all tuples are in rank order, or in the order of the files.
+
+    `noun` is "rank", or "trace" where they are not the ranks of one run; `names` says which each
+    is. `identity` holds what all of them have in common.
+    """
 
     ranks: tuple[int, ...]
     totals: tuple[int, ...]  # sync points
     stalls_ns: tuple[int, ...]
     durations_ns: tuple[int, ...]
-    sites: tuple[RankSite, ...]  # the largest spread first
+    sites: tuple[RankSite, ...]  # the longest stall over all first
     straggler: int | None  # the rank that others waited for at collectives; None without any
     waited_for_straggler_ns: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    noun: str = "rank"
+    identity: tuple[tuple[str, str], ...] = ()
+
+
+class Member(NamedTuple):
+    """One trace: its name, who it is, and its totals (nanoseconds)."""
+
+    name: str
+    identity: Identity
+    waits: int
+    stall_ns: int
+    duration_ns: int
+
+
+Key = tuple[str, int, str, str, str]  # path, line, function, API, frame of a library
+
+
+class Gathering:
+    """Takes traces in, one by one."""
+
+    def __init__(self) -> None:
+        self._members: list[Member] = []
+        self._sites: dict[Key, _Gathered] = {}
+
+    def add(self, name: str, trace: Skimmed) -> None:
+        """Take in one trace."""
+        at = len(self._members)
+        self._members.append(
+            Member(name, trace.extra, trace.total_syncs, trace.cpu_stall_ns, trace.duration_ns)
+        )
+        for site in trace.sites:
+            library = trace.library(site)
+            key = site.path, site.line, site.function, site.api, library
+            gathered = self._sites.get(key)
+            if gathered is None:
+                gathered = self._sites[key] = _Gathered(_plain(site, library))
+            gathered.add(at, site)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether these are different ranks of one run."""
+        ranks = [member.identity.rank for member in self._members]
+        runs = {(member.identity.job, member.identity.run) for member in self._members}
+        return None not in ranks and len(set(ranks)) == len(ranks) > 1 and len(runs) == 1
+
+    def report(self) -> RankReport:
+        """Put what was taken in beside each other."""
+        members, ranked = self._members, self.is_ranked
+        order = list(range(len(members)))
+        if ranked:
+            order.sort(key=lambda at: members[at].identity.rank or 0)
+        ordered = [members[at] for at in order]
+        sites = tuple(
+            sorted(
+                (gathered.over(order) for gathered in self._sites.values()),
+                key=lambda item: -item.total_ns,
+            )
+        )
+        ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
+        waited = _waited([item for item in sites if item.collective], len(ordered))
+        straggles = bool(waited) and ranked
+        last = min(waited) if straggles else 0
+        return RankReport(
+            ranks,
+            tuple(member.waits for member in ordered),
+            tuple(member.stall_ns for member in ordered),
+            tuple(member.duration_ns for member in ordered),
+            sites,
+            ranks[waited.index(last)] if straggles else None,
+            tuple(wait - last for wait in waited) if straggles else (0,) * len(ordered),
+            tuple(_name(member, ranked) for member in ordered),
+            "rank" if ranked else "trace",
+            tuple(_common([member.identity for member in ordered])),
+        )
+
+
+class _Gathered:
+    """One site: which traces it is in, with waits and stall."""
+
+    def __init__(self, site: SiteStats) -> None:
+        self._site = site
+        self._at = array("l")
+        self._counts = array("q")
+        self._stalls = array("q")
+
+    def add(self, at: int, site: SkimmedSite) -> None:
+        """Take in one trace's figures; several threads of it are added up."""
+        if self._at and self._at[-1] == at:
+            self._counts[-1] += site.count
+            self._stalls[-1] += site.cpu_stall_ns
+            return
+        self._at.append(at)
+        self._counts.append(site.count)
+        self._stalls.append(site.cpu_stall_ns)
+
+    def over(self, order: Sequence[int]) -> RankSite:
+        """The site over all traces, in that order."""
+        counts = dict(zip(self._at, self._counts, strict=True))
+        stalls = dict(zip(self._at, self._stalls, strict=True))
+        return RankSite(
+            self._site,
+            tuple(counts.get(at, 0) for at in order),
+            tuple(stalls.get(at, 0) for at in order),
+            _is_collective(self._site.api),
+        )
 
 
 def is_ranked(records: Sequence[TraceRecord]) -> bool:
     """Whether these are traces of different ranks, to be merged rather than listed."""
-    ranks = [record.extra.get("rank") for record in records]
-    told = all(isinstance(rank, int) for rank in ranks)
-    return len(records) > 1 and told and len(set(ranks)) == len(ranks)
+    return _gathered(records).is_ranked
 
 
 def merge(records: Sequence[TraceRecord]) -> RankReport:
     """Put the traces of several ranks beside each other."""
-    ordered = sorted(records, key=lambda record: int(record.extra["rank"]))
-    sites = _sites(ordered)
-    ranks = tuple(int(record.extra["rank"]) for record in ordered)
-    waited = [
-        sum(site.stalls_ns[index] for site in sites if site.collective)
-        for index in range(len(ordered))
-    ]
-    has_collective = any(site.collective for site in sites)
-    last = min(waited) if has_collective else 0
-    return RankReport(
-        ranks,
-        tuple(record.total_syncs for record in ordered),
-        tuple(record.cpu_stall_ns for record in ordered),
-        tuple(record.duration_ns for record in ordered),
-        sites,
-        ranks[waited.index(last)] if has_collective else None,
-        tuple(wait - last for wait in waited),
+    return _gathered(records).report()
+
+
+def _gathered(records: Iterable[TraceRecord]) -> Gathering:
+    gathering = Gathering()
+    for at, record in enumerate(records):
+        gathering.add(str(at), _skimmed(record))
+    return gathering
+
+
+def _skimmed(record: TraceRecord) -> Skimmed:
+    known = {n: v for n, v in record.extra.items() if n in Identity.__struct_fields__}
+    sites = [
+        SkimmedSite(
+            site.path, site.line, site.function, site.api, site.framework, site.kind, site.count,
+            site.cpu_stall_ns, site.gpu_stall_ns, site.source, site.device, list(site.library[:1]),
+        )
+        for site in record.sites
+    ]  # fmt: skip
+    identity = Identity(**known)
+    return Skimmed(
+        "asyncguard-trace", 1, sites, record.step_count, record.duration_ns, extra=identity
     )
 
 
-def _sites(ordered: Sequence[TraceRecord]) -> tuple[RankSite, ...]:
-    groups: dict[tuple[str, int, str, str], dict[int, SiteStats]] = defaultdict(dict)
-    for index, record in enumerate(ordered):
-        for site in record.sites:
-            groups[site.path, site.line, site.function, site.api][index] = site
-    made = (_site(group, len(ordered)) for group in groups.values())
-    return tuple(sorted(made, key=lambda site: -site.spread_ns))
+def _plain(site: SkimmedSite, library: str) -> SiteStats:
+    """What a site is, without figures."""
+    return SiteStats(
+        site.path, site.line, site.function, site.api, site.framework, site.kind, 0, 0,
+        source=site.source, device=site.device, library=(library,) if library else (),
+    )  # fmt: skip
 
 
-def _site(group: dict[int, SiteStats], ranks: int) -> RankSite:
-    longest = max(group.values(), key=lambda site: site.cpu_stall_ns)
-    return RankSite(
-        longest,
-        tuple(group[index].count if index in group else 0 for index in range(ranks)),
-        tuple(group[index].cpu_stall_ns if index in group else 0 for index in range(ranks)),
-        _is_collective(longest.api),
-    )
+def _waited(collectives: Sequence[RankSite], members: int) -> list[int]:
+    """What each waited at collectives; nothing where there are none."""
+    if not collectives:
+        return []
+    return [sum(item.stalls_ns[at] for item in collectives) for at in range(members)]
+
+
+def _name(member: Member, ranked: bool) -> str:
+    who = member.identity
+    if ranked:
+        return f"{who.rank} ({who.host})" if who.host else str(who.rank)
+    return member.name
+
+
+def _common(identities: Sequence[Identity]) -> Iterable[tuple[str, str]]:
+    """What all have in common: job, run, revision, devices."""
+    for name in ("job", "run", "revision"):
+        values = {getattr(each, name) for each in identities}
+        if len(values) == 1 and (value := values.pop()):
+            yield name, value
+    devices = {device for each in identities for device in each.devices}
+    if devices:
+        yield "devices", ", ".join(sorted(devices))
+    hosts = {each.host for each in identities if each.host}
+    if hosts:
+        yield "hosts", hosts.pop() if len(hosts) == 1 else f"{len(hosts):,}"
 
 
 def _is_collective(api: str) -> bool:

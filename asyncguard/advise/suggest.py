@@ -220,7 +220,8 @@ def _suggestion(
 
     With `batched` one wait a step is left of them all.
     """
-    numbers = frozenset(record.sites.index(site) for site in sites)
+    among = set(map(id, sites))
+    numbers = frozenset(at for at, site in enumerate(record.sites) if id(site) in among)
     changes = Changes(batch=(numbers,)) if batched else Changes(remove=numbers)
     if any(site.device == STAND_IN for site in sites):
         plain = Suggestion(title, advice, tuple(sites), saved, None, _help(sites))

@@ -9,6 +9,7 @@ Nothing is done between two collections.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections import Counter
@@ -21,6 +22,8 @@ from opentelemetry import metrics
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 from asyncguard.api import Trace
+from asyncguard.runtime import ranks
+from asyncguard.runtime.identity import identity
 from asyncguard.version import __version__
 
 Place = tuple[str, str, str]  # framework, api, "path:line"
@@ -31,7 +34,8 @@ def export(trace: Trace, meter: Any = None) -> Iterator[None]:
     """Report `trace` within the block, through `meter` (None: `asyncguard` of the global provider).
 
     `asyncguard.sync_points` (waits) and `asyncguard.cpu_stall` (seconds) carry the attributes
-    `framework`, `api` and `site` ("path:line"); `asyncguard.steps` carries none. They count on
+    `framework`, `api` and `site` ("path:line"); all three carry what is known of the run: `job`,
+    `run`, `host`, `revision` and `rank`. They count on
     from one block to the next, as counters do, and add up the traces that run at the same time.
     """
     counters = _counters(meter or _global_meter())
@@ -83,7 +87,7 @@ class Counters:
         return [Observation(ns / 1e9, _attributes(place)) for place, ns in stalls.items()]
 
     def _steps(self, options: CallbackOptions) -> Iterable[Observation]:
-        return [Observation(self._sums().steps)]
+        return [Observation(self._sums().steps, _run())]
 
 
 class Sums:
@@ -105,7 +109,16 @@ class Sums:
 
 
 def _attributes(place: Place) -> dict[str, str]:
-    return dict(zip(("framework", "api", "site"), place, strict=True))
+    return {**_run(), **dict(zip(("framework", "api", "site"), place, strict=True))}
+
+
+@lru_cache(maxsize=1)
+def _run() -> dict[str, str]:
+    """Which run this process is of."""
+    known = identity(os.getcwd(), ())
+    found = {name: value for name, value in known.items() if isinstance(value, str)}
+    seat = ranks.seat()
+    return found if seat is None else {**found, "rank": str(seat.rank)}
 
 
 # One each: OpenTelemetry takes an instrument once, and cannot take it away again.

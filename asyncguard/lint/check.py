@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,12 +21,13 @@ from asyncguard.lint.program.facts import FileFacts, Linked
 from asyncguard.lint.report.impact import by_place
 from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
-from asyncguard.lint.run.cache import Asked, Cache
+from asyncguard.lint.run.cache import FEW_FILE, Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
+from asyncguard.lint.run.surroundings import around, digest, generated, related
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding
@@ -62,6 +64,19 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
         return select(mended(linked, 1, {path: data}), settings)
 
 
+def check_text(data: bytes, path: str, configuration: Configuration) -> list[Finding]:
+    """Check what a file is to hold, within its project; `path` names it, and need not exist."""
+    settings = configuration.of(Path(path).parent)
+    others = around([path], configuration) if settings.context else []
+    checker = worker.Worker(worker.index([path, *others]), options(settings))
+    with names.extended(names.own(settings.catalogue)):
+        known = {path: worker.with_deep_stack(lambda: checker.check(path, data))}
+        for other in related([path], others):
+            known[other] = worker.with_deep_stack(partial(checker.check, other))
+        told = in_sources(linking.link(network.Network(known)))
+        return select(mended({path: told[path]}, 1, {path: data}), settings)
+
+
 def check_paths(
     paths: Sequence[Path | str], settings: Settings, progress: Progress | None = None
 ) -> LintResult:
@@ -74,15 +89,27 @@ def check_configured(
 ) -> LintResult:
     """Do so with the settings that the configuration has for each file."""
     chosen = choose([Path(path) for path in paths], configuration)
+    others = _others(paths, chosen, configuration)
     linked: dict[str, Linked] = {}
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
             with names.extended(names.own(settings.catalogue)):
-                linked.update(_check_files(files, settings, _from(progress, len(linked), chosen)))
+                seen = _from(progress, len(linked), chosen)
+            linked.update(_check_files(files, settings, seen, others))
         findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
-    return LintResult(found, len(chosen.files), errors, chosen.notes, hidden, tuple(chosen.files))
+    notes = (*chosen.notes, *generated(chosen.files, others))
+    return LintResult(found, len(chosen.files), errors, notes, hidden, tuple(chosen.files))
+
+
+def _others(paths: Sequence[Path | str], chosen: Chosen, configuration: Configuration) -> list[str]:
+    """Return the files to read beside those that were named one by one."""
+    named = list(chosen.files)
+    alone = named and not any(os.path.isdir(path) for path in paths)
+    if not alone or not all(settings.context for settings in chosen.files.values()):
+        return []
+    return around(named, configuration)
 
 
 def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings]]:
@@ -163,28 +190,36 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
 
 
 def _check_files(
-    files: Sequence[str], settings: Settings, progress: Progress
+    files: Sequence[str], settings: Settings, progress: Progress, others: Sequence[str] = ()
 ) -> Mapping[str, Linked]:
-    """Return what is to be said of the files, from the cache where nothing has changed."""
+    """Return what is to be said of the files, from the cache where nothing has changed.
+
+    Of the others, which are not reported, those that matter are looked at as well.
+    """
     asked = options(settings)
-    cache = Cache(settings, asked, files)
+    if others:
+        cache = Cache(settings, (asked, digest(others)), files, FEW_FILE)
+    else:
+        cache = Cache(settings, asked, files)
     if cache.linked is not None:
         progress(len(files), len(files))
         return cache.linked
+    near = related(files, others)
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
-    fresh = [path for path in files if path not in known]
+    fresh = [path for path in (*files, *near) if path not in known]
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index(files), asked)
+    start = worker.start, (worker.index([*files, *others]), asked)
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):
             known.update({result.path: result for result in results})
             done += len(results)
-            progress(done, len(files))
-    linked = mended(in_sources(linking.link(network.Network(known))), settings.jobs)
-    cache.store({path: facts for path, facts in known.items() if path not in lost}, linked)
+            progress(min(done, len(files)), len(files))
+    told = in_sources(linking.link(network.Network(known)))
+    linked = mended({path: told[path] for path in files}, settings.jobs)
+    cache.store({path: known[path] for path in files if path not in lost}, linked)
     return linked
 
 

@@ -6,6 +6,7 @@ light or dark setting.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,14 @@ from asyncguard.render.flame import flame
 from asyncguard.render.shares import shares, tiles
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
-    RANK_COLUMNS,
     gain,
     has_times,
     how_often,
     is_timed,
+    rank_columns,
     rank_rows,
+    rank_spread,
+    rank_title,
     rank_totals,
     totals,
     worth,
@@ -85,19 +88,35 @@ def traces(report: TraceReport, screen: Screen) -> str:
 
 
 def ranks(report: RankReport, screen: Screen) -> str:
-    """Return a page with the ranks beside each other and the sites where they differ most."""
+    """Return a page with the traces beside each other, and the sites by their stall over all."""
+    sites = report.sites[:SITES_SHOWN]
+    longest = max((item.total_ns for item in sites), default=0) or 1
+    stalls = sorted(report.stalls_ns)
+    highest = max(stalls, default=0) or 1
     return _page(
         "ranks.html.jinja",
         {
-            "columns": RANK_COLUMNS,
+            "title": rank_title(report),
+            "noun": report.noun,
+            "columns": rank_columns(report),
             "rows": rank_rows(report),
             "totals": list(rank_totals(report)),
+            "bars": [(v, 100 * v / highest) for v in _thinned(stalls)],
+            "highest": highest,
+            "kinds": sorted({item.site.kind.value for item in sites}),
             "sites": [
-                (item, min(item.counts), max(item.counts), min(item.stalls_ns), max(item.stalls_ns))
-                for item in report.sites[:SITES_SHOWN]
+                (item, min(item.counts), max(item.counts), rank_spread(item, report.noun),
+                 100 * item.total_ns / longest, library_place(item.site))
+                for item in sites
             ],
         },
-    )
+    )  # fmt: skip
+
+
+def _thinned(ordered: Sequence[int]) -> list[int]:
+    """At most BARS of many values, evenly."""
+    step = max(len(ordered) / BARS, 1.0)
+    return [ordered[int(at * step)] for at in range(min(len(ordered), BARS))]
 
 
 def _page(template: str, context: dict[str, Any]) -> str:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import SiteStats, to_plain
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.summary import quantile
 from asyncguard.render.visible import in_json
 
 if TYPE_CHECKING:
     from asyncguard.advise.agreement import Agreement, Row
-    from asyncguard.advise.ranks import RankReport
+    from asyncguard.advise.ranks import RankReport, RankSite
     from asyncguard.gate.difference import Difference, Side, SiteChange
 
 
+WHOLE = 64  # traces whose figures are told one by one
+SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)  # of the quantiles
 ESCAPES = True  # control characters, as JSON writes them
 
 
@@ -79,8 +82,28 @@ def _site(site: SiteStats) -> dict[str, Any]:
 
 
 def ranks(report: RankReport, screen: Screen) -> str:
-    """Return the ranks of one run beside each other, as one JSON object."""
-    return _dump(to_plain(report))
+    """Return the ranks of one run, or many runs, beside each other, as one JSON object.
+
+    Of more than `WHOLE` traces, a site has quantiles instead of a figure for each.
+    """
+    data = to_plain(replace(report, sites=()))
+    data["identity"] = dict(report.identity)
+    data["sites"] = [_rank_site(item) for item in report.sites]
+    return _dump(data)
+
+
+def _rank_site(item: RankSite) -> dict[str, Any]:
+    stalls, counts = sorted(item.stalls_ns), sorted(item.counts)
+    data: dict[str, Any] = {
+        "site": _site(item.site),
+        "collective": item.collective,
+        "total_ns": item.total_ns,
+        "stall_quantiles_ns": [quantile(stalls, share) for share in SHARES],
+        "count_quantiles": [quantile(counts, share) for share in SHARES],
+    }
+    if len(stalls) <= WHOLE:
+        data |= {"counts": list(item.counts), "stalls_ns": list(item.stalls_ns)}
+    return data
 
 
 def differences(found: Difference, screen: Screen) -> str:

@@ -13,11 +13,13 @@ from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.lines import calls
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
-    RANK_COLUMNS,
     gain,
     how_often,
     is_timed,
+    rank_columns,
     rank_rows,
+    rank_spread,
+    rank_title,
     rank_totals,
     totals,
     worth,
@@ -77,19 +79,20 @@ def traces(report: TraceReport, screen: Screen) -> str:
 
 def ranks(report: RankReport, screen: Screen) -> str:
     """A table of the ranks and one of the sites where they differ."""
-    lines = ["### asyncguard trace, by rank", "", *_table(RANK_COLUMNS, rank_rows(report)), ""]
+    lines = [f"### {rank_title(report)}", "", *_table(rank_columns(report), rank_rows(report)), ""]
     for line in rank_totals(report):
-        lines += [line, ""]
+        lines += [_text(line), ""]
     site_rows = (
         (
-            _code(f"{item.site.path}:{item.site.line}"),
+            duration(item.total_ns),
+            _code(f"{item.site.path}:{item.site.line}") + _inside(item.site),
             _code(item.site.api),
             f"{min(item.counts):,} to {max(item.counts):,}",
-            f"{duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))}",
+            rank_spread(item, report.noun),
         )
         for item in report.sites[:SITES_SHOWN]
     )
-    lines += _table(("site", "API", "waits a rank", "stall a rank"), site_rows)
+    lines += _table(("stall", "site", "API", f"waits per {report.noun}", "stall"), site_rows)
     return "\n".join(lines) + "\n"
 
 

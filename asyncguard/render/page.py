@@ -17,11 +17,13 @@ from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
-    RANK_COLUMNS,
     gain,
     how_often,
     is_timed,
+    rank_columns,
     rank_rows,
+    rank_spread,
+    rank_title,
     rank_totals,
     totals,
     worth,
@@ -111,7 +113,8 @@ def ranks(report: RankReport, screen: Screen) -> str:
     """A table of the ranks, who was late, and the sites where the ranks differ most."""
     page = Page(screen)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for header in RANK_COLUMNS:
+    page.line(f"[bold]{rank_title(report)}[/]")
+    for header in rank_columns(report):
         table.add_column(header, justify="right")
     for row in rank_rows(report):
         table.add_row(*row)
@@ -121,12 +124,14 @@ def ranks(report: RankReport, screen: Screen) -> str:
     for item in report.sites[:SITES_SHOWN]:
         low, high = min(item.counts), max(item.counts)
         times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+        collective = " (collective)" if item.collective else ""
         page.line(
-            f"\n{times} x [cyan]{escape(item.site.api)}[/]"
-            + (" (collective)" if item.collective else "")
-            + f", waited {duration(min(item.stalls_ns))} to {duration(max(item.stalls_ns))} a rank"
+            f"\n[bold]{duration(item.total_ns):>8}[/]  {times} x "
+            f"[cyan]{escape(item.site.api)}[/]{collective}, {rank_spread(item, report.noun)}"
         )
         page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
+        if place := library_place(item.site):
+            page.verbatim(f"-> {place}", indent=4)
         page.verbatim(item.site.source, indent=6)
     return page.text()
 

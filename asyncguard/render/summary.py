@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from asyncguard.model import SiteStats, Suggestion, TraceRecord
@@ -10,7 +10,7 @@ from asyncguard.render.words import count, duration, saving
 from asyncguard.runtime.adapter import STAND_IN
 
 if TYPE_CHECKING:
-    from asyncguard.advise.ranks import RankReport
+    from asyncguard.advise.ranks import RankReport, RankSite
 
 
 def is_timed(site: SiteStats) -> bool:
@@ -65,37 +65,66 @@ def gain(suggestion: Suggestion, record: TraceRecord) -> str:
     return f"{number} {fewer} {noun}{time} per {'step' if record.step_count else 'run'}"
 
 
-RANK_COLUMNS = ("rank", "waits", "waited", "of", "for the straggler")
 RANKS_SHOWN = 10  # those that waited longest, where there are more
+QUANTILES = {"least": 0.0, "half of them at most": 0.5, "90% at most": 0.9, "most": 1.0}
+
+
+def rank_columns(report: RankReport) -> tuple[str, ...]:
+    """The heads of the columns of `rank_rows`."""
+    late = ("for the straggler",) if report.straggler is not None else ()
+    return (report.noun, "waits", "waited", "of", *late)
 
 
 def rank_rows(report: RankReport) -> list[tuple[str, ...]]:
-    """What each rank waited, by `RANK_COLUMNS`; of many, those that waited longest."""
+    """What each rank waited, by `rank_columns`; of many, those that waited longest."""
     every = range(len(report.ranks))
     longest = sorted(every, key=lambda at: -report.stalls_ns[at])[:RANKS_SHOWN]
     return [
         (
-            str(report.ranks[at]),
+            report.names[at],
             f"{report.totals[at]:,}",
             duration(report.stalls_ns[at]),
             duration(report.durations_ns[at]),
-            duration(report.waited_for_straggler_ns[at]),
+            *late(report, at),
         )
-        for at in sorted(longest)
+        for at in (longest if len(every) > RANKS_SHOWN else every)
     ]
 
 
+def late(report: RankReport, at: int) -> tuple[str, ...]:
+    """What one of the ranks waited for the straggler, where there is one."""
+    return (duration(report.waited_for_straggler_ns[at]),) if report.straggler is not None else ()
+
+
+def quantile(ordered: Sequence[int], share: float) -> int:
+    """The value below which that share of them lies; they have to be in order."""
+    return ordered[int(share * (len(ordered) - 1))]
+
+
+def rank_title(report: RankReport) -> str:
+    """What stands above a report of many traces."""
+    return f"asyncguard: {count(len(report.ranks), report.noun)}"
+
+
 def rank_totals(report: RankReport) -> Iterator[str]:
-    """Who was late; of many ranks, also between what the rest of them lies."""
+    """Who they are, who was late; of many, also between what the rest of them lies."""
+    if report.identity:
+        yield ", ".join(f"{name} {value}" for name, value in report.identity)
     if report.straggler is not None:
         yield f"Rank {report.straggler} came last at collectives most of the time."
     if len(report.ranks) > RANKS_SHOWN:
         stalls = sorted(report.stalls_ns)
-        low, middle, high = (stalls[int(q * (len(stalls) - 1))] for q in (0, 0.5, 1))
+        found = [f"{name} {duration(quantile(stalls, q))}" for name, q in QUANTILES.items()]
         yield (
-            f"The {RANKS_SHOWN} of {len(report.ranks):,} ranks that waited longest; all waited "
-            f"{duration(low)} to {duration(high)}, half of them at most {duration(middle)}."
+            f"The {RANKS_SHOWN} of {len(report.ranks):,} {report.noun}s that waited longest; "
+            f"all waited: {', '.join(found)}."
         )
+
+
+def rank_spread(item: RankSite, noun: str) -> str:
+    """How long one of the traces waited at a site: one figure, or from least to most."""
+    low, middle, high = (quantile(sorted(item.stalls_ns), share) for share in (0, 0.5, 1))
+    return f"{duration(low)} to {duration(high)} per {noun}, half at most {duration(middle)}"
 
 
 def _steps(record: TraceRecord, rate: float) -> str:

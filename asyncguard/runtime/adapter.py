@@ -161,6 +161,10 @@ class Adapter:
     def loaded(self, module: str) -> None:
         """One of `watched` has been imported; told each time that hooks are put in place."""
 
+    def device_names(self) -> tuple[str, ...]:
+        """The models of the accelerators that the program uses, such as "NVIDIA H200"."""
+        return ()
+
     def version(self) -> str:
         """The framework's version."""
         return str(getattr(sys.modules.get(self.framework.modules[0]), "__version__", ""))

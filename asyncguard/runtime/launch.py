@@ -2,7 +2,8 @@
 
 The script sees the `sys.argv`, `sys.path`, `__main__` and stdin that it would see without us, and
 its exit status and traceback are its own. However it ends - by itself, with an exception, by
-`sys.exit`, Ctrl-C or SIGTERM - the trace is saved; only `os._exit` and SIGKILL leave no chance.
+`sys.exit`, Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 - the trace is saved; and every so many seconds
+meanwhile, for `os._exit` and SIGKILL leave no chance. A trace that cannot be written is told once.
 Processes that the script starts or forks write no trace. Of several ranks each writes its own.
 """
 
@@ -25,11 +26,16 @@ from pathlib import Path
 from types import FrameType, TracebackType
 
 from asyncguard import files
-from asyncguard.model import AsyncguardError
+from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import ranks, store
+from asyncguard.runtime.keeper import Keeper
 from asyncguard.runtime.session import Session
 
 After = Callable[[Path], None]
+# Signals that end a program which does not handle them: Slurm sends SIGUSR1 ahead of the limit.
+_DEADLY = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
+)
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,12 @@ def run(
     after: After | None = None,
     session: Session | None = None,
     saved: Callable[[], None] = lambda: None,
+    every: float = 0.0,
 ) -> int:
     """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
 
-    `saved` is called last in any case: once the trace is saved, or could not be.
+    `saved` is called last in any case: once the trace is saved, or could not be. `every`: seconds
+    after which it is saved while the program runs; 0: only at its end.
 
     One of several ranks saves to `ranks.own_path`, and `after` is for the first of them.
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
@@ -79,6 +87,7 @@ def run(
         output,
         after if seat is None or seat.rank == 0 else None,
         saved,
+        every,
     )
     ending.begin()
     try:
@@ -179,7 +188,12 @@ class _Ending:
     """Ends the session and saves its trace, once, in the process that began it."""
 
     def __init__(
-        self, session: Session, output: Path, after: After | None, saved: Callable[[], None]
+        self,
+        session: Session,
+        output: Path,
+        after: After | None,
+        saved: Callable[[], None],
+        every: float,
     ) -> None:
         self._session = session
         self._output = output
@@ -188,22 +202,59 @@ class _Ending:
         self._process = os.getpid()
         self._lock = threading.RLock()  # SIGTERM may come while it is held
         self._done = False
+        self._told = ""  # what went wrong the last time
+        self._keeper = Keeper(self.keep, every)
 
     def begin(self) -> None:
         """Start recording; from here on every way out saves the trace."""
         self._session.start()
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL and _in_main_thread():
-            signal.signal(signal.SIGTERM, self._terminated)
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=self._forked)
+        self._keeper.start()
+        if not _in_main_thread():
+            return
+        for number in _DEADLY:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, self._terminated)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        """A forked child has nothing to save: SIGTERM kills it at once, also within a C call.
+        """A forked child has nothing to save: signals kill it at once, also within a C call.
 
         A handler of Python's waits for the call to return, which a lock's may never do.
         """
-        if signal.getsignal(signal.SIGTERM) == self._terminated:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in _DEADLY:
+            if signal.getsignal(number) == self._terminated:
+                signal.signal(number, signal.SIG_DFL)
+
+    def keep(self) -> None:
+        """Save what there is so far; whatever goes wrong, the program goes on."""
+        if self._done or os.getpid() != self._process:
+            return
+        try:
+            # Before the lock: a signal handler may wait for it in the midst of recording.
+            record = self._session.record()
+        except Exception as error:  # noqa: BLE001
+            self._tell(f"{self._output}: cannot save the trace meanwhile: {error!r}")
+            return
+        with self._lock:
+            if not self._done:
+                self._write(record)
+
+    def _write(self, record: TraceRecord) -> bool:
+        """Put the trace into its file; whether that went well."""
+        try:
+            _require_writable(self._output)
+            store.save(record, self._output)
+        except AsyncguardError as error:
+            self._tell(str(error))
+            return False
+        return True
+
+    def _tell(self, trouble: str) -> None:
+        """Say it on stderr, once as long as it stays the same."""
+        if trouble != self._told:
+            self._told = trouble
+            print(f"asyncguard: {trouble}", file=sys.stderr)
 
     def script_ended(self) -> None:
         """The main module has ended: save now, or once the threads that it left behind end."""
@@ -217,6 +268,7 @@ class _Ending:
     def give_up(self) -> None:
         """End without a trace."""
         self._done = True
+        self._keeper.stop()
         self._session.stop()
 
     def save(self) -> None:
@@ -225,11 +277,10 @@ class _Ending:
             if self._done or os.getpid() != self._process:
                 return
             self._done = True
+        self._keeper.stop()
         self._session.stop()
         try:
-            _require_writable(self._output)
-            store.save(self._session.record(), self._output)
-            if self._after is not None:
+            if self._write(self._session.record()) and self._after is not None:
                 self._after(self._output)
         except AsyncguardError as error:
             print(f"asyncguard: {error}", file=sys.stderr)
@@ -237,7 +288,7 @@ class _Ending:
             self._saved()
 
     def _terminated(self, number: int, frame: FrameType | None) -> None:
-        """SIGTERM: save, then die of it, as without us."""
+        """A deadly signal: save, then die of it, as without us."""
         signal.signal(number, signal.SIG_DFL)
         self.save()
         os.kill(os.getpid(), number)

@@ -6,14 +6,18 @@ import bisect
 import linecache
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
+from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.runtime.recorder import Cell, Reading, Span
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
 
+Row = tuple[Site, str, Cell]  # a site, the thread that waited, the figures
+_DONE: Any = None
 EXCERPTS = 200  # sites whose surroundings are kept
 CONTEXT_LINES = 3  # on either side
 LINE_WIDTH = 200  # characters kept of a line
@@ -31,16 +35,25 @@ STAND_IN_NOTE = (
 def to_record(
     reading: Reading, root: str, command: str, frameworks: Mapping[str, str]
 ) -> TraceRecord:
-    """The record, its sites sorted by stall, what cost most first."""
-    rows = sorted(reading.cells, key=_weight, reverse=True)
-    index = {(site, thread): at for at, (site, thread, _) in enumerate(rows)}
-    idle = dict(reading.idle)  # a site's is told once, with the thread that waited longest
-    once = _Once()
+    """The record, its sites sorted by stall, what cost most first.
+
+    There may be very many: what is held of a site goes as its part of the record is made.
+    """
+    rows = list(reading.cells)
+    reading = replace(reading, cells=())
+    keys = [(site, thread) for site, thread, _ in rows] if reading.keeps_timeline else []
+    files = {relative(site.path, root): site.path for site, _, _ in rows}
+    idle = _once_each(reading.idle, rows)
+    once, made = _Once(), []
+    for at in range(len(rows)):
+        site, thread, cell = rows[at]
+        rows[at] = _DONE
+        made.append(_site(site, thread, cell, reading.steps, root, idle.get((site, thread)), once))
+    order = sorted(range(len(made)), key=lambda at: _weight(made[at]), reverse=True)
+    sites = tuple([made[at] for at in order])
+    index = {keys[at]: place for place, at in enumerate(order)} if keys else {}
     return TraceRecord(
-        sites=tuple(
-            _site(site, thread, cell, reading.steps, root, idle.pop(site, None), once)
-            for site, thread, cell in rows
-        ),
+        sites=sites,
         step_count=reading.steps,
         duration_ns=reading.duration,
         steady_steps=reading.steady_steps,
@@ -51,16 +64,24 @@ def to_record(
         root=root,
         asyncguard_version=__version__,
         frameworks=frameworks,
-        notes=_notes(reading),
+        notes=(STAND_IN_NOTE,) if any(site.device == STAND_IN for site in sites) else (),
         timeline=_timeline(reading, index),
-        sources=_sources([site for site, _, _ in rows[:EXCERPTS]], root),
+        sources=_sources(sites[:EXCERPTS], files),
     )
 
 
-def _weight(row: tuple[Site, str, Cell]) -> tuple[int, int]:
+def _weight(site: SiteStats) -> tuple[int, int]:
     """Stalls come first; where the CPU stood in for a device they mean nothing, and counts do."""
-    site, _, cell = row
-    return (0, cell.count) if site.blocker.stand_in else (cell.stall, cell.count)
+    return (0, site.count) if site.device == STAND_IN else (site.cpu_stall_ns, site.count)
+
+
+def _once_each(idle: Mapping[Site, int], rows: Sequence[Row]) -> dict[tuple[Site, str], int]:
+    """The idle time of each site, with the thread that waited longest."""
+    longest: dict[Site, tuple[int, str]] = {}
+    for site, thread, cell in rows:
+        if site in idle:
+            longest[site] = max(longest.get(site, (-1, "")), (cell.stall, thread))
+    return {(site, thread): idle[site] for site, (_, thread) in longest.items()}
 
 
 class _Once:
@@ -126,13 +147,13 @@ def _paths(site: Site, cell: Cell, root: str, once: _Once) -> tuple[CallPath, ..
     return tuple(sorted(found, key=lambda path: (-path.cpu_stall_ns, -path.count)))
 
 
-def _sources(sites: Iterable[Site], root: str) -> dict[str, dict[int, str]]:
+def _sources(sites: Iterable[SiteStats], files: Mapping[str, str]) -> dict[str, dict[int, str]]:
     """The lines around the sites: reports show them, and read no file themselves."""
     found: dict[str, dict[int, str]] = {}
     for site in sites:
-        lines = linecache.getlines(site.path)
+        lines = linecache.getlines(files[site.path])
         if 0 < site.line <= len(lines):
-            kept = found.setdefault(relative(site.path, root), {})
+            kept = found.setdefault(site.path, {})
             first = max(site.line - CONTEXT_LINES, 1)
             for at, text in enumerate(lines[first - 1 : site.line + CONTEXT_LINES], first):
                 kept[at] = text.rstrip()[:LINE_WIDTH]
@@ -152,11 +173,6 @@ def relative(path: str, root: str) -> str:
     """`path` from `root` where it lies below, with forward slashes; else as it is."""
     prefix = root.rstrip(os.sep) + os.sep
     return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
-
-
-def _notes(reading: Reading) -> tuple[str, ...]:
-    stood_in = any(site.blocker.stand_in for site, _, _ in reading.cells)
-    return (STAND_IN_NOTE,) if stood_in else ()
 
 
 def _timeline(reading: Reading, index: Mapping[tuple[Site, str], int]) -> tuple[TimelineEvent, ...]:

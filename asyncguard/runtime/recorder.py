@@ -298,6 +298,14 @@ class Recorder:
                 start=self._started,
             )
 
+    def take(self) -> Reading:
+        """Read for the last time: what was recorded is with the reading alone from here on."""
+        reading = self.read()
+        for table in self._tables:
+            table.cells = {}
+        self._tables = []
+        return reading
+
     def totals(self) -> Totals:
         """The sums so far; nobody waits for it, and other threads may be a wait ahead."""
         self.settle()

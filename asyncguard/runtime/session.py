@@ -15,14 +15,14 @@ from types import TracebackType
 from typing import Generic, TypeVar
 
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import memory, ranks, reading
+from asyncguard.runtime import identity, memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter, Undo
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.overlap import Overlap
-from asyncguard.runtime.recorder import Recorder, Totals
+from asyncguard.runtime.recorder import Reading, Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 from asyncguard.runtime.simulated import present
 
@@ -93,6 +93,8 @@ class Session:
         self._root = os.getcwd()
         self._lines = Lines(self._root) if lines else None
         self._versions: dict[str, str] = {}
+        self._began = identity.now()
+        self._devices: frozenset[str] = frozenset()
         self._memory: memory.Resident | None = None
         self._peaks: dict[str, int] = {}
         self._depth = depth
@@ -101,6 +103,7 @@ class Session:
         self._went_deep = False
         self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._state = "new"
+        self._record: TraceRecord | None = None  # once it has stopped
 
     def start(self) -> Session:
         """Begin to record. A session can be started once."""
@@ -180,12 +183,18 @@ class Session:
 
     def record(self) -> TraceRecord:
         """What has been recorded: so far while running, else from start to stop."""
+        if self._state == "stopped":
+            if self._record is None:
+                self._record = self._made(self._recorder.take)
+            return self._record
         if self._state == "running":
             self._note_frameworks()
-        record = reading.to_record(
-            self._recorder.read(), self._root, self._command, dict(self._versions)
-        )
-        record = replace(record, extra=dict(self._peaks))
+        return self._made(self._recorder.read)
+
+    def _made(self, read: Callable[[], Reading]) -> TraceRecord:
+        record = reading.to_record(read(), self._root, self._command, dict(self._versions))
+        about = identity.identity(self._root, self._devices)
+        record = replace(record, extra={"started": self._began, **about, **self._peaks})
         for part in (self._device, self._cross_check, self._overlap, self._model, self._lines):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
@@ -195,6 +204,9 @@ class Session:
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""
+        if self._record is not None:
+            record = self._record
+            return Totals(record.total_syncs, record.cpu_stall_ns, record.step_count)
         return self._recorder.totals()
 
     def __enter__(self) -> Session:
@@ -216,6 +228,7 @@ class Session:
             name = adapter.framework.name
             if self._frameworks is None or name in self._frameworks:
                 self._versions[name] = adapter.version()
+                self._devices |= frozenset(adapter.device_names())
                 pending = adapter.peak_pending_bytes()
                 if pending is not None:
                     self._peaks["peak_pending_bytes"] = pending

@@ -160,7 +160,7 @@ def test_a_wait_that_nobody_names_is_reported_with_its_line_and_stack(
     ((site, _, cell),) = recorder.read().cells
     assert (site.blocker.point.id, cell.count, cell.stall) == ("unattributed", 1, 0)
     assert site.path == __file__
-    assert "fire" in site.stack[0] or "fire" in site.stack[1]
+    assert "fire" in site.function or "fire" in site.callers[0]
     checked = made.annotate(record())
     assert checked.extra["cross_check"] == {"attributed": 0, "unattributed": 1}
     assert "how long is not known" in checked.notes[0]

@@ -36,7 +36,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
-from asyncguard.lint.interpret.reads import may_be_read
+from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.structures import mapped_structure
 from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
@@ -166,7 +166,7 @@ def reads_of_call(
                 continue  # which may be text already
             if not may_be_read(value):
                 continue
-            point = frame.analysis.translate(read.point, value.framework)
+            point = translate(frame.analysis.knowledge, read.point, value.framework)
             if point is not None:
                 frame.site(
                     point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node

@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import is_size, selected_arguments
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Confidence, SyncKind
@@ -185,3 +186,17 @@ def _any_protocol(
         if protocol_site(frame, protocol, node, value, sink=trigger.sink, among=among):
             return True
     return False
+
+
+def translate(knowledge: Knowledge, point: SyncPoint, framework: str) -> SyncPoint | None:
+    """Return `point`, or what it is called in another framework, for a read by a helper."""
+    if not framework or framework == point.framework or point.source is None:
+        return point
+    for protocol in point.source.protocols:
+        if other := knowledge.sync_protocols.get((framework, protocol)):
+            return other
+    for method in point.source.methods:
+        for candidate in knowledge.sync_methods.get((point.source.receiver, method), ()):
+            if candidate.framework == framework:
+                return candidate
+    return None

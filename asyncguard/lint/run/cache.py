@@ -29,6 +29,7 @@ from asyncguard.lint.run.settings import CACHE_DIRECTORY, Settings
 from asyncguard.version import __version__
 
 FILE = "lint.msgpack"
+FEW_FILE = "lint.few.msgpack"  # of files that were checked without the rest of their project
 # Then the key, the answer's length, the signatures of the answer and of the contents, and these.
 HEADER = b"asyncguard lint cache 2\n"
 LENGTH = 8  # bytes
@@ -61,8 +62,10 @@ class Cache:
     `linked` is that run's answer, if it still holds; the facts behind it are not read then.
     """
 
-    def __init__(self, settings: Settings, options: object, checked: Collection[str]) -> None:
-        self.path = _directory(settings) / FILE
+    def __init__(
+        self, settings: Settings, options: object, checked: Collection[str], name: str = FILE
+    ) -> None:
+        self.path = _directory(settings) / name
         self.secret = secret.key() if settings.cache else None
         self.key = _key(options, checked) if self.secret else ""
         self.linked: Mapping[str, Linked] | None = None

@@ -50,6 +50,7 @@ class Settings:
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False  # leave out excluded files that are named on the command line too
     respect_gitignore: bool = True
+    context: bool = True  # read the rest of the project where files are checked alone
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: tuple[Loop, ...] = (Loop.STEP,)
     guarded: bool = False  # report guarded sites as well
@@ -263,6 +264,7 @@ _READERS = {
     "extend-exclude": _strings,
     "force-exclude": _bool,
     "respect-gitignore": _bool,
+    "context": _bool,
     "per-file-ignores": _codes_by_pattern,
     "contexts": _contexts,
     "guarded": _bool,

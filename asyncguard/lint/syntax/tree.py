@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import libcst as cst
 
 from asyncguard.lint.source.decode import check_syntax
-from asyncguard.lint.syntax.nodes import Builder, Numbers, Origin, Use, span
+from asyncguard.lint.syntax.builder import Builder, Numbers, Origin, Use, span
+from asyncguard.lint.syntax.nodes import builder
 
 Place = tuple[
     int, int, int, int
@@ -44,9 +45,9 @@ class Unit(NamedTuple):
 
 def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Numbers) -> Unit:
     """Make the tree of a file, without the bodies of its outlined functions."""
-    builder = Builder(lines, outlined)
+    made = builder(lines, outlined)
     with _depth():
-        return Unit(builder.module(parsed), lines, builder.origins, builder.uses)
+        return Unit(made.module(parsed), lines, made.origins, made.uses)
 
 
 def function_unit(
@@ -57,7 +58,7 @@ def function_unit(
     `parsed` is what Python's parser said of it in the file, if that is at hand.
     """
     if parsed is not None:
-        return _unit(Builder(lines), parsed, lines, 0)
+        return _unit(builder(lines), parsed, lines, 0)
     own = lines[first - 1 : last]
     indented = own[0][:1] in (" ", "\t")
     if indented:
@@ -65,15 +66,15 @@ def function_unit(
     (parsed,) = check_syntax("\n".join(own) + "\n").body
     if isinstance(parsed, ast.If):
         (parsed,) = parsed.body
-    return _unit(Builder(own), parsed, lines, first - 1 - indented)
+    return _unit(builder(own), parsed, lines, first - 1 - indented)
 
 
-def _unit(builder: Builder, statement: ast.stmt, lines: Sequence[str], offset: int) -> Unit:
+def _unit(made: Builder, statement: ast.stmt, lines: Sequence[str], offset: int) -> Unit:
     with _depth():
-        (function,) = builder.statements([statement])
+        (function,) = made.statements([statement])
     if type(function) is not cst.FunctionDef:
         raise TooDeepError("a function was not where it was expected")
-    return Unit(function, lines, builder.origins, builder.uses, offset)
+    return Unit(function, lines, made.origins, made.uses, offset)
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def parse_type(text: str) -> cst.BaseExpression | None:
     """Parse a type that a string names; None if it holds anything else."""
     try:
         node = ast.parse(text.strip(), mode="eval").body
-        made: cst.BaseExpression = Builder(()).expression(node)
+        made: cst.BaseExpression = builder(()).expression(node)
     except Exception:  # noqa: BLE001 - any text may stand in an annotation or a docstring
         return None
     return made

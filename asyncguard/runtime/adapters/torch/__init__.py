@@ -152,6 +152,11 @@ class Adapter(Base):
         owner = frame.f_locals.get(code.co_varnames[0])
         return isinstance(owner, torch.utils.data.Dataset | torch.utils.data.Sampler)
 
+    def device_names(self) -> tuple[str, ...]:
+        if not torch.cuda.is_initialized():  # asking would initialise it
+            return ()
+        return tuple(map(torch.cuda.get_device_name, range(torch.cuda.device_count())))
+
     def default_device(self) -> str:
         """The current accelerator, where one is in use."""
         if torch.cuda.is_initialized():

@@ -1,0 +1,35 @@
+"""Methods that leave it to subclasses what they do."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from asyncguard.lint.domain.definitions import FunctionInfo
+
+_RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")
+
+
+def is_abstract(info: FunctionInfo) -> bool:
+    """Whether a method only raises or does nothing: some subclass says what."""
+    outlined = info.outlined
+    if outlined is not None and not any(
+        map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
+    ):
+        return False
+    info.module.grow(info)
+    body = info.node.body.body if type(info.node) is cst.FunctionDef else ()
+    if len(body) > 3 or not all(type(line) is cst.SimpleStatementLine for line in body):
+        return False
+    small = [part for line in body if type(line) is cst.SimpleStatementLine for part in line.body]
+    return not any(map(_does_something, small))
+
+
+def _does_something(statement: cst.CSTNode) -> bool:
+    """Whether a statement is neither a docstring nor `pass`, `...`, `raise` or a bare `return`."""
+    if type(statement) is cst.Return:
+        return statement.value is not None
+    if type(statement) is cst.Expr:
+        return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
+    return type(statement) not in (cst.Pass, cst.Raise)

@@ -1,0 +1,186 @@
+"""The definitions of a file: its functions and classes, bound where they are executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.hints import note_hint
+from asyncguard.lint.domain.outlined import Outlined
+from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Value
+from asyncguard.lint.interpret import blocks, types
+from asyncguard.lint.interpret.operators import scan
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.modules.hooks import hook_of
+from asyncguard.lint.modules.outline import Outline, outer_functions
+from asyncguard.lint.modules.scope import Modules, Scope
+from asyncguard.lint.syntax.tree import dotted, walk
+from asyncguard.model import Loop
+
+
+class Definitions(Scope):
+    """A file's functions and classes, beside its names."""
+
+    def __init__(
+        self,
+        path: str,
+        module_name: str,
+        text: str,
+        parsed: ast.Module,
+        outline: Outline,
+        knowledge: Knowledge,
+        frameworks: tuple[str, ...],
+        project: Modules,
+        *,
+        is_package: bool = False,
+    ) -> None:
+        super().__init__(
+            path, module_name, text, knowledge, frameworks, project, is_package=is_package
+        )
+        self.parsed: ast.Module | None = parsed  # while trees are made of it
+        self.outline = outline
+        self.functions: list[FunctionInfo] = []
+        self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined
+        self.traced: set[str] = set()  # what compiled functions hand on, by its name
+
+    @cached_property
+    def syntax(self) -> dict[tuple[int, int], ast.stmt]:
+        """What Python's parser said of the outlined functions, by line and column, while kept."""
+        functions = outer_functions(self.parsed) if self.parsed is not None else ()
+        return {(node.lineno, node.col_offset): node for node, _ in functions}
+
+    def define_function(self, frame: Frame, node: cst.FunctionDef) -> None:
+        """Bind a function's name; decorators may compile it or make it a property."""
+        info = self.by_node.get(id(node)) or self._new_function(frame, node)
+        decorated = Value(FUNCTION, ref=info)
+        for decorator in reversed(node.decorators):
+            decorated = self._decorate(frame, info, decorated, decorator.decorator)
+        frame.bind(node.name.value, decorated)
+
+    def _new_function(self, frame: Frame, node: cst.FunctionDef) -> FunctionInfo:
+        cls = frame.function.cls if frame.function.name == "<class>" else None
+        outer = frame.function.qualname
+        prefix = cls.qualname if cls else outer
+        info = FunctionInfo(
+            node.name.value,
+            f"{prefix}.{node.name.value}" if prefix else node.name.value,
+            node,
+            self,
+            cls,
+            None if frame is self.frame else frame,
+        )
+        if cls is not None:
+            cls.methods.setdefault(info.name, info)
+            cls.methods[info.name] = info
+            info.closure = frame.parent
+        info.outlined = self._outlined(node)
+        info.unit = frame.function.unit
+        if info.outlined is not None:
+            if cls is not None:
+                for path, hint in info.outlined.hints.items():
+                    note_hint(cls.hints, path, hint)
+        else:
+            scan(info, self.knowledge, self.frameworks)
+        info.hook = hook_of(info, self, self.outline)
+        self.functions.append(info)
+        self.by_node[id(node)] = info
+        return info
+
+    def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
+        """Return the outlined function whose number stands for the body."""
+        suite = node.body
+        if type(suite) is cst.SimpleStatementSuite and len(suite.body) == 1:
+            small = suite.body[0]
+            if type(small) is cst.Expr and type(small.value) is cst.Integer:
+                index = int(small.value.value)
+                if index < len(self.outline.functions):
+                    known = self.outline.functions[index]
+                    return known if known.name == node.name.value else None
+        return None
+
+    def _decorate(
+        self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
+    ) -> Value:
+        func = node.func if type(node) is cst.Call else node
+        name = blocks.evaluate_name(frame, func)
+        last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
+        if last in ("property", "cached_property"):
+            info.is_property = True
+        elif last == "staticmethod":
+            info.is_static = True
+        elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:
+            name = blocks.evaluate_name(frame, node.args[0].value)
+        if not name:
+            return value
+        if found := self.knowledge.compiled.find(name):
+            info.compiled = True
+            self.traced.update(self._handed_on(info))
+            return Value(MODEL, found[1], ref=info)
+        if self.knowledge.hot_decorators.find(name):
+            info.hook = Loop.STEP
+        return value
+
+    def _handed_on(self, info: FunctionInfo) -> Iterator[str]:
+        """Yield the names of what a function hands to others first: `strategy.run(self.step)`."""
+        outlined = info.outlined
+        if outlined is None:
+            for call in walk(info.node):
+                if type(call) is cst.Call and type(call.func) is cst.Attribute and call.args:
+                    yield dotted(call.args[0].value).rpartition(".")[2]
+            return
+        tree = self.syntax.get((outlined.line, outlined.indent))
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Name | ast.Attribute):
+                    yield first.id if isinstance(first, ast.Name) else first.attr
+
+    def define_class(self, frame: Frame, node: cst.ClassDef) -> None:
+        """Bind a class's name, and its methods."""
+        outer = frame.function.qualname
+        name = node.name.value
+        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, self)
+        bases = [argument.value for argument in node.bases]
+        cls.find_bases = lambda: self._bases(frame, bases)
+        for decorator in node.decorators:
+            evaluate(frame, decorator.decorator)
+        info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
+        inner = Frame(frame.analysis, info, parent=frame, silent=frame.silent)
+        for statement in node.body.body:
+            blocks.execute(inner, statement)
+            self._dataclass_field(cls, statement)
+        for key, value in inner.env.items():
+            if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
+                cls.own.setdefault(key, value)
+        frame.sites.extend(inner.sites)
+        frame.bind(name, Value(CLASS, ref=cls))
+
+    def _bases(self, frame: Frame, nodes: list[cst.BaseExpression]) -> tuple[Value, ...]:
+        with frame.quiet():
+            return tuple(self._base(frame, node) for node in nodes)
+
+    def _base(self, frame: Frame, node: cst.BaseExpression) -> Value:
+        value = evaluate(frame, node)
+        if value.kind == SYMBOL:
+            known = types.type_of_name(frame, value.name)
+            if isinstance(known.ref, ClassInfo):
+                return Value(CLASS, ref=known.ref)
+            return known if known.kind != UNKNOWN else value
+        return value
+
+    def _dataclass_field(self, cls: ClassInfo, statement: cst.CSTNode) -> None:
+        """`x: Tensor` in a class body declares an attribute of its instances."""
+        if type(statement) is not cst.SimpleStatementLine:
+            return
+        for small in statement.body:
+            if type(small) is cst.AnnAssign and type(small.target) is cst.Name:
+                cls.annotations[small.target.value] = small.annotation.annotation
+
+    def defines(self, method: str) -> bool:
+        """Whether a class of the file defines a method of this name."""
+        return self.outline.defines(method)

@@ -1,0 +1,61 @@
+"""How often a framework enters a function, as far as its name, its class and its body tell."""
+
+from __future__ import annotations
+
+from asyncguard.lint.contexts.frame import is_test
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.values import MODEL
+from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
+from asyncguard.lint.modules.outline import Outline
+from asyncguard.lint.modules.scope import Scope
+from asyncguard.lint.names import family
+from asyncguard.model import Loop
+
+_METHOD_ONLY = family("function.method_only")
+_STANDS_IN = family("function.stands_in")
+
+
+def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
+    """Return how often a framework enters a function of a file."""
+    alone = info.cls is None and _METHOD_ONLY(info.name)
+    if alone or is_test(info.name, scope.path):
+        return Loop.NONE
+    knowledge, active = scope.knowledge, set(scope.frameworks)
+    outlined = info.outlined
+    taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
+    names = _hook_names(info, taken, scope, outline)
+    hooked = any(knowledge.hot_functions.get(name, frozenset()) & active for name in names)
+    if hooked or knowledge.enters(taken):
+        return Loop.STEP
+    if outlined is not None and _is_eager(scope) and outline.is_step(outlined):
+        return Loop.STEP
+    is_cold = knowledge.cold_functions.get(info.name, frozenset()) & active
+    return Loop.EPOCH if is_cold else Loop.NONE
+
+
+def _hook_names(
+    info: FunctionInfo, taken: tuple[str, ...], scope: Scope, outline: Outline
+) -> list[str]:
+    """Return the names that a catalogue may list a hook under: also of a kind of class."""
+    names = [info.name]
+    if info.cls is not None and info.name in scope.knowledge.kind_hooks:
+        names += [f"{kind}.{info.name}" for kind in _kinds_of(info.cls, outline)]
+    if info.cls is None and taken[:1] == ("self",) and _STANDS_IN(info.name):
+        names.append("forward")  # the method of a class elsewhere, which it replaces
+    return names
+
+
+def _kinds_of(cls: ClassInfo, outline: Outline) -> set[str]:
+    """Return what a class is, by what it inherits, by its name and by its methods."""
+    family = list(cls.family())
+    kinds = {base.kind for known in family for base in known.bases}
+    kinds.update(kind for known in family for kind in kinds_by_name(known.name))
+    kinds.update(kinds_by_methods(outline.methods.get(cls.name, frozenset())))
+    if MODEL in kinds:
+        kinds.discard("policy")  # whose own call is traced, or is its `forward`
+    return kinds
+
+
+def _is_eager(scope: Scope) -> bool:
+    """Whether the frameworks that a file uses trace no functions."""
+    return not any(scope.knowledge.frameworks[f].steps.compiled for f in scope.frameworks)

@@ -1,0 +1,141 @@
+"""What a function's signature and docstring say of its parameters and its result."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame, Host, evaluate
+from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
+from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
+from asyncguard.lint.domain.values import (
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    HOST_VALUE,
+    MODEL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Role,
+    Value,
+    container,
+    device,
+    doubted,
+    from_params,
+)
+from asyncguard.lint.interpret import types
+from asyncguard.lint.syntax.tree import parse_type
+from asyncguard.model import Loop
+
+# What a parameter is by its default, whatever else it is given.
+_TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
+
+
+def bind_parameters(frame: Frame) -> None:
+    """Bind the parameters of a frame's function to what is known of them."""
+    for index, parameter in enumerate(frame.function.parameters):
+        frame.env[parameter.name] = _parameter(frame, index, parameter)
+
+
+def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
+    info = frame.function
+    if index == 0 and info.has_self and info.cls is not None:
+        return types.instance_of(info.cls)
+    params = frozenset({index})
+    value = _declared(frame, parameter)
+    if info.compiled and value.kind == UNKNOWN:
+        value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)
+    if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
+        usage = frame.hint(parameter.name)
+        value = usage if usage.kind != UNKNOWN else _argument(frame, info)
+    if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
+        value = value._replace(element=_argument(frame, info))
+    if parameter.stars:
+        return container(from_params(value, params))
+    return from_params(value, params)
+
+
+def _declared(frame: Frame, parameter: Parameter) -> Value:
+    """Return what a parameter is, by its annotation, its default or the docstring."""
+    outer = frame.parent or frame.analysis.frame
+    declared = _annotated(outer, parameter)
+    if declared is not None:
+        return declared
+    if parameter.default is not None:
+        with outer.quiet():
+            value = evaluate(outer, parameter.default)
+        if value.kind == HOST and value.literal is not None and value.role == Role.LITERAL:
+            return HOST_VALUE
+        if value.kind in _TOOLS:
+            return value
+    return _documented(outer, frame.function, parameter.name)
+
+
+def _annotated(outer: Frame, parameter: Parameter) -> Value | None:
+    """Return what an annotation says of a parameter, with its name; None if it says nothing."""
+    if parameter.annotation is None:
+        return None
+    with outer.quiet():
+        value = types.type_value(outer, parameter.annotation)
+    if value.kind == DEVICE and type(parameter.default) in (cst.Integer, cst.Float):
+        return HOST_VALUE  # a number that may as well be an array
+    if value.kind == UNKNOWN:
+        return None
+    host = outer.analysis
+    named = host.knowledge.by_name(parameter.name, host.frameworks)
+    if named is None or named[0] != HOST_ARRAY:
+        return value
+    return container(Value(*named)) if value.kind == CONTAINER else Value(*named)
+
+
+def _documented(frame: Frame, info: FunctionInfo, name: str) -> Value:
+    """Return what a function's docstring says of a parameter."""
+    text = info.documented.get(name)
+    if text is None:
+        return UNKNOWN_VALUE
+    node = parse_type(text)
+    if node is None:
+        return UNKNOWN_VALUE
+    with frame.quiet():
+        value = types.type_value(frame, node)
+    if value.kind == UNKNOWN and (known := frame.analysis.knowledge.device_types.get(text)):
+        value = device(known) if known in frame.analysis.frameworks else UNKNOWN_VALUE
+    why = frame.reason(Provenance.DOCSTRING, f"the docstring declares `{name}` as `{text}`")
+    return value._replace(why=why) if value.kind != UNKNOWN else value
+
+
+def _argument(frame: Frame, info: FunctionInfo) -> Value:
+    """Return what a framework passes to its hook, as far as nothing else tells."""
+    says = f"`{info.name}` is entered by its framework"
+    why = Reason(Provenance.ARGUMENT, says, frame.analysis.path)
+    return device(_hook_framework(frame.analysis, info), why)
+
+
+def _hook_framework(host: Host, info: FunctionInfo) -> str:
+    """Return the framework whose hook the function is."""
+    owners = host.knowledge.hot_functions.get(info.name, frozenset())
+    for kind in ("metric", "model"):
+        owners |= host.knowledge.hot_functions.get(f"{kind}.{info.name}", frozenset())
+    return next((f for f in host.frameworks if f in owners), host.frameworks[0])
+
+
+def declared_result(frame: Frame, result: Value) -> Value:
+    """Return the result of a frame's function, with what its signature declares of it."""
+    node = frame.function.node
+    annotation = node.returns if type(node) is cst.FunctionDef else None
+    if annotation is None or result.kind not in (UNKNOWN, DEVICE):
+        return result
+    outer = frame.parent or frame.analysis.frame
+    with outer.quiet():
+        declared = types.type_value(outer, annotation.annotation)
+    if declared.kind == HOST and declared.name in types.HOST_TYPES:
+        return result if _is_computed(result) else declared
+    if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
+        return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
+    says_more = result.kind == UNKNOWN and not result.params
+    return declared if says_more and declared.kind == CONTAINER else result
+
+
+def _is_computed(value: Value) -> bool:
+    """Whether arithmetic or a framework's function made it, whatever the signature says."""
+    return value.kind == DEVICE and value.confidence >= MEDIUM and not value.role

@@ -1,0 +1,48 @@
+"""The summary of a function, of what its frame noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.summary import Summary
+from asyncguard.lint.domain.values import HOST_VALUE, Value, container, settled
+
+
+def summary_of(frame: Frame) -> Summary:
+    """Return what callers need to know of the function that a frame ran."""
+    result = settled(_join_all(frame.returns))
+    if frame.yields:
+        result = container(_join_all(frame.yields))
+    return Summary(
+        result,
+        _once(frame.reads),
+        _once(frame.sites),
+        tuple(frame.edges),
+        tuple(frame.events),
+        tuple(frame.named),
+        frame.works,
+        frame.trained and not frame.prepares,
+        frame.stepped and not frame.prepares,
+        frame.updates and not frame.prepares,
+        frame.step_loops,
+        frame.rounds,
+        frame.acts,
+        tuple(frame.compiles),
+    )
+
+
+def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
+    """Keep one site a node, and a read within: the last noted, when the most was known."""
+    return tuple({(id(s.node), s.point.rule, id(s.read.node)): s for s in sites}.values())
+
+
+def _join_all(values: Sequence[Value]) -> Value:
+    if not values:
+        return HOST_VALUE
+    merged = values[0]
+    for value in values[1:]:
+        merged = join(merged, value)
+    return merged

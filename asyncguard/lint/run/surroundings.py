@@ -1,0 +1,153 @@
+"""What is read beside files that are checked alone, so that they give what their project gives.
+
+How often a function runs, and on what values, is often decided in another file. Of a small project
+all files are looked at; of a large one those that import the file, then those that import these, up
+to a bound. What they import is read where it is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+
+from asyncguard import files
+from asyncguard.lint.run.cache import stamp_of
+from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.discover import SUFFIXES, choose
+from asyncguard.lint.run.generated import named_source
+from asyncguard.model import AsyncguardError
+
+MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
+MOST_FILES = 5_000  # of a project; of a larger one only the package counts
+SMALL = 300_000  # bytes of a project of which all files are looked at
+MOST = 60_000  # bytes of the files of a larger one
+LEVELS = 2  # of importing: those that import the file, and those that import these
+MOST_OF_ONE = 400_000
+
+
+def around(named: Sequence[str], configuration: Configuration) -> list[str]:
+    """Return the other files of the projects that some files belong to, each once."""
+    known = {os.path.abspath(path) for path in named}
+    found: dict[str, str] = {}
+    for folder in dict.fromkeys(Path(os.path.abspath(path)).parent for path in named):
+        for path in _project(folder, configuration):
+            absolute = os.path.abspath(path)
+            if absolute not in known:
+                found.setdefault(absolute, _beside(path, named[0]))
+    return sorted(found.values())
+
+
+def _beside(path: str, named: str) -> str:
+    """Return a path as the user would name it beside another."""
+    return path if os.path.isabs(named) else os.path.relpath(path)
+
+
+def _project(folder: Path, configuration: Configuration) -> list[str]:
+    """Return the files of the project that a folder is in, or else of its package or itself."""
+    package = _package(folder)
+    for root in (_root(folder), package):
+        if root is not None:
+            try:
+                found = list(choose([root], configuration).files)
+            except AsyncguardError:
+                continue
+            if len(found) <= MOST_FILES:
+                return found
+    return [str(path) for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
+
+
+def _root(folder: Path) -> Path | None:
+    """Return the nearest folder at or above one that holds a project."""
+    ends = {Path(folder.anchor), Path(os.path.expanduser("~"))}
+    for above in (folder, *folder.parents):
+        if above in ends:
+            return None
+        if any((above / marker).exists() for marker in MARKERS):
+            return above
+    return None
+
+
+def _package(folder: Path) -> Path | None:
+    """Return the outermost package that a folder is, or is in."""
+    found = None
+    for above in (folder, *folder.parents):
+        if not (above / "__init__.py").is_file():
+            break
+        found = above
+    return found
+
+
+def digest(others: Iterable[str]) -> str:
+    """Return what changes as soon as one of these files does."""
+    stamps = "\n".join(f"{path} {stamp_of(path)}" for path in others)
+    return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def related(named: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return those of the others that are looked at for the files that are checked."""
+    sizes = {path: stamp[0] for path in others if (stamp := stamp_of(path)) is not None}
+    sizes = {path: size for path, size in sizes.items() if size <= MOST_OF_ONE}
+    if sum(sizes.values()) <= SMALL:
+        return list(sizes)
+    texts = {path: _read(path) for path in sizes}
+    found = dict.fromkeys(_sources(named, texts))
+    budget = MOST - sum(sizes[path] for path in found)
+    frontier: Sequence[str] = named
+    for _ in range(LEVELS):
+        reached = []
+        for path in sorted(_importing(frontier, texts), key=partial(_distance, named[0])):
+            if path not in found and path not in named and sizes[path] <= budget:
+                found[path] = None
+                budget -= sizes[path]
+                reached.append(path)
+        frontier = reached
+    return list(found)
+
+
+def _read(path: str) -> bytes:
+    try:
+        return files.read(path)
+    except OSError:
+        return b""
+
+
+def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the files that import one of these modules, or say that they were made from it."""
+    names = [name.encode("utf-8", "surrogatepass") for name in {_module(path) for path in paths}]
+    listed = b"|".join(map(re.escape, sorted(names)))
+    line = re.compile(rb"^[^\n]*\b(?:import|from)\b[^\n]*\b(?:%s)\b" % listed, re.MULTILINE)
+    for path, text in texts.items():
+        if any(name in text for name in names) and line.search(text):
+            yield path
+
+
+def _module(path: str) -> str:
+    name = Path(path).stem
+    return Path(os.path.abspath(path)).parent.name if name == "__init__" else name
+
+
+def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield the files that those to check were generated from."""
+    for path in named:
+        source = named_source(_read(path)[:10_000].decode("utf-8", "replace"))
+        if source:
+            yield from (o for o in texts if os.path.basename(o) == os.path.basename(source))
+
+
+def generated(named: Iterable[str], others: Sequence[str]) -> Iterator[str]:
+    """Say of each file that was generated from one of the others where its findings are."""
+    texts = dict.fromkeys(others, b"")
+    for path in named:
+        for source in _sources([path], texts):
+            yield f"{path}: generated from {source}, where its findings are reported"
+
+
+def _distance(named: str, path: str) -> tuple[int, str]:
+    """Order files: those in the same folder first, then those close to it."""
+    folders = zip(path.split(os.sep), named.split(os.sep), strict=False)
+    return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), path

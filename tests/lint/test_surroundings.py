@@ -1,0 +1,125 @@
+"""A file checked alone gives the findings that it has when its project is checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from asyncguard.lint import check
+from asyncguard.lint.check import check_paths, check_text
+from asyncguard.lint.run import surroundings, worker
+from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.settings import Settings
+from asyncguard.model import Finding
+
+UTILS = "import torch\ndef note(meters, value):\n    meters.append(value.item())\n"
+TRAIN = """\
+import torch
+from {module} import note
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        note([], loss)
+"""
+SETTINGS = Settings(cache=False, jobs=1)
+
+
+def project(folder: Path, marker: str = "pyproject.toml") -> Path:
+    """A project whose step loop is two folders away from what it calls."""
+    (folder / "pkg" / "meters").mkdir(parents=True)
+    (folder / "scripts").mkdir()
+    if marker:
+        (folder / marker).write_text("")
+    (folder / "pkg" / "__init__.py").write_text("")
+    (folder / "pkg" / "meters" / "__init__.py").write_text("")
+    (folder / "pkg" / "meters" / "utils.py").write_text(UTILS)
+    (folder / "scripts" / "train.py").write_text(TRAIN.format(module="pkg.meters.utils"))
+    return folder
+
+
+def of(findings: tuple[Finding, ...], name: str) -> list[Finding]:
+    return [finding for finding in findings if finding.path.endswith(name)]
+
+
+@pytest.mark.parametrize("marker", ["pyproject.toml", "setup.py", "asyncguard.toml"])
+def test_a_file_alone_and_its_project_tell_the_same(tmp_path: Path, marker: str) -> None:
+    project(tmp_path, marker)
+    whole = check_paths([tmp_path], SETTINGS).findings
+    for name in ("pkg/meters/utils.py", "scripts/train.py"):
+        alone = check_paths([tmp_path / name], SETTINGS)
+        assert list(alone.findings) == of(whole, name)
+        assert alone.files_checked == 1
+    assert [finding.line for finding in whole] == [3]
+
+
+def test_standard_input_is_checked_within_its_project(tmp_path: Path) -> None:
+    project(tmp_path)
+    path = tmp_path / "pkg" / "meters" / "utils.py"
+    data = f"\n{UTILS}".encode()  # as it stands in an editor
+    (finding,) = check_text(data, str(path), Configuration.fixed(SETTINGS))
+    assert (finding.path, finding.line) == (str(path), 4)
+
+
+def test_files_of_no_project_have_the_others_of_their_folder(tmp_path: Path) -> None:
+    (tmp_path / "utils.py").write_text(UTILS)
+    (tmp_path / "train.py").write_text(TRAIN.format(module="utils"))
+    (finding,) = check_paths([tmp_path / "utils.py"], SETTINGS).findings
+    assert finding.line == 3
+    assert check_paths([tmp_path / "train.py"], SETTINGS).findings == ()
+
+
+def test_context_can_be_turned_off(tmp_path: Path) -> None:
+    project(tmp_path)
+    settings = Settings(cache=False, jobs=1, context=False)
+    assert check_paths([tmp_path / "pkg" / "meters" / "utils.py"], settings).findings == ()
+
+
+def test_of_a_large_project_those_that_mention_the_file_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(surroundings, "SMALL", 100)
+    project(tmp_path)
+    (tmp_path / "pkg" / "other.py").write_text("import torch\nprint(1)\n")
+    (tmp_path / "run.py").write_text("from scripts import train\n")
+    named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
+    others = surroundings.around(named, Configuration.fixed(SETTINGS))
+    found = [Path(path).name for path in surroundings.related(named, others)]
+    assert found == ["train.py", "run.py"]
+    monkeypatch.setattr(surroundings, "MOST", 200)
+    assert surroundings.related(named, others) == []
+
+
+def test_nothing_is_read_again_until_something_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    settings = Settings(root=tmp_path, jobs=1)
+    path = tmp_path / "pkg" / "meters" / "utils.py"
+    first = check_paths([path], settings).findings
+    with monkeypatch.context() as patch:
+        patch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
+        patch.setattr(check, "related", lambda *_: pytest.fail("searched again"))
+        assert check_paths([path], settings).findings == first
+    (tmp_path / "scripts" / "train.py").write_text("import torch\n")
+    assert check_paths([path], settings).findings == ()
+
+
+def test_a_generated_file_alone_says_where_its_findings_are(tmp_path: Path) -> None:
+    (tmp_path / "modular_net.py").write_text(UTILS)
+    text = "# This file was automatically generated from x/modular_net.py.\n" + UTILS
+    (tmp_path / "modeling_net.py").write_text(text)
+    result = check_paths([tmp_path / "modeling_net.py"], SETTINGS)
+    (note,) = result.notes
+    assert note.endswith("modular_net.py, where its findings are reported")
+
+
+def test_the_home_and_the_root_are_not_projects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    named = [str(tmp_path / "scripts" / "train.py")]
+    assert surroundings.around(named, Configuration.fixed(SETTINGS)) == []
