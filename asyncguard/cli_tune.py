@@ -118,6 +118,8 @@ def _comparison(found: Tuned) -> Iterator[str]:
             f", numbers within {found.outputs.difference:.0e}" if found.outputs.difference else ""
         )
         yield f"outputs: equal{rounding}"
+    elif found.outputs.fewer and found.reports_less:
+        yield f"outputs: equal, but for {found.outputs.fewer:,} lines that are no longer printed"
     else:
         old, new = found.outputs.first or ("", "")
         yield f"outputs: they differ\n  before: {old}\n  after:  {new}"

@@ -17,6 +17,7 @@ class Comparison(NamedTuple):
     equal: bool
     difference: float  # relative, of numbers in text that is the same
     first: tuple[str, str] | None  # lines before and after, where they are not equal
+    fewer: int = 0  # lines that are missing, where the others are the same and in their order
 
 
 def compare(before: str, after: str) -> Comparison:
@@ -25,9 +26,17 @@ def compare(before: str, after: str) -> Comparison:
     for old, new in zip_longest(before.splitlines(), after.splitlines()):
         difference = _difference(old, new)
         if difference > TOLERANCE:
-            return Comparison(False, difference, (old or "", new or ""))
+            fewer = _missing(before.splitlines(), after.splitlines())
+            return Comparison(False, difference, (old or "", new or ""), fewer)
         largest = max(largest, difference)
     return Comparison(True, largest, None)
+
+
+def _missing(before: list[str], after: list[str]) -> int:
+    """Return how many lines are missing, if nothing else has changed; else 0."""
+    rest = iter(before)
+    alike = all(any(_difference(old, new) <= TOLERANCE for old in rest) for new in after)
+    return len(before) - len(after) if alike else 0
 
 
 def _difference(old: str | None, new: str | None) -> float:

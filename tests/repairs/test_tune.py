@@ -115,6 +115,16 @@ def test_what_cannot_be_tuned_says_why(script: Path, capsys: pytest.CaptureFixtu
     assert "choose one" in error
 
 
+def test_reports_that_are_printed_less_often_are_no_difference(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.write_text(TRAIN.replace("    total += loss.item()", "    print(loss.item())"))
+    assert tune("--unsafe-fixes", "train.py") == 0
+    assert "outputs: equal, but for 5 lines that are no longer printed" in capsys.readouterr().out
+    assert outputs.compare("1\n2\n3\n", "1\n3\n").fewer == 1
+    assert outputs.compare("1\n2\n3\n", "3\n1\n").fewer == 0
+
+
 @pytest.mark.parametrize(
     ("before", "after", "equal"),
     [

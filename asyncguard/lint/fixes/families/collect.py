@@ -50,6 +50,8 @@ def _fix(spot: Spot) -> Fix | None:
     kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
     if not shape.scalar and ".stack" in form:
         kept = f"{code.operand(value)}{detach}.reshape(())"
+    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
+        kept = f"{kept}.clone()"  # who made it may write to it again
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (

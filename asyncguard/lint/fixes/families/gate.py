@@ -54,6 +54,30 @@ def _gate(spot: Spot, name: str) -> ast.If | None:
             continue
         inside = [use for part in other.body for use in flow.uses(part, name)]
         if inside and len(inside) == len(everywhere):
-            between = [*spot.body[spot.at + 1 : number], other.test]
-            return None if needed & flow.changed(between) else other
+            between = spot.body[spot.at + 1 : number]
+            if needed & flow.changed([*between, other.test]):
+                return None
+            still = all(map(flow.is_quiet, between)) or _is_of_step(spot)
+            return other if still else None
     return None
+
+
+def _is_of_step(spot: Spot) -> bool:
+    """Whether the step makes the value anew, so that no later work of it, such as an optimizer's
+    step, changes what is read.
+    """
+    loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
+    if loop is None or any(_is_data(spot, part) for part in ast.walk(spot.node)):
+        return False
+    return all(flow.is_made_in(loop, name) for name in flow.names(spot.node) - _FUNCTIONS)
+
+
+_FUNCTIONS = frozenset({"float", "int", "bool", "str", "torch"})
+
+
+def _is_data(spot: Spot, node: ast.AST) -> bool:
+    """Whether it takes an attribute that is not a method: `p.grad`."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    parent = spot.code.parent(node)
+    return not (isinstance(parent, ast.Call) and parent.func is node)
