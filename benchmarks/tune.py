@@ -53,9 +53,9 @@ def _head() -> Iterator[str]:
     yield "# `asyncguard tune` on programs of tests/sim"
     yield ""
     yield f"{datetime.date.today():%B %Y}, `python benchmarks/tune.py`: simulated device"
-    yield "(h200, fixed host times), all repairs. Waits: of the whole run. Times: modelled."
+    yield "(h200, fixed host times), all repairs. Waits and times: of a step."
     yield ""
-    yield "| program | repairs | outputs | waits before | after | step before | after |"
+    yield "| program | repairs | outputs | waits a step | after | time of a step | after |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
 
 
@@ -75,11 +75,18 @@ def row(name: str) -> str:
 def _figures(found: Tuned) -> Iterator[str]:
     before = found.before.record
     if found.after is None or found.outputs is None or found.difference is None:
-        yield from ("", str(before.total_syncs), "", "", "")
+        rate = before.syncs_per_step
+        yield from (
+            "",
+            f"{rate:.2f}" if rate is not None else f"{before.total_syncs} in all",
+            "",
+            "",
+            "",
+        )
         return
     yield "equal" if found.outputs.equal else "differ"
-    yield str(before.total_syncs)
-    yield str(found.after.record.total_syncs)
+    yield f"{found.difference.before.total.waits:.2f}"
+    yield f"{found.difference.after.total.waits:.2f}"
     for side in (found.difference.before, found.difference.after):
         yield f"{side.step_ns / 1e6:.3f} ms"
 
