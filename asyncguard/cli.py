@@ -104,7 +104,7 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--depth", choices=("light", "full"), default="light",
-        help="full: also waits inside PyTorch's C++ operators (slower, main thread); default: light",
+        help="full: also waits inside PyTorch's C++ operators (slower; main thread only)",
     )  # fmt: skip
     parser.add_argument(
         "--timeline",
