@@ -155,8 +155,29 @@ class Project:
             return None
         return analysis
 
+    @cached_property
+    def described(self) -> dict[str, Path]:
+        """The folders of the checked packages that the catalogue describes, by their names."""
+        names = {name for f in self.knowledge.frameworks.values() for name in f.modules}
+        found = {name: self.modules[name] for name in names if name in self.modules}
+        return {
+            name: Path(path).absolute().parent
+            for name, path in found.items()
+            if os.path.basename(path) == INIT
+        }
+
+    def _is_described(self, name: str, asker: str) -> bool:
+        """Whether the catalogue, and not its source, says what a module does.
+
+        So it is for everybody but the package itself: as where it is installed elsewhere.
+        """
+        folder = self.described.get(name.partition(".")[0])
+        return folder is not None and not Path(asker).absolute().is_relative_to(folder)
+
     def _path(self, name: str, asker: str) -> str | None:
         """Return the path of a module; of several with its name, that beside the asker."""
+        if self.described and self._is_described(name, asker):
+            return None
         if name not in self.twins:
             return self.modules.get(name)
         key = (name, asker)
