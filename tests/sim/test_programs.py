@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import asyncguard
@@ -29,3 +35,18 @@ def test_a_program_gives_what_it_gives_on_the_cpu(name: str) -> None:
     assert len(on_host) > 0
     assert trace.total_syncs == WAITS.get(name, trace.total_syncs)
     assert {site.device for site in trace.sites} == {"cuda:0 (simulated)"}
+
+
+@pytest.mark.parametrize("name", ["test_ops", "test_sync"])
+def test_a_script_of_accelerate_runs_as_it_is(name: str, tmp_path: Path) -> None:
+    """It asks for CUDA, and checks by itself what it computes there."""
+    spec = importlib.util.find_spec("accelerate")
+    if spec is None or spec.origin is None:
+        pytest.skip("accelerate is not installed")
+    script = Path(spec.origin).parent / "test_utils" / "scripts" / f"{name}.py"
+    options = ["--sim", "cuda", "--quiet", "-o", "trace.json", str(script)]
+    command = [sys.executable, "-m", "asyncguard", "run", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    sites = json.loads((tmp_path / "trace.json").read_text())["sites"]
+    assert {site["device"] for site in sites} == {"cuda:0 (simulated)"}
