@@ -50,6 +50,7 @@ class LintResult(NamedTuple):
     notes: tuple[str, ...] = ()  # what was left out though it is named as sources are, and why
     hidden: int = 0
     files: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -82,7 +83,9 @@ def check_configured(
         findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
-    return LintResult(found, len(chosen.files), errors, chosen.notes, hidden, tuple(chosen.files))
+    checked = tuple(chosen.files)
+    bounds = tuple(sorted({bound for told in linked.values() for bound in told.bounds}))
+    return LintResult(found, len(checked), errors, chosen.notes, hidden, checked, bounds)
 
 
 def _groups(files: Mapping[str, Settings]) -> Iterator[tuple[list[str], Settings]]:

@@ -80,6 +80,7 @@ class Modules(Protocol):
     modules: Mapping[str, str]
     standing: dict[FileAnalysis, None]
     summaries: Summaries
+    bounds: set[str]
 
     def module(self, name: str, asker: str) -> FileAnalysis | None: ...
     def binds(self, module: str, name: str, asker: str) -> bool: ...
@@ -222,6 +223,11 @@ class FileAnalysis:
         looked_at = (info for info in functions if not info.compiled)
         summaries = (info.summary for info in looked_at)
         self.sites = [site for known in summaries if known is not None for site in known.sites]
+
+    def bounded(self, line: int, text: str, bound: int) -> None:
+        """Note that a bound of the analysis was reached, which is not silent."""
+        where = f"{self.path}:{line}" if line else self.path
+        self.project.bounds.add(f"{where}: {text} (bound: {bound:,})")
 
     def summary_for(self, info: FunctionInfo) -> Summary:
         """Return the summary of a function that is called here."""
