@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, cli_explain, cli_findings, files, screens
+from asyncguard import cli_check, cli_explain, cli_findings, extras, files, screens
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
@@ -407,13 +407,10 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _lsp(arguments: argparse.Namespace) -> int:
     try:
-        from asyncguard import lsp
+        with extras.needs("lsp", "pygls", "lsprotocol"):
+            from asyncguard import lsp
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {"pygls", "lsprotocol"}:
-            raise
-        raise AsyncguardError(
-            "lsp needs pygls; install it with `pip install 'asyncguard[lsp]'`"
-        ) from error
+        raise AsyncguardError(f"lsp: {error}") from error
     return lsp.main()
 
 

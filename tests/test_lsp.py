@@ -236,5 +236,5 @@ def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "asyncguard: lsp needs pygls; install it with `pip install 'asyncguard[lsp]'`\n"
+        "asyncguard: lsp: pygls is missing; install it with `pip install 'asyncguard[lsp]'`\n"
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -75,6 +77,73 @@ def test_the_wheel_works_in_a_clean_environment(clean_python: Path, tmp_path: Pa
     )
     assert check.returncode == 1, check.stderr
     assert "train.py:7:15: ASG102" in check.stdout
+
+
+def interpreter_of(version: str) -> str | None:
+    """Return an interpreter of a version: on the path, or one that pyenv keeps."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    kept = [str(path) for path in root.glob(f"{version}.*/bin/python")]
+    for name in (f"python{version}", *kept):
+        try:
+            subprocess.run([name, "-c", ""], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return name
+    return None
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
+def test_a_fresh_installation_works(version: str, wheel: Path, tmp_path: Path) -> None:
+    """The wheel alone, on every supported version that this machine has."""
+    interpreter = interpreter_of(version)
+    if interpreter is None:
+        pytest.skip(f"python{version} is not installed")
+    subprocess.run([interpreter, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+    done = subprocess.run(
+        [python, ROOT / "tests" / "smoke.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("build")
+    target = tmp_path_factory.mktemp("sdist")
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(target)]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    (built,) = target.glob("*.tar.gz")
+    return built
+
+
+def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = subprocess.run(
+        ["git", "ls-files", "tests", "examples", "docs", "rules"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split("\n")  # fmt: skip
+    assert {name for name in tracked if name} <= names
+    assert {"CHANGELOG.md", "LICENSE", "Makefile", "action.yml", ".pre-commit-hooks.yaml"} <= names
+
+
+def test_the_description_is_whole_where_it_is_read(sdist: Path, wheel: Path) -> None:
+    """What PyPI shows: `twine check`, and no link that is none outside of the repository."""
+    pytest.importorskip("twine")
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(sdist), str(wheel)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not re.findall(r"\]\((?!https://|#)[^)]*\)", readme)
+
+
+def test_links_into_the_repository_lead_to_files_of_it() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    links = re.compile(r"\(https://github\.com/asyncguard/asyncguard/blob/main/([^)#]+)")
+    found = [name for page in pages for name in links.findall(page.read_text(encoding="utf-8"))]
+    assert found
+    assert [name for name in found if not (ROOT / name).exists()] == []
 
 
 def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(

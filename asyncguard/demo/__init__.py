@@ -32,6 +32,7 @@ ADDED = '        if loss.item() > 1e6: raise SystemExit("diverged")'
 
 def main() -> int:
     """Run every part; 0 if each showed what it should, 2 if one could not be shown."""
+    _require_backend()
     console = Console(highlight=False, width=screens.screen(sys.stdout).width)
     failures = []
     with tempfile.TemporaryDirectory(prefix="asyncguard-demo-") as name:
@@ -151,6 +152,15 @@ def _asyncguard(
     if done.returncode != expected:
         raise AsyncguardError(
             f"'asyncguard {' '.join(arguments)}' exited with {done.returncode}, not {expected}"
+        )
+
+
+def _require_backend() -> None:
+    """Raise AsyncguardError where there is nothing to trace: no framework, and no NumPy."""
+    if _first_installed("torch") == "engine" and importlib.util.find_spec("numpy") is None:
+        raise AsyncguardError(
+            "demo: needs a framework to trace, or numpy for the reference engine; install it with "
+            "`pip install 'asyncguard[engine]'`"
         )
 
 

@@ -14,12 +14,15 @@ frontend `np`: `handle`, `ndarray`, `kernels`, `infer`. `costmodel` measures t1,
     engine.waitall()       # another one
 """
 
-from asyncguard.engine import np
-from asyncguard.engine.core import Engine, EngineError, Operation, Site, Variable
-from asyncguard.engine.default import current, use, waitall
-from asyncguard.engine.naive import NaiveEngine
-from asyncguard.engine.ndarray import ndarray
-from asyncguard.engine.threaded import ThreadedEngine, UnboundedQueueWarning
+from asyncguard.extras import needs
+
+with needs("engine", "numpy"):
+    from asyncguard.engine import np
+    from asyncguard.engine.core import Engine, EngineError, Operation, Site, Variable
+    from asyncguard.engine.default import current, use, waitall
+    from asyncguard.engine.naive import NaiveEngine
+    from asyncguard.engine.ndarray import ndarray
+    from asyncguard.engine.threaded import ThreadedEngine, UnboundedQueueWarning
 
 __all__ = [
     "Engine",

@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from asyncguard.extras import needs
 from asyncguard.integrations.recording import Recording
 from asyncguard.runtime.ranks import Seat
 
 try:
     from lightning.pytorch import Callback
 except ImportError:
-    from pytorch_lightning import Callback
+    with needs("lightning", "pytorch_lightning"):
+        from pytorch_lightning import Callback
 
 
 class SyncTraceCallback(Recording, Callback):

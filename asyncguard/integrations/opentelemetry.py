@@ -18,13 +18,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from opentelemetry import metrics
-from opentelemetry.metrics import CallbackOptions, Meter, Observation
-
 from asyncguard.api import Trace
+from asyncguard.extras import needs
 from asyncguard.runtime import ranks
 from asyncguard.runtime.identity import identity
 from asyncguard.version import __version__
+
+with needs("otel", "opentelemetry"):
+    from opentelemetry import metrics
+    from opentelemetry.metrics import CallbackOptions, Meter, Observation
 
 Place = tuple[str, str, str]  # framework, api, "path:line"
 

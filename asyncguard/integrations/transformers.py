@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import TrainerCallback
-
+from asyncguard.extras import needs
 from asyncguard.integrations.recording import Recording
 from asyncguard.runtime.ranks import Seat
+
+with needs("transformers", "transformers"):
+    from transformers import TrainerCallback
 
 
 class SyncTraceCallback(Recording, TrainerCallback):

@@ -39,6 +39,11 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     return compiled(fnmatch.translate(pattern)).match
 
 
+def _last_parts(names: Iterable[str]) -> frozenset[str]:
+    """Return the methods of the dotted ones: `update` of "metric.update"."""
+    return frozenset(name.rpartition(".")[2] for name in names if "." in name)
+
+
 MORE = "..."  # ends a list of parameters to which others may follow
 
 
@@ -175,10 +180,11 @@ class Knowledge:
             f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
         self.hot_functions = _owners(frameworks, lambda f: f.steps.hot_functions)
-        self.kind_hooks = frozenset(n.rpartition(".")[2] for n in self.hot_functions if "." in n)
+        self.kind_hooks = _last_parts(self.hot_functions)
         self.step_states = _owners(frameworks, lambda f: f.steps.states)
         self.functional = frozenset[str]().union(*self.step_states.values())
         self.cold_functions = _owners(frameworks, lambda f: f.steps.cold_functions)
+        self.kind_hooks |= _last_parts(self.cold_functions)
         self.updating = _all_names(frameworks, lambda f: f.steps.updates)
         self.signatures = {tuple(taken.split()) for f in frameworks for taken in f.steps.signatures}
         self.trainings = _owners(frameworks, lambda f: f.steps.trainings)

@@ -98,6 +98,8 @@ def as_mask(
         or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
     ):
         return with_role(result, Role.MASK)
+    if name in keeps and any(innermost_value(o).role == Role.INDICES for o in operands[:1]):
+        return with_role(result, Role.INDICES)
     anywhere = (
         result.role == Role.UNPLACED and name in knowledge.whole
     )  # it is still not known where

@@ -25,11 +25,13 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
     names = _hook_names(info, taken, scope, outline)
     hooked = any(knowledge.hot_functions.get(name, frozenset()) & active for name in names)
+    is_cold = any(knowledge.cold_functions.get(name, frozenset()) & active for name in names)
+    if is_cold and info.name not in knowledge.cold_functions:
+        return Loop.EPOCH  # of this kind of class, whatever others do
     if hooked or knowledge.enters(taken):
         return Loop.STEP
     if outlined is not None and _is_eager(scope) and outline.is_step(outlined):
         return Loop.STEP
-    is_cold = knowledge.cold_functions.get(info.name, frozenset()) & active
     return Loop.EPOCH if is_cold else Loop.NONE
 
 
