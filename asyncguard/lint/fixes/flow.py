@@ -6,7 +6,9 @@ Purely syntactic, over one function or loop. In doubt the answer is the one that
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Scope, dotted
 
@@ -99,37 +101,60 @@ def uses(within: ast.AST, name: str, but: Iterable[ast.AST] = ()) -> list[ast.AS
     ]
 
 
+class _Names(NamedTuple):
+    """What a scope does with its names, found in one walk, for many findings ask."""
+
+    shared: frozenset[str]  # declared global or nonlocal, or mentioned in nested scopes
+    reflects: bool  # something may look at them by name
+    assigned: Mapping[str, Sequence[ast.expr | None]]
+
+
+@lru_cache(maxsize=64)
+def _names_of(scope: ast.AST) -> _Names:
+    shared: set[str] = set()
+    reflects = False
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            shared.update(node.names)
+        elif isinstance(node, ast.Call):
+            reflects |= dotted(node.func) in _REFLECTION
+    for node in walk_own(scope):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, SCOPES):
+                shared |= names(child)
+    return _Names(frozenset(shared), reflects, _assigned(scope))
+
+
+def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
+    """Return what is assigned to each name; None for what is not a plain assignment."""
+    found: dict[str, list[ast.expr | None]] = {}
+    plain: set[ast.AST] = set()
+    own = list(walk_own(scope))
+    for node in own:
+        targets: Sequence[ast.expr] = ()
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            targets = (node.target,)
+        for target in targets:
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(node.value)  # type: ignore[attr-defined]
+                plain.add(target)
+    for node in own:
+        if isinstance(node, ast.Name) and node not in plain and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(None)
+    return found
+
+
 def is_private(code: Code, scope: Scope, name: str) -> bool:
     """Whether a variable is known to nothing but the statements of its own function or module."""
-    for node in ast.walk(scope):
-        if isinstance(node, (ast.Global, ast.Nonlocal)) and name in node.names:
-            return False
-        if isinstance(node, ast.Call) and dotted(node.func) in _REFLECTION:
-            return False
-        if node is not scope and isinstance(node, SCOPES) and name in names(node):
-            return False
-    return True
+    known = _names_of(scope)
+    return not known.reflects and name not in known.shared
 
 
-def assignments(scope: ast.AST, name: str) -> list[ast.expr | None]:
+def assignments(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
     """Return what is assigned to a name in a scope; None for what is not a plain assignment."""
-    found: list[ast.expr | None] = []
-    plain: set[ast.AST] = set()
-    for node in walk_own(scope):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name) and target.id == name:
-                    found.append(node.value)
-                    plain.add(target)
-        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            target = node.target
-            if isinstance(target, ast.Name) and target.id == name:
-                found.append(node.value)
-                plain.add(target)
-    for node in walk_own(scope):
-        if isinstance(node, ast.Name) and node.id == name and node not in plain:
-            found += [] if isinstance(node.ctx, ast.Load) else [None]
-    return found
+    return _names_of(scope).assigned.get(name, ())
 
 
 def loops_around(code: Code, node: ast.AST) -> list[ast.For | ast.AsyncFor | ast.While]:
