@@ -6,15 +6,17 @@ Purely syntactic, over one function or loop. In doubt the answer is the one that
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Scope, dotted
 
 # Calls through which a function's variables can be seen or changed by name.
 _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
 _SWALLOWING = ("suppress", "raises", "assertRaises")
+# What is known of a scope is found once: a file is repaired scope by scope, at few at a time.
+SCOPES_KEPT = 256
+STATEMENTS_KEPT = 4096
 
 
 def walk_own(node: ast.AST) -> Iterator[ast.AST]:
@@ -56,18 +58,21 @@ def changed(nodes: Iterable[ast.AST]) -> set[str]:
     `x[i] = y`, `x.a = y`, `x += y` and `x.add_(y)` change `x`. A call may change its arguments
     too, but of tensors that functions are given only those named `..._` and `out=` do.
     """
-    found: set[str] = set()
-    for node in nodes:
-        found |= bound(node)
-        for part in walk_own(node):
-            if isinstance(part, (ast.Attribute, ast.Subscript)):
-                if not isinstance(part.ctx, ast.Load):
-                    found.add(root(part))
-            elif isinstance(part, ast.AugAssign):
-                found.add(root(part.target))
-            elif isinstance(part, ast.Call):
-                found |= _changed_by_call(part)
-    return found - {""}
+    return {name for node in nodes for name in _changed(node)}
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _changed(node: ast.AST) -> frozenset[str]:
+    found = bound(node)
+    for part in walk_own(node):
+        if isinstance(part, (ast.Attribute, ast.Subscript)):
+            if not isinstance(part.ctx, ast.Load):
+                found.add(root(part))
+        elif isinstance(part, ast.AugAssign):
+            found.add(root(part.target))
+        elif isinstance(part, ast.Call):
+            found |= _changed_by_call(part)
+    return frozenset(found - {""})
 
 
 def _changed_by_call(call: ast.Call) -> set[str]:
@@ -91,70 +96,69 @@ def uses(within: ast.AST, name: str, but: Iterable[ast.AST] = ()) -> list[ast.AS
 
     `name` may be dotted (`self.total`).
     """
-    left_out = {id(part) for node in but for part in ast.walk(node)}
-    return [
-        node
-        for node in ast.walk(within)
-        if isinstance(node, (ast.Name, ast.Attribute))
-        and id(node) not in left_out
-        and dotted(node) == name
-    ]
+    found = _mentions(within).get(name, ())
+    left_out = [_parts(node) for node in but] if found else []
+    return [node for node in found if not any(node in parts for parts in left_out)]
 
 
-class _Names(NamedTuple):
-    """What a scope does with its names, found in one walk, for many findings ask."""
-
-    shared: frozenset[str]  # declared global or nonlocal, or mentioned in nested scopes
-    reflects: bool  # something may look at them by name
-    assigned: Mapping[str, Sequence[ast.expr | None]]
-
-
-@lru_cache(maxsize=64)
-def _names_of(scope: ast.AST) -> _Names:
-    shared: set[str] = set()
-    reflects = False
-    for node in ast.walk(scope):
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            shared.update(node.names)
-        elif isinstance(node, ast.Call):
-            reflects |= dotted(node.func) in _REFLECTION
-    for node in walk_own(scope):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, SCOPES):
-                shared |= names(child)
-    return _Names(frozenset(shared), reflects, _assigned(scope))
-
-
-def _assigned(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
-    """Return what is assigned to each name; None for what is not a plain assignment."""
-    found: dict[str, list[ast.expr | None]] = {}
-    plain: set[ast.AST] = set()
-    own = list(walk_own(scope))
-    for node in own:
-        targets: Sequence[ast.expr] = ()
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            targets = (node.target,)
-        for target in targets:
-            if isinstance(target, ast.Name):
-                found.setdefault(target.id, []).append(node.value)  # type: ignore[attr-defined]
-                plain.add(target)
-    for node in own:
-        if isinstance(node, ast.Name) and node not in plain and not isinstance(node.ctx, ast.Load):
-            found.setdefault(node.id, []).append(None)
+@lru_cache(SCOPES_KEPT)
+def _mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
+    """Return where each name is mentioned in a piece of code."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in ast.walk(within):
+        if isinstance(node, (ast.Name, ast.Attribute)) and (name := dotted(node)):
+            found.setdefault(name, []).append(node)
     return found
+
+
+@lru_cache(SCOPES_KEPT)
+def _parts(node: ast.AST) -> frozenset[ast.AST]:
+    return frozenset(ast.walk(node))
 
 
 def is_private(code: Code, scope: Scope, name: str) -> bool:
     """Whether a variable is known to nothing but the statements of its own function or module."""
-    known = _names_of(scope)
-    return not known.reflects and name not in known.shared
+    shared = _shared(scope)
+    return shared is not None and name not in shared
+
+
+@lru_cache(SCOPES_KEPT)
+def _shared(scope: Scope) -> frozenset[str] | None:
+    """Return the names of a scope that others know; None where that may be all of them."""
+    found: set[str] = set()
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.update(node.names)
+        if isinstance(node, ast.Call) and dotted(node.func) in _REFLECTION:
+            return None
+        if node is not scope and isinstance(node, SCOPES):
+            found |= names(node)
+    return frozenset(found)
 
 
 def assignments(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
     """Return what is assigned to a name in a scope; None for what is not a plain assignment."""
-    return _names_of(scope).assigned.get(name, ())
+    return _assignments(scope).get(name, ())
+
+
+@lru_cache(SCOPES_KEPT)
+def _assignments(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
+    found: dict[str, list[ast.expr | None]] = {}
+    plain: set[ast.AST] = set()
+    for node in walk_own(scope):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                found.setdefault(target.id, []).append(node.value)  # type: ignore[attr-defined]
+                plain.add(target)
+    for node in walk_own(scope):
+        if isinstance(node, ast.Name) and node not in plain and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(None)
+    return found
 
 
 def loops_around(code: Code, node: ast.AST) -> list[ast.For | ast.AsyncFor | ast.While]:
@@ -248,12 +252,12 @@ def may_change(statements: Iterable[ast.AST], node: ast.AST) -> bool:
     if needed & changed(parts):
         return True
     held = {root(n) for n in ast.walk(node) if isinstance(n, ast.Attribute)} | _entries(node)
-    return any(
-        _may_be_changed_by(call, needed, held)
-        for part in parts
-        for call in ast.walk(part)
-        if isinstance(call, ast.Call)
-    )
+    return any(_may_be_changed_by(call, needed, held) for part in parts for call in _calls(part))
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _calls(node: ast.AST) -> tuple[ast.Call, ...]:
+    return tuple(part for part in ast.walk(node) if isinstance(part, ast.Call))
 
 
 def _may_be_changed_by(call: ast.Call, needed: set[str], held: set[str]) -> bool:
@@ -350,3 +354,22 @@ def is_pure(node: ast.AST) -> bool:
                 continue
             return False
     return True
+
+
+@lru_cache(SCOPES_KEPT)
+def losses(scope: ast.AST) -> frozenset[str]:
+    """Return what `backward` starts from in a scope."""
+    return frozenset(
+        dotted(node.func.value)
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "backward"
+        and not node.args
+    )
+
+
+def forget() -> None:
+    """Let go of what is known of a file's scopes and statements."""
+    for known in (_mentions, _parts, _shared, _assignments, _changed, _calls, losses):
+        known.cache_clear()

@@ -115,14 +115,7 @@ def _is_parameter(scope: ast.AST, name: str) -> bool:
 
 
 def _runs_backward(scope: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "backward"
-        and not node.args
-        and dotted(node.func.value) == name
-        for node in ast.walk(scope)
-    )
+    return name in flow.losses(scope)
 
 
 def _is_criterion(code: Code, node: ast.expr) -> bool:

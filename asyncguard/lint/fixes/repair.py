@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from asyncguard.lint.fixes import families
+from asyncguard.lint.fixes import families, flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
@@ -29,6 +29,8 @@ def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         fixes = _fixes(Code(text), wanted)
     except (SyntaxError, ValueError, RecursionError):
         return tuple(findings)
+    finally:
+        flow.forget()
     return tuple(replace(f, fix=fixes[f]) if f in fixes else f for f in findings)
 
 

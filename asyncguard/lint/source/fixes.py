@@ -20,6 +20,7 @@ import shutil
 import tempfile
 import tokenize
 import warnings
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -81,23 +82,43 @@ def fix_files(
 def choose(findings: Iterable[Finding], *, unsafe: bool) -> dict[Finding, Fix]:
     """Return the findings that can be repaired together, each with its fix."""
     chosen: dict[Finding, Fix] = {}
-    taken: dict[int | None, list[Edit]] = {}  # by cell
+    taken: dict[int | None, _Taken] = {}  # by cell
     for finding in findings:
         fix = finding.fix
         if fix is None or not fix.edits or not fix.is_applied(unsafe=unsafe):
             continue
-        here = taken.setdefault(finding.cell, [])
-        if not any(overlap(new, old) for new in fix.edits for old in here):
+        if taken.setdefault(finding.cell, _Taken()).take(fix):
             chosen[finding] = fix
-            here.extend(edit for edit in fix.edits if edit not in here)
     return chosen
 
 
-def overlap(left: Edit, right: Edit) -> bool:
-    """Whether two edits touch the same text, and are not one that two repairs share."""
-    if left == right:
+class _Taken:
+    """Edits that touch no text twice, in the order of their places."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[tuple[int, int], tuple[int, int]]] = []  # start and end
+        self.edits: dict[Edit, None] = {}
+
+    def take(self, fix: Fix) -> bool:
+        """Add the edits of a fix, unless one overlaps; an edit that two fixes share counts once."""
+        new = [edit for edit in fix.edits if edit not in self.edits]
+        if any(map(self._overlaps, new)):
+            return False
+        for edit in new:
+            self.edits[edit] = None
+            insort(self._places, (_start(edit), _end(edit)))
+        return True
+
+    def _overlaps(self, edit: Edit) -> bool:
+        start, end = _start(edit), _end(edit)
+        at = bisect_left(self._places, (start, start))
+        if at and self._places[at - 1][1] > start:
+            return True
+        while at < len(self._places) and self._places[at][0] < end:
+            if self._places[at][1] > start:
+                return True
+            at += 1
         return False
-    return _start(left) < _end(right) and _start(right) < _end(left)
 
 
 def apply(source: str, fixes: Iterable[Fix]) -> str:
@@ -106,14 +127,13 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
     Lines may end in any way; inserted ones end as the first line of `source` does. Raises
     IndexError for an edit that lies outside of `source`.
     """
-    edits: list[Edit] = []
+    taken = _Taken()
     for fix in fixes:
-        if not any(overlap(new, old) for new in fix.edits for old in edits):
-            edits.extend(edit for edit in fix.edits if edit not in edits)
+        taken.take(fix)
     parts = _LINE_END.split(source)  # texts of lines, and between them their ends
     newline = parts[1] if len(parts) > 1 else "\n"
     # From the end, so that earlier places stay valid; what is inserted at one place stays in order.
-    edits.sort(key=lambda edit: (_start(edit), _end(edit)))
+    edits = sorted(taken.edits, key=lambda edit: (_start(edit), _end(edit)))
     for edit in reversed(edits):
         first, last = 2 * (edit.line - 1), 2 * (edit.end_line - 1)
         before, after = parts[first][: edit.column], parts[last][edit.end_column :]

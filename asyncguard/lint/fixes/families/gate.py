@@ -48,12 +48,19 @@ def _gate(spot: Spot, name: str) -> ast.If | None:
     if isinstance(spot.scope, SCOPES) and not flow.is_private(spot.code, spot.scope, name):
         return None
     everywhere = flow.uses(spot.scope, name, [spot.statement])
-    needed = flow.names(spot.node)
-    for number, other in enumerate(spot.body[spot.at + 1 :], spot.at + 1):
-        if not isinstance(other, ast.If) or not flow.is_periodic(other.test):
-            continue
-        inside = [use for part in other.body for use in flow.uses(part, name)]
-        if inside and len(inside) == len(everywhere):
-            between = [*spot.body[spot.at + 1 : number], other.test]
-            return None if needed & flow.changed(between) else other
+    other = _holder(spot, everywhere[0]) if everywhere else None
+    if not isinstance(other, ast.If) or not flow.is_periodic(other.test):
+        return None
+    inside = sum(len(flow.uses(part, name)) for part in other.body)
+    if inside != len(everywhere):
+        return None
+    between = [*spot.body[spot.at + 1 : spot.body.index(other)], other.test]
+    return None if flow.names(spot.node) & flow.changed(between) else other
+
+
+def _holder(spot: Spot, node: ast.AST) -> ast.stmt | None:
+    """Return the later statement of the spot's block that a node is in."""
+    for part in (node, *spot.code.parents(node)):
+        if isinstance(part, ast.stmt) and part in spot.body[spot.at + 1 :]:
+            return part
     return None

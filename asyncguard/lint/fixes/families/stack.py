@@ -20,7 +20,7 @@ from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 30
-_MOST = 16  # elements that are stacked one by one
+_MOST = 16  # values that are stacked one by one
 
 
 class Read(NamedTuple):
@@ -34,12 +34,17 @@ class Read(NamedTuple):
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each group of reads that can be made at the place of the first."""
-    reads = [read for spot in spots if (read := _read(spot)) is not None]
-    while reads:
-        group = _group(reads)
-        reads = [read for read in reads if read not in group]
-        if len(group) > 1 and (repair := _repair(group)) is not None:
-            yield repair
+    blocks: dict[tuple[int, str], list[Read]] = {}
+    for spot in spots:
+        if (read := _read(spot)) is not None:
+            blocks.setdefault((id(spot.body), spot.finding.framework), []).append(read)
+    for reads in blocks.values():
+        while reads:
+            group = _group(reads)
+            taken = {id(read) for read in group}
+            reads = [read for read in reads if id(read) not in taken]
+            if len(group) > 1 and (repair := _repair(group)) is not None:
+                yield repair
 
 
 def _read(spot: Spot) -> Read | None:
@@ -62,16 +67,12 @@ def _assigned(spot: Spot) -> str:
 
 
 def _group(reads: Sequence[Read]) -> list[Read]:
-    """Return the first read, and those after it that can be made in its place."""
-    first, *others = reads
-    group = [first]
-    for other in others:
+    """Return the first read of a block, and those after it that can be made in its place."""
+    first, group = reads[0], [reads[0]]
+    for other in reads[1:]:
+        if len(group) == _MOST:
+            break
         spot = other.spot
-        if (
-            spot.body is not first.spot.body
-            or spot.finding.framework != first.spot.finding.framework
-        ):
-            continue
         if any(read.spot.node is spot.node for read in group):
             continue
         between = first.spot.body[first.spot.at : spot.at]
