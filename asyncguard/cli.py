@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, cli_explain, cli_findings, extras, files, screens
+from asyncguard import cli_check, cli_explain, cli_findings, cli_tune, extras, files, screens
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
@@ -26,7 +26,7 @@ TIMELINE_EVENTS = 100_000
 SUFFIXES = {
     ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
 }  # fmt: skip
-EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
+EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file error;
 'run' exits as the script does."""
 
 
@@ -80,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_import,
         _add_diff,
         _add_gate,
+        cli_tune.add,
         cli_explain.add,
         _add_rules,
         _add_demo,
@@ -105,10 +106,12 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--depth", choices=("light", "full"), default="light",
-        help="light (default): what Python calls; full: on torch also what waits below Python",
+        help="full: also waits inside PyTorch's C++ operators (slower; main thread only)",
     )  # fmt: skip
     parser.add_argument(
-        "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
+        "--timeline",
+        action="store_true",
+        help="record a timeline of the last 100,000 waits (needed for --format perfetto)",
     )
     parser.add_argument(
         "--device-times", metavar="SOURCE", choices=("auto", "cupti", "profiler"),
@@ -117,7 +120,8 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--cross-check", action="store_true",
-        help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
+        help="also use torch's own sync warnings; waits that asyncguard does not recognise are "
+        "listed as 'unattributed'",
     )  # fmt: skip
     parser.add_argument(
         "--lines", action="store_true",
