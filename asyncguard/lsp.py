@@ -130,8 +130,7 @@ class Service:
         """Explain the findings of a line, and say what the last trace saw there."""
         uri, line = params.text_document.uri, params.position.line
         blocks = [
-            hover.finding(found, registry.find(found.code), found.to_dict().get("reasons", ()))
-            for found in self._at(uri, line, line)
+            hover.finding(found, registry.find(found.code)) for found in self._at(uri, line, line)
         ]
         blocks[:0] = [hover.measured(site, record) for site, record in self._sites(uri, line)]
         if not blocks:

@@ -172,6 +172,7 @@ def test_hovering_explains_and_says_what_the_last_trace_measured(tmp_path: Path)
         text = await editor.hover("train.py", 6)
         assert "**ASG102 scalar-conversion**" in text
         assert "`loss.item()`" in text
+        assert "- device: " in text
         assert "**Measured** `torch.Tensor.item`: 80 waits" in text
         assert "2.00 ms each (cuda:0)" in text
         assert await editor.hover("train.py", 0) == ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
+from asyncguard.render import Screen
+from asyncguard.render.lines import painter
+from asyncguard.render.reasons import reason_lines
 from asyncguard.render.visible import visible
 from asyncguard.render.words import count, duration
 
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 STAND_IN = "stand-in"
 
 
-def finding(found: Finding, rule: Rule, reasons: Iterable[str]) -> str:
+def finding(found: Finding, rule: Rule) -> str:
     """Say what was found, why it is believed, what to do, and what the rule is about."""
     blocks = [f"**{rule.code} {rule.name}**", visible(found.message)]
     if found.advice:
         blocks.append(f"*{visible(found.advice)}*")
-    told = [*map(visible, reasons), *_callers(found)]
+    told = [*reason_lines(found, painter(Screen()), indent=""), *_callers(found)]
     if told:
         blocks.append("\n".join(f"- {line}" for line in told))
     return "\n\n".join([*blocks, "---", rule.explanation])
