@@ -2,8 +2,10 @@
 
 Glossary:
 
-- abstract value: what is known of an object at one place: its kind, its framework, how sure that is
-  (`domain.values`). `join` merges what two control-flow paths know (`domain.join`).
+- abstract value: what is known of an object at one place: its kind, its framework, its role
+  (`domain.values`). `join` merges what two control-flow paths know, in any order (`domain.join`).
+- reason: why a value is taken to be on the device: its provenance, which has a strength, and a
+  clause for the reader. A doubt speaks against it; both decide the confidence (`domain.reasons`).
 - transfer function: how one type of node changes what is known (`interpret`).
 - machine: the table of all transfer functions (`interpret.machine`).
 - host: the file that a frame runs in, as the interpreter sees it (`contexts.frame.Host`).

@@ -81,12 +81,12 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int) -> Function:
+def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int) -> Function:  # noqa: C901 - its one inner function
     """The hot path: what the call waits for is known before it starts."""
     copies, fresh = adapter.copies, FRESH[up]
     broken_in = 0  # the generation of listeners in which it failed
 
-    def hook(*args: Any, **kwargs: Any) -> Any:
+    def hook(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - in one frame: each call of another would cost as much as the rest
         nonlocal broken_in
         inside = False
         site = None
@@ -238,13 +238,13 @@ def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | Non
     return doing.loading or bool(copies.known and args and copies.holds(args[0], frame))
 
 
-def _late_hook(
+def _late_hook(  # noqa: C901 - its one inner function
     original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies, up: int
 ) -> Function:
     """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
     broken_in = 0  # the generation of listeners in which it failed
 
-    def hook(*args: Any, **kwargs: Any) -> Any:
+    def hook(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - in one frame: each call of another would cost as much as the rest
         nonlocal broken_in
         inside = False
         blocker = None

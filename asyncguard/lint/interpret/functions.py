@@ -66,7 +66,12 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
-    result = substitute(summary.result, bound)
+    return _instantiated(frame, summary.result, bound)
+
+
+def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:
+    """Return the result of one call, of what the function returns in general."""
+    result = substitute(summarised, bound)
     if result.kind == DEVICE and not result.params:
         frame.operation(result.framework)
     if result.confidence == NAMED and result.role == Role.MODEL_OUTPUT and frame.trains:
@@ -187,15 +192,20 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
         if not told:
             return UNKNOWN_VALUE
-    result = _computed_with(result, passed)
-    element, items = result.element, result.items
+    result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
+    role = Role.NONE if placed and result.role == Role.UNPLACED else result.role
+    params = frozenset[int]().union(*(value.params for value in passed))
+    return result._replace(params=params, role=role)
+
+
+def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:
+    """Put the arguments in the place of parameters in what a result holds."""
+    element, items = result.element, result.items
     return result._replace(
-        params=frozenset[int]().union(*(value.params for value in passed)),
-        element=element and substitute(element, bound, depth + 1),
-        items=items and tuple(substitute(item, bound, depth + 1) for item in items),
-        fields=tuple((key, substitute(v, bound, depth + 1)) for key, v in result.fields),
-        role=Role.NONE if placed and result.role == Role.UNPLACED else result.role,
+        element=element and substitute(element, bound, depth),
+        items=items and tuple(substitute(item, bound, depth) for item in items),
+        fields=tuple((key, substitute(value, bound, depth)) for key, value in result.fields),
     )
 
 

@@ -209,20 +209,26 @@ def unknown_upload(
         why = frame.reason(Provenance.MOVED, "it is made and moved to a device")
         return Value(MODEL, next(iter(frame.analysis.frameworks), ""), why)
     active = frame.analysis.frameworks
-    uploads = (p for p in points if p.kind == SyncKind.UPLOAD and p.framework in active)
-    point = next(uploads, None)
+    known = (p for p in points if p.kind == SyncKind.UPLOAD and p.framework in active)
+    point = next(known, None)
     if point is None:
         return None
     why = frame.reason(Provenance.MOVED, f"`.{method}` moves it to a device")
     there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
     if not there and conditions_hold(frame, point, arguments):
-        value = device(point.framework, frame.by_name(why.text))
-        frame.site(point, node, value, subject=owner)
-        known = frame.env.get(owner.value) if type(owner) is cst.Name else None
-        if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
-            frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
+        _upload(frame, point, node, owner, why)
     part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
     return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
+
+
+def _upload(
+    frame: Frame, point: SyncPoint, node: cst.Call, owner: cst.BaseExpression, why: Reason
+) -> None:
+    """Note the site of an upload, and that what is moved was in host memory."""
+    frame.site(point, node, device(point.framework, frame.by_name(why.text)), subject=owner)
+    known = frame.env.get(owner.value) if type(owner) is cst.Name else None
+    if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
+        frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
 
 
 def _names_where(frame: Frame, points: Iterable[SyncPoint], arguments: Arguments) -> bool:

@@ -85,11 +85,9 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     argument, where that is read.
     """
     source = point.source
-    is_function = source is not None and bool(source.functions)
     if source is None or not source.arguments:
-        saves = point.kind == SyncKind.ARRAY and is_function
-        there = saves and arguments and arguments[0].value.kind == HOST_ARRAY
-        return None if there else device(point.framework)
+        return None if _reads_host(point, arguments) else device(point.framework)
+    is_function = bool(source.functions)
     if point.kind == SyncKind.UPLOAD and is_function:
         return device(point.framework) if _uploads(point, arguments) else None
     for argument in selected_arguments(source.arguments, arguments):
@@ -100,6 +98,12 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         if may_be_read(value):
             return value
     return None
+
+
+def _reads_host(point: SyncPoint, arguments: Arguments) -> bool:
+    """Whether a function that saves arrays is given one in host memory."""
+    saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
+    return bool(saves and arguments) and arguments[0].value.kind == HOST_ARRAY
 
 
 def _uploads(point: SyncPoint, arguments: Arguments) -> bool:
