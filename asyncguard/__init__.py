@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asyncguard.api import load_trace as load_trace
     from asyncguard.api import trace as trace
     from asyncguard.model import AsyncguardError as AsyncguardError
+    from asyncguard.notebook import load_ipython_extension as load_ipython_extension
     from asyncguard.runtime.benchmark import Benchmark as Benchmark
     from asyncguard.runtime.limits import SyncLimitExceeded as SyncLimitExceeded
     from asyncguard.runtime.limits import allow_syncs as allow_syncs
@@ -33,6 +34,7 @@ _HOMES = {
     "allow_syncs": "asyncguard.runtime.limits",
     "forbid_syncs": "asyncguard.runtime.limits",
     "limit_syncs": "asyncguard.runtime.limits",
+    "load_ipython_extension": "asyncguard.notebook",
     "load_trace": "asyncguard.api",
     "simulate_cuda": "asyncguard.sim.entry",
     "step": "asyncguard.runtime.session",

@@ -6,7 +6,9 @@ Composes the parts that must not know each other: a runtime session records, `ad
 
 from __future__ import annotations
 
+import html
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,10 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
+from asyncguard import files, reports, screens
 from asyncguard.advise import outcome, suggest
 from asyncguard.advise.replay import Prediction, predict
 from asyncguard.gate.difference import Difference, Expectation, difference
-from asyncguard.model import SiteStats, Suggestion, TraceRecord
+from asyncguard.model import AsyncguardError, SiteStats, Suggestion, TraceRecord
+from asyncguard.render import Screen
 from asyncguard.runtime import store
 from asyncguard.runtime.recorder import Totals
 from asyncguard.runtime.session import Session, Steps
@@ -157,9 +161,53 @@ class Trace:
         """Write the record as JSON; `asyncguard.load_trace` reads it back."""
         store.save(self.record, Path(path))
 
+    def to_text(self, width: int | None = None) -> str:
+        """Return the report as text, lines broken at `width` columns; None: at those of stdout."""
+        screen = screens.screen(sys.stdout) if width is None else Screen(width, wrapped=True)
+        return reports.of_record(self.record, "text", replace(screen, color=False))
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the report as a page; raises AsyncguardError without jinja2 (extra `html`)."""
+        page = reports.of_record(self.record, "html", screens.plain())
+        try:
+            files.replace(Path(path), [page.encode()])
+        except OSError as error:
+            raise AsyncguardError(
+                f"{path}: cannot write the page: {error.strerror or error}; name another file"
+            ) from error
+
+    def show(self) -> None:
+        """Show the report: in a notebook as a page below the cell, else as text on stdout."""
+        display = _display()
+        if display is not None:
+            display(self)
+        else:
+            screens.write(sys.stdout, self.to_text())
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, whose styles and scripts do not meet the notebook's."""
+        try:
+            page = reports.of_record(self.record, "html", screens.plain())
+        except AsyncguardError:  # no jinja2
+            return f"<pre>{html.escape(self.to_text())}</pre>"
+        return (
+            f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" '
+            'style="width:100%;height:40rem;border:0"></iframe>'
+        )
+
     def __repr__(self) -> str:
         record = self.record
         return f"<asyncguard.Trace: {record.total_syncs} syncs, {record.step_count} steps>"
+
+
+def _display() -> Callable[[object], None] | None:
+    """IPython's `display` where a kernel shows pages; None elsewhere. Imports no IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if ipython is None or getattr(shell, "kernel", None) is None:
+        return None
+    display: Callable[[object], None] = ipython.display.display
+    return display
 
 
 def _recorded(record: TraceRecord) -> Trace:
@@ -175,6 +223,7 @@ def trace(
     depth: str = "light",
     device_times: str | None = None,
     cross_check: bool = False,
+    ranges: str | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
@@ -199,6 +248,8 @@ def trace(
                 that can. None: nobody, which costs nothing; a GPU stall is then None.
     cross_check: torch on CUDA: whether to compare with the waits that torch itself reports; those
                 that no entry names are shown as api "unattributed".
+    ranges:     torch: "record_function" or "nvtx" puts a range round each wait, for other profilers
+                to show. None: nothing, which costs nothing.
     clock:      returns nanoseconds.
 
     Raises AsyncguardError for an unknown framework, depth or choice of device times.
@@ -212,6 +263,7 @@ def trace(
             depth=depth,
             device_times=device_times,
             cross_check=cross_check,
+            ranges=ranges,
             clock=clock,
         )
     )

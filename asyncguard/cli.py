@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_check, cli_explain, cli_findings, extras, files, screens
+from asyncguard import cli_check, cli_explain, cli_findings, cli_tune, extras, files, screens
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
@@ -26,7 +26,7 @@ TIMELINE_EVENTS = 100_000
 SUFFIXES = {
     ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
 }  # fmt: skip
-EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
+EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file error;
 'run' exits as the script does."""
 
 
@@ -77,8 +77,10 @@ def build_parser() -> argparse.ArgumentParser:
         cli_check.add,
         _add_run,
         _add_report,
+        _add_import,
         _add_diff,
         _add_gate,
+        cli_tune.add,
         cli_explain.add,
         _add_rules,
         _add_demo,
@@ -94,7 +96,7 @@ def _add_run(commands: Any) -> None:
         help="trace a script or module",
         description="Run a script or module as python does, and trace its sync points.",
         usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
-        "[--device-times SOURCE] [--cross-check] [--save-every SECONDS] [-q] "
+        "[--device-times SOURCE] [--cross-check] [--ranges KIND] [--save-every SECONDS] [-q] "
         "(SCRIPT | -m MODULE) [ARGS...]",
     )
     parser.set_defaults(command=_run)
@@ -104,10 +106,12 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--depth", choices=("light", "full"), default="light",
-        help="light (default): what Python calls; full: on torch also what waits below Python",
+        help="full: also waits inside PyTorch's C++ operators (slower; main thread only)",
     )  # fmt: skip
     parser.add_argument(
-        "--timeline", action="store_true", help="keep the newest events one by one (for perfetto)"
+        "--timeline",
+        action="store_true",
+        help="record a timeline of the last 100,000 waits (needed for --format perfetto)",
     )
     parser.add_argument(
         "--device-times", metavar="SOURCE", choices=("auto", "cupti", "profiler"),
@@ -116,7 +120,8 @@ def _add_run(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--cross-check", action="store_true",
-        help="ask torch itself where it waits for CUDA; what no entry names is 'unattributed'",
+        help="also use torch's own sync warnings; waits that asyncguard does not recognise are "
+        "listed as 'unattributed'",
     )  # fmt: skip
     parser.add_argument(
         "--lines", action="store_true",
@@ -134,6 +139,10 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "--sim-host", choices=("fixed", "measured"), default="fixed",
         help="what operators cost the host: as the profile says (default), or as measured here",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranges", choices=("record_function", "nvtx"),
+        help="put a range of torch's profiler, or of NVTX, round each wait",
     )  # fmt: skip
     parser.add_argument(
         "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
@@ -174,6 +183,26 @@ def _add_report(commands: Any) -> None:
         type=Path,
         help="write to FILE instead of standard output: a new file, or a regular one to replace",
     )
+    parser.add_argument(
+        "--with-kineto", metavar="FILE", type=Path,
+        help="lay the trace over a Kineto trace of torch.profiler's: one file for Perfetto",
+    )  # fmt: skip
+
+
+def _add_import(commands: Any) -> None:
+    parser = commands.add_parser(
+        "import",
+        help="make a trace from a profiler's file",
+        description="Make a trace from a Kineto trace (torch.profiler's export_chrome_trace) that "
+        "holds CUDA events: where Python waited for the device.",
+    )
+    parser.set_defaults(command=_import)
+    parser.add_argument("kind", choices=("kineto",), help="the kind of FILE")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument(
+        "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
+        help=f"where the trace goes (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
 
 
 def _add_diff(commands: Any) -> None:
@@ -270,6 +299,7 @@ def _run(arguments: argparse.Namespace) -> int:
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
+        ranges=arguments.ranges,
         lines=arguments.lines,
     )
     after = None if arguments.quiet else _show_saved
@@ -292,13 +322,14 @@ def _show_saved(path: Path) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     name = arguments.format or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    other: Path | None = arguments.with_kineto
     if output is None:
-        text = _report_text(arguments.traces, name, screens.screen(sys.stdout))
+        text = _report_text(arguments.traces, name, screens.screen(sys.stdout), other)
         screens.write(sys.stdout, text)
         return 0
     try:
-        files.require_replaceable(output, arguments.traces)
-        text = _report_text(arguments.traces, name, screens.plain())
+        files.require_replaceable(output, [*arguments.traces, *([other] if other else [])])
+        text = _report_text(arguments.traces, name, screens.plain(), other)
         files.replace(output, [text.encode()])
     except OSError as error:
         raise AsyncguardError(
@@ -307,11 +338,26 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _report_text(paths: Sequence[Path], name: str, screen: Screen) -> str:
+def _report_text(
+    paths: Sequence[Path], name: str, screen: Screen, other: Path | None = None
+) -> str:
     """One report a trace, or one for all where they are the ranks of one run."""
     from asyncguard import reports
 
+    if other is not None:
+        return reports.with_kineto(paths, other)
     return reports.of_files(paths, name, screen)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from asyncguard import reports
+
+    record = reports.import_kineto(arguments.file, arguments.output)
+    text = (
+        f"{record.total_syncs:,} waits at {len(record.sites):,} sites saved to {arguments.output}"
+    )
+    screens.write(sys.stdout, f"asyncguard: {text}\n")
+    return 0
 
 
 def _diff(arguments: argparse.Namespace) -> int:

@@ -68,6 +68,10 @@ def add(commands: Any) -> None:
         help="number of worker processes (default: one per core)",
     )  # fmt: skip
     parser.add_argument("--no-cache", action="store_true", help="do not use the cache")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true",
+        help="say on stderr where a bound of the analysis was reached (depth, rounds, sizes)",
+    )  # fmt: skip
     parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
 
 
@@ -258,13 +262,16 @@ def _compare(arguments: argparse.Namespace, settings: Configuration, found: list
     return 1 if found and not arguments.exit_zero else 0
 
 
-def find(paths: Sequence[Path], settings: Configuration) -> LintResult:
-    """Check paths, or the working directory, and tell what was left out."""
+def find(paths: Sequence[Path], settings: Configuration, *, verbose: bool = False) -> LintResult:
+    """Check paths, or the working directory, and tell what was left out.
+
+    `verbose`: also where a bound of the analysis was reached, so that it followed no further.
+    """
     from asyncguard.lint.check import check_configured
 
     with screens.progress("checking", sys.stderr) as progress:
         result = check_configured(paths or [Path()], settings, progress)
-    for note in result.notes:
+    for note in (*result.notes, *(result.bounds if verbose else ())):
         _tell(note)
     if not result.files_checked and not result.notes:
         _tell(f"no Python files to check in {', '.join(map(str, paths)) or 'this directory'}")
@@ -285,7 +292,8 @@ def _look(
     if given:
         result = _find_in_given(arguments, settings, given)
     else:
-        result = find([Path(path) for path in arguments.paths], settings)
+        paths = [Path(path) for path in arguments.paths]
+        result = find(paths, settings, verbose=arguments.verbose)
     return cli_fixes.Looked(result, *_unrecorded(arguments, result))
 
 

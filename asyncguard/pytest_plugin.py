@@ -1,33 +1,124 @@
-"""The pytest plugin: a limit on sync points as a marker, and a trace as a fixture.
+"""The pytest plugin: limits on waiting as markers, a trace as a fixture, and a look at a whole run.
 
 @pytest.mark.max_syncs(2)               # in the whole test
 @pytest.mark.max_syncs(1, per="step")   # in each step; the first of several is warm-up
 @pytest.mark.max_syncs(2, device="sim") # on a simulated CUDA device; "sim:PROFILE" for another one
 def test_train(sync_trace): ...         # the trace of the test's own body
+
+pytest --asyncguard                     # a table of the costliest tests; stored limits hold
+pytest --asyncguard-update              # store what each test waits now as its limit
+
+In the ini file: `asyncguard_max_syncs` is the limit of each test that has none of its own,
+`asyncguard_limits` the file with the stored ones.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from dataclasses import astuple
+from pathlib import Path
 
 import pytest
 
 import asyncguard
-from asyncguard.model import TraceRecord
-from asyncguard.sim.entry import DEFAULT_PROFILE
+from asyncguard import pytest_limits
+from asyncguard.model import AsyncguardError
+from asyncguard.pytest_limits import Cost, Limit
+from asyncguard.render.words import duration
 
+SHOWN = 10  # tests in the table
+PROPERTY = "asyncguard"  # of a test's report: its cost, on its way from a worker of xdist
 _SIMULATED = pytest.StashKey[contextlib.ExitStack]()
+_LIMIT = pytest.StashKey[Limit | None]()
+_COST = pytest.StashKey["Cost"]()
+_RUN = pytest.StashKey["_Run"]()
+
+
+class _Run:
+    """What is known of a run of tests: the options, the stored limits, what the tests waited."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.updates = bool(config.getoption("asyncguard_update"))
+        self.traces = self.updates or bool(config.getoption("asyncguard"))
+        self.path = config.rootpath / str(config.getini("asyncguard_limits"))
+        self.default = _natural(config.getini("asyncguard_max_syncs"))
+        self.stored = pytest_limits.load(self.path) if self.traces else {}
+        self.costs: list[Cost] = []
+
+    def limit(self, item: pytest.Item) -> Limit | None:
+        """What a test may wait: its marker's limit, else the stored one, else the ini file's."""
+        marker = item.get_closest_marker("max_syncs")
+        if marker is not None:
+            return _marked(item, marker)
+        if self.updates:
+            return None
+        if item.nodeid in self.stored:
+            return Limit(self.stored[item.nodeid], source=f"stored in {self.path.name}")
+        if self.default is not None:
+            return Limit(self.default, source="asyncguard_max_syncs")
+        return None
+
+
+def _natural(text: object) -> int | None:
+    """The limit of the ini file; None where it has none."""
+    if not text:
+        return None
+    if not str(text).strip().isdecimal():
+        raise pytest.UsageError(
+            f"asyncguard_max_syncs is {text!r} in the ini file; it is a whole number from 0 up"
+        )
+    return int(str(text))
+
+
+def _marked(item: pytest.Item, marker: pytest.Mark) -> Limit:
+    try:
+        return pytest_limits.of_marker(*marker.args, **marker.kwargs)
+    except (TypeError, ValueError) as error:
+        path, line, _ = item.location
+        said = str(error).replace("of_marker()", "max_syncs()")
+        raise pytest.UsageError(f"{path}:{(line or 0) + 1}: max_syncs: {said}") from error
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and the settings."""
+    group = parser.getgroup("asyncguard", "sync points (asyncguard)")
+    group.addoption(
+        "--asyncguard", action="store_true", default=False,
+        help="trace every test, show those that wait most, and hold them to the stored limits",
+    )  # fmt: skip
+    group.addoption(
+        "--asyncguard-update", action="store_true", default=False,
+        help="store how often each test waits now as its limit",
+    )  # fmt: skip
+    parser.addini(
+        "asyncguard_max_syncs", "how often a test without a limit of its own may wait", default=""
+    )
+    parser.addini(
+        "asyncguard_limits", "the file of stored limits, from the root directory",
+        default="asyncguard-tests.json",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker, and read the settings."""
     config.addinivalue_line(
         "markers",
         "max_syncs(n, per=None, device=None): fail if the test waits for the device more than n "
         'times (per="step": in any step; where there are several, the first is warm-up; '
         'device="sim": on a simulated CUDA device, fixtures included)',
     )
+    try:
+        config.stash[_RUN] = _Run(config)
+    except AsyncguardError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Find every test's limit; a marker that says something else ends the run with one line."""
+    run = config.stash[_RUN]
+    for item in items:
+        item.stash[_LIMIT] = run.limit(item)
 
 
 @pytest.fixture
@@ -41,11 +132,9 @@ def sync_trace() -> Generator[asyncguard.Trace, None, None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Put the simulated device of a marked test in place, ahead of its fixtures."""
     simulated = item.stash[_SIMULATED] = contextlib.ExitStack()
-    marker = item.get_closest_marker("max_syncs")
-    if marker is not None:
-        profile = _Limit(*marker.args, **marker.kwargs).profile
-        if profile is not None:
-            simulated.enter_context(asyncguard.simulate_cuda(profile))
+    limit = item.stash.get(_LIMIT, None)
+    if limit is not None and limit.profile is not None:
+        simulated.enter_context(asyncguard.simulate_cuda(limit.profile))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -59,54 +148,85 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Trace a marked test and fail it if it waits more often than the marker allows."""
-    marker = item.get_closest_marker("max_syncs")
-    if marker is None:
+    """Trace a test that has a limit, or each one, and fail it if it waits more often."""
+    limit = item.stash.get(_LIMIT, None)
+    run = item.config.stash[_RUN]
+    if limit is None and not run.traces:
         return (yield)
-    limit = _Limit(*marker.args, **marker.kwargs)
     with asyncguard.trace(warmup=0) as trace:
         result = yield
-    message = _excess(trace.record, limit.n, limit.per)
+    if run.traces:
+        item.stash[_COST] = pytest_limits.cost(item.nodeid, trace.record)
+    message = pytest_limits.excess(trace.record, limit) if limit is not None else ""
     if message:
         pytest.fail(message, pytrace=False)
     return result
 
 
-class _Limit:
-    """What a marker says. Raises UsageError where it says something else."""
-
-    def __init__(self, n: int, per: str | None = None, device: str | None = None) -> None:
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise pytest.UsageError(f"max_syncs: {n!r}; it is a whole number from 0 up")
-        if per not in (None, "step"):
-            raise pytest.UsageError(f'max_syncs: per={per!r}; it is None or "step"')
-        kind, _, profile = (device or "").partition(":")
-        if device is not None and kind != "sim":
-            raise pytest.UsageError(
-                f'max_syncs: device={device!r}; it is None, "sim" or "sim:PROFILE"'
-            )
-        self.n, self.per = n, per
-        self.profile = None if device is None else profile or DEFAULT_PROFILE
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give the report of a test its cost: under xdist it is all that reaches us."""
+    report = yield
+    if call.when == "call" and _COST in item.stash:
+        report.user_properties.append((PROPERTY, list(astuple(item.stash[_COST]))))
+    return report
 
 
-def _excess(record: TraceRecord, limit: int, per: str | None) -> str:
-    """Say what was too much, naming each site; empty if nothing was."""
-    counted = [site for site in record.sites if site.allowed is None]
-    if per is None:
-        most = sum(site.count for site in counted)
-        unit = ""
-    elif not record.step_count:
-        return (
-            'max_syncs(per="step"): no step was marked; use a torch optimizer, a gluon Trainer or '
-            "asyncguard.step() in the test"
-        )
-    else:
-        pairs = zip(record.step_syncs, record.step_allowed, strict=True)
-        steps = [waits - allowed for waits, allowed in pairs]
-        kept_all = len(steps) == record.step_count  # of many, the newest are
-        most = max(steps[1:] if kept_all and len(steps) > 1 else steps)
-        unit = " in one step"
-    if most <= limit:
-        return ""
-    places = (f"  {s.path}:{s.line} {s.api} x{s.count}  {s.source}" for s in counted)
-    return "\n".join([f"{most} sync points{unit}, at most {limit} allowed", *places])
+class _Collector:
+    """Gathers costs where the reports arrive, and tells of them at the end."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        self._failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in a test's cost."""
+        costs = [_cost(value) for name, value in report.user_properties if name == PROPERTY]
+        if report.when == "call" and costs:
+            self._run.costs += costs
+            if report.failed:
+                self._failed.add(report.nodeid)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the costliest tests, and store the limits if that was asked for."""
+        waiting = sorted((cost for cost in self._run.costs if cost.waits), key=_weight)
+        terminalreporter.section("asyncguard: tests that wait most")
+        for cost in waiting[:SHOWN]:
+            stall = "" if cost.stall_ns is None else f"{duration(cost.stall_ns):>9}"
+            terminalreporter.write_line(f"{stall}{cost.waits:>9,} x  {cost.name}")
+        rest = waiting[SHOWN:]
+        total = sum(cost.waits for cost in waiting)
+        more = f"; {len(rest)} more tests wait" if rest else ""
+        terminalreporter.write_line(f"{total:,} waits in {len(self._run.costs):,} tests{more}")
+        if self._run.updates:
+            terminalreporter.write_line(self._store())
+
+    def _store(self) -> str:
+        """Store what tests that did not fail wait now; the limits of other tests stay."""
+        now = {cost.name: cost.waits for cost in self._run.costs if cost.name not in self._failed}
+        path: Path = self._run.path
+        try:
+            pytest_limits.save(path, {**self._run.stored, **now})
+        except AsyncguardError as error:
+            return f"asyncguard: {error}"
+        return f"limits of {len(now):,} tests stored in {path.name}"
+
+
+def _weight(cost: Cost) -> tuple[int, int, str]:
+    return -(cost.stall_ns or 0), -cost.waits, cost.name
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Gather costs, but not in a worker of xdist: its reports go on to who started it."""
+    run = session.config.stash[_RUN]
+    if run.traces and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(_Collector(run), "asyncguard-collector")
+
+
+def _cost(value: object) -> Cost:
+    """A cost as it arrives in a report."""
+    assert isinstance(value, list)
+    name, waits, stall = value
+    return Cost(name, waits, stall)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from asyncguard import catalogue, render
-from asyncguard.advise import hints, libraries, ranks, suggest
+from asyncguard import catalogue, files, render
+from asyncguard.advise import hints, kineto, libraries, ranks, suggest
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen, TraceReport
+from asyncguard.render.merged import merged
 from asyncguard.runtime import store
 from asyncguard.runtime.skim import skim, traces_below
 
@@ -27,6 +28,11 @@ def of(record: TraceRecord, title: str = "") -> TraceReport:
     )
 
 
+def of_record(record: TraceRecord, name: str, screen: Screen) -> str:
+    """Return a report of one traced run in format `name`."""
+    return render.find(name, "traces")(of(record), screen)
+
+
 def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
     """Return a report in format `name` of the traces in files, and of those below folders.
 
@@ -43,6 +49,37 @@ def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
             return render.find(name, "ranks")(gathering.report(), screen)
     show = render.find(name, "traces")
     return "\n".join(_one(show, path, len(every) > 1, screen) for path in every)
+
+
+def with_kineto(paths: Sequence[Path], other: Path) -> str:
+    """Return a trace and a Kineto trace as one file for Perfetto. Raises AsyncguardError."""
+    if len(paths) != 1:
+        raise AsyncguardError("--with-kineto takes one trace: that of the process it profiled")
+    record, profile = store.load(paths[0]), kineto.load(other)
+    try:
+        return merged(record, profile)
+    except AsyncguardError as error:
+        raise AsyncguardError(f"{paths[0]}: {error}") from error
+
+
+def import_kineto(path: Path, output: Path) -> TraceRecord:
+    """Save the waits of a Kineto trace as a trace of ours, and return it. Raises AsyncguardError.
+
+    What stands at `output` is replaced only by a whole trace, and never if it is the source.
+    """
+    try:
+        files.require_replaceable(output, [path])
+    except OSError as error:
+        reason = error.strerror or error
+        raise AsyncguardError(
+            f"{output}: cannot write the trace: {reason}; name another file with -o"
+        ) from error
+    try:
+        record = kineto.record(kineto.load(path), str(path))
+    except RecursionError as error:
+        raise AsyncguardError(f"{path}: not a Kineto trace: it is nested too deeply") from error
+    store.save(record, output)
+    return record
 
 
 def _one(show: render.Format, path: Path, titled: bool, screen: Screen) -> str:

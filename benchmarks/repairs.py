@@ -43,7 +43,7 @@ class Wheel(NamedTuple):
     files: int
     compiles: bool
     outside: int  # changed lines that no edit names
-    again: int  # repairs that the second run would make
+    again: int  # repairs that a second run would make, also in twins reported only now
 
 
 def main() -> int:
@@ -83,9 +83,8 @@ def measured(folder: Path) -> Wheel:
             for path, fixes in chosen.items()
         )
         compiles = compileall.compile_dir(copy, quiet=2, force=True)
-        again = sum(
-            len(fixes) for fixes in choose_by_file(check_paths([copy], SETTINGS).findings).values()
-        )
+        second = choose_by_file(check_paths([copy], SETTINGS).findings)
+        again = sum(map(len, second.values()))
     return Wheel(folder.name, findings, outcome.fixed, len(chosen), bool(compiles), outside, again)
 
 

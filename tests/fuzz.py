@@ -26,7 +26,7 @@ from asyncguard.catalogue import CatalogueError
 from asyncguard.cli import main
 from asyncguard.gate import baseline
 from asyncguard.lint.run.settings import load_settings
-from asyncguard.model import CallPath, TraceRecord
+from asyncguard.model import CallPath, TimelineEvent, TraceRecord
 from asyncguard.runtime import store
 from tests.records import finding, record, site, steady
 
@@ -285,12 +285,67 @@ def _baselines() -> list[Any]:
     return [whole, whole | {"findings": None}]
 
 
+def kineto_trace() -> dict[str, Any]:
+    """Two steps, each with a wait of CUDA's under an operator and frames of Python's."""
+    times = (
+        ("python_function", "train.py(3): main", 0, 900),
+        ("user_annotation", "ProfilerStep#0", 1, 300),
+        ("cpu_op", "aten::item", 10, 50), ("cuda_runtime", "cudaStreamSynchronize", 20, 30),
+        ("user_annotation", "ProfilerStep#1", 400, 300),
+        ("cuda_runtime", "cudaDeviceSynchronize", 500, 9.5),
+    )  # fmt: skip
+    events = [
+        {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": at, "dur": dur}
+        for cat, name, at, dur in times
+    ]
+    return {"baseTimeNanoseconds": 10**18, "traceEvents": [*events, {"ph": "M", "pid": 1}]}
+
+
+def run_kineto(data: bytes, folder: Path) -> bool:
+    """Import it, and lay a trace over it: what is refused leaves everything as it was."""
+    path, out = folder / "kineto.json", folder / "trace.json"
+    path.write_bytes(data)
+    out.write_text("before")
+    status, _ = command("import", "kineto", str(path), "-o", str(out))
+    taken = status == 0
+    if taken:
+        loaded = store.load(out)
+        command("report", "--format", "text", str(out))
+        store.save(loaded, folder / "again.json")
+        assert store.load(folder / "again.json") == loaded
+    else:
+        assert out.read_text() == "before"
+    store.save(TIMED, folder / "timed.json")
+    merged = ("report", str(folder / "timed.json"), "--with-kineto", str(path))
+    status, text = command(*merged)
+    assert status == 2 or json.loads(text)["traceEvents"]
+    return taken
+
+
+TIMED = TraceRecord(
+    TRACE.sites, 11, 10**7, extra={"started_ns": 10**18},
+    timeline=(TimelineEvent("wait", "torch.Tensor.item", 1, 2, "MainThread", 0),),
+)  # fmt: skip
+
+
+def run_fleet(data: bytes, folder: Path) -> bool:
+    """Put it beside a whole trace, in each format that shows many."""
+    store.save(TRACE, folder / "a.json")
+    (folder / "b.json").write_bytes(data)
+    every = [str(folder / "a.json")] * 9 + [str(folder / "b.json")]
+    statuses = [command("report", "--format", name, *every)[0] for name in ("text", "json")]
+    assert len(set(statuses)) == 1
+    return statuses[0] == 0
+
+
 RULES = [
     (ROOT / "rules" / f"{name}.toml").read_text(encoding="utf-8")
     for name in ("engine", "cupy", "numpy", "python")
 ]
 TARGETS: Mapping[str, Target] = {
     "traces": Target(mutated_json(TRACES), run_trace),
+    "kineto": Target(mutated_json([kineto_trace()]), run_kineto),
+    "fleet": Target(mutated_json(TRACES), run_fleet),
     "baselines": Target(mutated_json(_baselines()), run_baseline),
     "configuration": Target(mutated_toml([CONFIGURATION]), run_configuration),
     "notebooks": Target(mutated_json([NOTEBOOK]), run_notebook),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from asyncguard.pytest_limits import of_marker
 from tests.frameworks import require
 
 require("torch")
@@ -52,7 +53,7 @@ def test_a_test_over_its_limit_fails_naming_the_site(pytester: pytest.Pytester) 
     )
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*5 sync points, at most 4 allowed*", "*test_a_test_over*.py:11 torch.Tensor.item x5*"]
+        ["*5 waits, limit 4*", "*test_a_test_over*.py:11 torch.Tensor.item x5*"]
     )
 
 
@@ -137,19 +138,6 @@ def test_the_fixture_is_a_running_trace(pytester: pytest.Pytester) -> None:
     done.assert_outcomes(passed=1)
 
 
-def test_a_wrong_marker_is_a_usage_error(pytester: pytest.Pytester) -> None:
-    done = run(
-        pytester,
-        """
-    @pytest.mark.max_syncs(1, per="epoch")
-    def test_it():
-        pass
-    """,
-    )
-    assert done.ret != 0
-    done.stdout.fnmatch_lines(["*max_syncs: per='epoch'*"])
-
-
 @pytest.mark.parametrize(("reads", "outcome"), [(0, "passed"), (1, "failed")])
 def test_allowed_syncs_do_not_count_in_a_step_either(
     pytester: pytest.Pytester, reads: int, outcome: str
@@ -168,3 +156,177 @@ def test_allowed_syncs_do_not_count_in_a_step_either(
     """,
     )
     done.assert_outcomes(**{outcome: 1})
+
+
+WAITS = """
+    import asyncguard, pytest
+    from asyncguard.engine import np
+
+    def wait(times):
+        for _ in range(times):
+            np.ones(1).wait_to_read()
+"""
+
+
+def plain(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
+    pytester.makepyfile(WAITS + test)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+
+THREE = """
+    def test_much(): wait(7)
+    def test_none(): pass
+    def test_little(): wait(2)
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_whole_run_shows_its_costliest_tests(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    done = plain(pytester, THREE, "--asyncguard", *workers)
+    done.assert_outcomes(passed=3)
+    shown = done.stdout.str()
+    assert "tests that wait most" in shown
+    assert "9 waits in 3 tests" in shown
+    lines = [line.split() for line in shown.splitlines() if "::test_" in line and " x " in line]
+    assert {(line[-3], line[-1].rpartition("::")[2]) for line in lines} == {
+        ("7", "test_much"),
+        ("2", "test_little"),
+    }
+
+
+OFF = """
+    from asyncguard.runtime.hub import hub
+
+    def test_it():
+        wait(3)
+        assert hub.generation == 0
+"""
+
+
+def test_without_the_option_nothing_is_traced(pytester: pytest.Pytester) -> None:
+    done = plain(pytester, OFF)
+    done.assert_outcomes(passed=1)
+    assert "wait most" not in done.stdout.str()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_stored_limits_hold_until_they_are_updated(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    done = plain(pytester, THREE, "--asyncguard-update", *workers)
+    done.assert_outcomes(passed=3)
+    assert "limits of 3 tests stored in asyncguard-tests.json" in done.stdout.str()
+    assert plain(pytester, THREE, "--asyncguard", *workers).ret == 0
+    more = plain(pytester, THREE.replace("wait(2)", "wait(3)"), "--asyncguard", *workers)
+    more.assert_outcomes(passed=2, failed=1)
+    more.stdout.fnmatch_lines(["*3 waits, limit 2 (stored in asyncguard-tests.json)*"])
+    done = plain(pytester, THREE.replace("wait(2)", "wait(3)"), "--asyncguard-update", *workers)
+    done.assert_outcomes(passed=3)
+    assert (
+        '"test_stored_limits_hold_until_they_are_updated.py::test_little": 3'
+        in (pytester.path / "asyncguard-tests.json").read_text()
+    )
+
+
+def test_a_failing_test_stores_no_limit_and_others_keep_theirs(pytester: pytest.Pytester) -> None:
+    plain(pytester, THREE, "--asyncguard-update")
+    plain(pytester, "    def test_much(): wait(1); assert False\n", "--asyncguard-update")
+    text = (pytester.path / "asyncguard-tests.json").read_text()
+    assert '::test_much": 7' in text
+    assert '::test_little": 2' in text
+
+
+def test_the_ini_file_limits_tests_without_a_marker(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncguard_max_syncs = 2\n")
+    done = plain(
+        pytester,
+        THREE
+        + """
+    @pytest.mark.max_syncs(9)
+    def test_marked(): wait(9)
+    """,
+    )
+    done.assert_outcomes(passed=3, failed=1)
+    done.stdout.fnmatch_lines(["*7 waits, limit 2 (asyncguard_max_syncs)*"])
+
+
+@pytest.mark.parametrize(
+    ("ini", "said"),
+    [
+        ("asyncguard_max_syncs = many", "asyncguard_max_syncs is 'many' in the ini file"),
+        ("asyncguard_limits = broken.json", "broken.json: not the limits of tests"),
+    ],
+)
+def test_mistakes_in_the_settings_are_one_line(
+    pytester: pytest.Pytester, ini: str, said: str
+) -> None:
+    pytester.makeini(f"[pytest]\n{ini}\n")
+    (pytester.path / "broken.json").write_text('{"tests": 3}')
+    done = plain(pytester, THREE, "--asyncguard")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    text = done.stdout.str() + done.stderr.str()
+    assert said in text
+    assert "Traceback" not in text
+    assert (pytester.path / "broken.json").read_text() == '{"tests": 3}'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("-1", "n is a whole number from 0 up, not -1"),
+        ('1, per="epoch"', "per is None or \"step\", not 'epoch'"),
+        ("1, nonsense=3", "unexpected keyword argument 'nonsense'"),
+    ],
+)
+def test_a_mistaken_marker_is_one_line_that_names_the_test(
+    pytester: pytest.Pytester, arguments: str, said: str
+) -> None:
+    done = plain(
+        pytester,
+        f"""
+    @pytest.mark.max_syncs({arguments})
+    def test_it(): pass
+    """,
+    )
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = [each for each in done.stderr.lines if "max_syncs" in each]
+    assert line.startswith("ERROR: test_a_mistaken_marker")
+    assert ".py:8: max_syncs: " in line
+    assert said in line
+    assert "Traceback" not in done.stdout.str() + done.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "not None"),
+        ({"n": True}, "not True"),
+        ({"n": "2"}, "not '2'"),
+        ({"n": 1, "device": "gpu"}, "not 'gpu'"),
+        ({"n": 1, "device": 3}, "not 3"),
+    ],
+)
+def test_what_a_marker_cannot_say(values: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        of_marker(**values)
+
+
+def test_too_many_waits_name_the_step_and_the_advice(pytester: pytest.Pytester) -> None:
+    done = plain(
+        pytester,
+        """
+    @pytest.mark.max_syncs(1, per="step")
+    def test_it():
+        for at in range(4):
+            wait(2 if at == 2 else 1)
+            asyncguard.step()
+    """,
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*2 waits in step 2, limit 1*", "*help: *"])

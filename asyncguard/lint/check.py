@@ -52,6 +52,7 @@ class LintResult(NamedTuple):
     notes: tuple[str, ...] = ()  # what was left out though it is named as sources are, and why
     hidden: int = 0
     files: tuple[str, ...] = ()
+    bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -100,7 +101,9 @@ def check_configured(
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
     notes = (*chosen.notes, *generated(chosen.files, others))
-    return LintResult(found, len(chosen.files), errors, notes, hidden, tuple(chosen.files))
+    checked = tuple(chosen.files)
+    bounds = tuple(sorted({bound for told in linked.values() for bound in told.bounds}))
+    return LintResult(found, len(checked), errors, notes, hidden, checked, bounds)
 
 
 def _others(paths: Sequence[Path | str], chosen: Chosen, configuration: Configuration) -> list[str]:

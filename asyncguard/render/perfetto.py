@@ -15,38 +15,47 @@ from asyncguard.model import AsyncguardError, TimelineEvent, TraceRecord
 from asyncguard.render import Screen, TraceReport
 
 HOST, DEVICE = 1, 2
+PROCESSES = {HOST: "host (Python)", DEVICE: "device"}
+UNNAMED = {HOST: "steps", DEVICE: "device"}  # tracks of events that are no thread's
 ON_DEVICE = {"run", "idle"}
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
     """Return the JSON text of the trace."""
-    record = report.record
+    return json.dumps({"traceEvents": events(report.record), "displayTimeUnit": "ns"}) + "\n"
+
+
+def events(record: TraceRecord) -> list[dict[str, Any]]:
+    """Return the events; raises AsyncguardError where the trace holds no timeline."""
     if not record.timeline:
         raise AsyncguardError(
             "this trace holds no timeline; record one with `asyncguard run --timeline` or "
             "asyncguard.trace(timeline=100_000)"
         )
     tracks = _tracks(record)
-    events: list[dict[str, Any]] = [
-        _name("process_name", HOST, 0, "host (Python)"),
-        _name("process_name", DEVICE, 0, "device"),
-        *(_name("thread_name", pid, tid, thread) for (pid, thread), tid in tracks.items()),
+    used = sorted({pid for pid, _ in tracks})
+    found: list[dict[str, Any]] = [
+        *(_name("process_name", pid, 0, PROCESSES[pid]) for pid in used),
+        *(
+            _name("thread_name", pid, tid, thread or UNNAMED[pid])
+            for (pid, thread), tid in tracks.items()
+        ),
     ]
     for index, event in enumerate(record.timeline):
         pid = _process(event)
         tid = tracks[pid, event.thread]
-        events.append(_span(record, event, pid, tid))
+        found.append(_span(record, event, pid, tid))
         if event.cause is not None and 0 <= event.cause < len(record.timeline):
             cause = record.timeline[event.cause]
             cause_pid = _process(cause)
             start = {"ph": "s", "pid": cause_pid, "tid": tracks[cause_pid, cause.thread]}
             finish = {"ph": "f", "bp": "e", "pid": pid, "tid": tid}
             flow = {"cat": "bubble", "name": "sync point -> idle device", "id": index}
-            events.append(flow | start | {"ts": cause.begin_ns / 1e3})
+            found.append(flow | start | {"ts": cause.begin_ns / 1e3})
             # An arrow that ends before it begins would not be drawn.
             end = max(event.begin_ns, cause.begin_ns)
-            events.append(flow | finish | {"ts": end / 1e3})
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ns"}) + "\n"
+            found.append(flow | finish | {"ts": end / 1e3})
+    return found
 
 
 def _tracks(record: TraceRecord) -> dict[tuple[int, str], int]:

@@ -22,6 +22,7 @@ from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.overlap import Overlap
+from asyncguard.runtime.ranges import Ranges
 from asyncguard.runtime.recorder import Reading, Recorder, Totals
 from asyncguard.runtime.registry import homes, registry
 from asyncguard.runtime.simulated import present
@@ -50,6 +51,7 @@ class Session:
     device_times: who measures the idle time of the device that each wait causes: "cupti",
                 "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
     cross_check: whether to compare with the waits that torch itself reports on CUDA.
+    ranges:     "record_function" or "nvtx": ranges round the waits, for other profilers.
     lines:      whether to record which lines of the user's own files run.
     """
 
@@ -65,6 +67,7 @@ class Session:
         device_times: str | None = None,
         cross_check: bool = False,
         lines: bool = False,
+        ranges: str | None = None,
     ) -> None:
         if depth not in DEPTHS:
             raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
@@ -87,6 +90,7 @@ class Session:
             DeviceTimes(self._recorder, finders(device_times), clock) if device_times else None
         )
         self._overlap = Overlap(self._recorder, warmup) if timeline else None
+        self._ranges = Ranges(ranges) if ranges else None
         self._cross_check = CrossCheck(self._recorder, clock) if cross_check else None
         self._clock = clock
         self._command = command
@@ -94,6 +98,7 @@ class Session:
         self._lines = Lines(self._root) if lines else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
+        self._began_ns = 0  # Unix's clock, as the recorder's began
         self._devices: frozenset[str] = frozenset()
         self._memory: memory.Resident | None = None
         self._peaks: dict[str, int] = {}
@@ -123,6 +128,7 @@ class Session:
         hub.add_marked(self._recorder)
         if self._device is not None:
             self._device.start()
+        self._began_ns = time.time_ns()
         self._recorder.start()
         if self._cross_check is not None:
             self._cross_check.start()
@@ -133,6 +139,8 @@ class Session:
             hub.add(self._device)
         if self._overlap is not None:
             hub.add(self._overlap)
+        if self._ranges is not None:
+            hub.add(self._ranges)
         if self._depth == "full":
             self._thread = threading.get_ident()
             self._surface.append(registry.each(self._deepen))
@@ -173,6 +181,8 @@ class Session:
         hub.remove_marked(self._recorder)
         if self._overlap is not None:
             hub.remove(self._overlap)
+        if self._ranges is not None:
+            hub.remove(self._ranges)
         if self._device is not None:  # no hook is left that would count what this waits for
             hub.remove(self._device)
             self._device.stop()
@@ -194,8 +204,16 @@ class Session:
     def _made(self, read: Callable[[], Reading]) -> TraceRecord:
         record = reading.to_record(read(), self._root, self._command, dict(self._versions))
         about = identity.identity(self._root, self._devices)
-        record = replace(record, extra={"started": self._began, **about, **self._peaks})
-        for part in (self._device, self._cross_check, self._overlap, self._model, self._lines):
+        began = {"started": self._began, "started_ns": self._began_ns}
+        record = replace(record, extra={**began, **about, **self._peaks})
+        for part in (
+            self._device,
+            self._cross_check,
+            self._overlap,
+            self._model,
+            self._lines,
+            self._ranges,
+        ):
             record = part.annotate(record) if part is not None else record
         if self._depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))

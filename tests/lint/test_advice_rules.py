@@ -297,7 +297,8 @@ def test_a_notebook_is_checked_and_places_name_the_cell(tmp_path: Path) -> None:
     path = tmp_path / "train.ipynb"
     path.write_text(json.dumps({"cells": cells, "metadata": {"language_info": {"name": "python"}}}))
     (finding,) = check_paths([path], DEFAULT).findings
-    assert (finding.code, finding.cell, finding.line, finding.fix) == ("ASG102", 3, 7, None)
+    assert (finding.code, finding.cell, finding.line) == ("ASG102", 3, 7)
+    assert finding.fix is not None
 
 
 def test_times_that_are_added_up_measure_more_than_one_enqueue() -> None:

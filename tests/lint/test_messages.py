@@ -30,7 +30,7 @@ class Head(torch.nn.Module):
 
 def test_a_long_expression_is_quoted_with_its_end() -> None:
     (finding,) = check_source(LONG, "a.py", SETTINGS)
-    assert ".mean(dim=0).item()` reads" in finding.message
+    assert ".mean(dim=0).item()` copies" in finding.message
 
 
 def test_a_read_in_another_file_names_the_call(tmp_path: Path) -> None:

@@ -93,7 +93,8 @@ def write(folder: Path, names: Names) -> list[Path]:
 def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[str]:
     """Return every field of the findings, with the files' roles in the place of their names.
 
-    The places that reach one are listed by file name, so they are put in the order of the roles.
+    The places that reach one are listed by file name, so they are put in the order of the roles. Of
+    reasons that are equally strong the one of the first file is shown, so only their sorts count.
     """
     text = "\n".join(json.dumps(finding.to_dict()) for finding in findings)
     text = text.replace(f"{folder}/", "")
@@ -102,6 +103,7 @@ def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[s
     rows = [json.loads(line) for line in text.splitlines()]
     for row in rows:
         row["reached_from"].sort(key=json.dumps)
+        row["reasons"] = sorted({why["about"] for why in row["reasons"]})
     return sorted(map(json.dumps, rows))
 
 

@@ -1,7 +1,7 @@
 """The source cannot be read or parsed.
 
-The file is no text in its declared encoding, is no valid Python, or nests too deeply to be
-analysed. Its other findings, if any, are unknown; those of other files are not affected.
+The file could not be decoded or parsed, or is nested too deeply to analyse. Its other findings, if
+any, are unknown; those of other files are not affected.
 
     print("hello"          # before: '(' was never closed
     print("hello")         # after

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 CODE = "ASG101"
 NAME = "device-value-as-text"
 MESSAGE = (
-    "`{site}` needs the value as text and waits for the device {when}: print it every "
-    "N steps, or once after the loop"
+    "`{site}` formats a device value, which waits for the device {when}: print it every N steps, "
+    "or once after the loop"
 )
 VALID = [
     TORCH_STEP + "if step % 100 == 0:\n            print(loss)\n",

@@ -1,4 +1,4 @@
-"""A number is read back from the device each step.
+"""A scalar is copied to the host in every step.
 
 `.item()`, `.asscalar()`, `.tolist()`, `float()`, `int()` copy the value to the host. The copy
 waits for the value, and so for all work queued before it; the device then idles until Python
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 CODE = "ASG102"
 NAME = "scalar-conversion"
 MESSAGE = (
-    "`{site}` reads a number back and waits for the device {when}: keep it there "
-    "(detached) and read it every N steps, or once after the loop"
+    "`{site}` copies a scalar to the host and blocks until the device catches up {when}: "
+    "accumulate on the device; read every N steps or after the loop"
 )
 VALID = [
     TORCH_STEP + "if step % 100 == 0:\n            log(loss.item())\n",

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 CODE = "ASG104"
 NAME = "truth-test"
 MESSAGE = (
-    "`{site}` makes Python decide by a device value, so it waits for the device "
-    "{when}: keep the decision on the device (`where`, `clamp`), or test every N "
-    "steps"
+    "`{site}` branches on a device value, which forces a wait {when}: keep the decision on the "
+    "device (`where`, `clamp`), or test every N steps"
 )
 VALID = [
     TORCH_STEP + "if loss is not None and loss.shape:\n            pass\n",

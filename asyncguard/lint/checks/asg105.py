@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 CODE = "ASG105"
 NAME = "data-dependent-shape"
 MESSAGE = (
-    "`{site}` needs a shape that depends on device data, so it waits for the device "
-    "{when}: use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`)"
+    "`{site}` has a data-dependent output shape, so Python must wait for the device {when}: use a "
+    "fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
 )
 VALID = [
     TORCH_STEP + "kept = torch.where(loss > 0, loss, loss * 0)",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 CODE = "ASG106"
 NAME = "blocking-upload"
 MESSAGE = (
-    "`{site}` copies from pageable host memory and waits {when}: pin the memory and "
-    "pass `non_blocking=True`, or create the value on the device"
+    "`{site}` copies from unpinned host memory, which blocks {when}: pin the memory and pass "
+    "`non_blocking=True`, or create the value on the device"
 )
 VALID = [
     TORCH_STEP + 'x = x.to("cuda", non_blocking=True)',

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 CODE = "ASG201"
 NAME = "wait-each-iteration"
 MESSAGE = (
-    "`{site}` waits for one value {when}: wait once after the loop, or every N steps "
-    "where the queue must stay short"
+    "`{site}` blocks on one value {when}: wait once after the loop, or every N steps where the "
+    "queue must stay short"
 )
 VALID = [
     """\

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 CODE = "ASG202"
 NAME = "barrier-in-loop"
 MESSAGE = (
-    "`{site}` waits for everything that is queued {when}: wait once after the loop, "
-    "or for the one value that is needed"
+    "`{site}` synchronizes the whole device {when}: wait once after the loop, or for the one value "
+    "that you need"
 )
 VALID = [
     TORCH_STEP + "pass\n    torch.cuda.synchronize()\n",

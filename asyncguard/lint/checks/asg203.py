@@ -40,8 +40,8 @@ NAME = "barrier-too-wide"
 DEFAULT = False
 REFINES = ("ASG202",)
 MESSAGE = (
-    "`{site}` waits for everything that is queued, and the next line (line {lines}) reads one "
-    "value, which waits for itself: delete the barrier"
+    "`{site}` waits for all queued work, but the next read (line {lines}) already waits for its "
+    "own value: remove this barrier"
 )
 READS = (SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH)
 VALID = [

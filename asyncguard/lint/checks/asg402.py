@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 CODE = "ASG402"
 NAME = "timing-without-sync"
 MESSAGE = (
-    "`{{site}}` stops the clock while the work of line {{lines}} may still be queued, so it "
-    "measures the enqueueing: wait for the result first{barrier}"
+    "`{{site}}` stops the timer before the device has finished the work of line {{lines}}: you are "
+    "timing the launch, not the work; wait for the result first{barrier}"
 )
 VALID = [
     """\

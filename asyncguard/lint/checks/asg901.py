@@ -17,7 +17,6 @@ from asyncguard.model import Applicability, Finding, Fix
 
 CODE = "ASG901"
 NAME = "unused-suppression"
-MESSAGE = "this comment suppresses nothing: delete it"
 VALID = ["import torch\nx = 1  # noqa: E501\n"]
 INVALID = [
     Example(
@@ -46,6 +45,13 @@ def finding(comment: Suppression, path: str) -> Finding:
         if comment.removal
         else None
     )
-    message, fix = (comment.problem, None) if comment.problem else (MESSAGE, fix)
+    message, fix = (comment.problem, None) if comment.problem else (_message(comment), fix)
     line, start, end = comment.line, comment.column, comment.end_column
     return Finding(CODE, message, path, line, start, line, end, fix=fix)
+
+
+def _message(comment: Suppression) -> str:
+    codes = " or ".join(sorted(comment.codes)) if comment.codes else "finding"
+    return (
+        f"unused suppression: no {codes} {'in this file' if comment.whole_file else 'on this line'}"
+    )

@@ -179,6 +179,10 @@ class Frame:
         """Return the reason that the catalogue gives for what a call returns."""
         return self.reason(Provenance.CATALOGUE, f"`{name}` returns it", name)
 
+    def too_deep(self) -> None:
+        """Note that code here nests deeper than is followed."""
+        self.analysis.bounded(self.line(), "code that nests deeper is not followed", MAX_DEPTH)
+
     def line(self) -> int:
         """Return the line of the statement under execution; 0 if there is none."""
         unit = self.function.unit
@@ -500,6 +504,7 @@ class Host(Protocol):
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
     def is_abstract(self, info: FunctionInfo) -> bool: ...
     def summary_for(self, info: FunctionInfo) -> Summary: ...
+    def bounded(self, line: int, text: str, bound: int) -> None: ...
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
     def bind_import(self, frame: Frame, node: cst.Import) -> None: ...
@@ -518,7 +523,10 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
         if found is not None and found.kind in _PLAIN:
             return found  # as most are: nothing more is to be learned of them
     handler = frame.analysis.machine.expressions.get(type(node))
-    if handler is None or frame.depth > MAX_DEPTH:
+    if handler is None:
+        return UNKNOWN_VALUE
+    if frame.depth > MAX_DEPTH:
+        frame.too_deep()
         return UNKNOWN_VALUE
     frame.depth += 1
     value = handler(frame, node)

@@ -161,6 +161,27 @@ def _assignments(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     return found
 
 
+# Methods whose result may share memory with what they are called on.
+VIEWS = frozenset({"view", "reshape", "detach", "expand", "squeeze", "unsqueeze", "flatten", "t",
+                   "transpose", "permute", "select", "narrow", "to", "contiguous", "view_as", "get",
+                   "float", "double", "parameters", "values", "items", "cpu", "cuda", "numpy",
+                   "requires_grad_", "data", "type", "half"})  # fmt: skip
+
+
+def is_made_in(loop: ast.AST, name: str) -> bool:
+    """Whether each round of a loop makes what a name stands for anew: it is not a view."""
+    values = assignments(loop, name)
+    return bool(values) and all(_is_made(value) for value in values)
+
+
+def _is_made(value: ast.expr | None) -> bool:
+    if isinstance(value, (ast.BinOp, ast.Compare)):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    return not (isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS)
+
+
 def loops_around(code: Code, node: ast.AST) -> list[ast.For | ast.AsyncFor | ast.While]:
     """Return the loops around a node within its function, innermost first."""
     found: list[ast.For | ast.AsyncFor | ast.While] = []

@@ -28,7 +28,10 @@ def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
 def execute(frame: Frame, node: cst.CSTNode) -> bool:
     """Execute one statement."""
     executor = frame.analysis.machine.statements.get(type(node))
-    if executor is None or frame.depth > MAX_DEPTH:
+    if executor is None:
+        return True
+    if frame.depth > MAX_DEPTH:
+        frame.too_deep()
         return True
     frame.depth += 1
     outer = frame.statement

@@ -186,17 +186,23 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     passed = [bound[param] for param in result.params if param in bound]
     told = result.kind == DEVICE and result.confidence < MEDIUM
     if result.params and (told or result.kind == UNKNOWN):
-        merged = _joined(value for value in passed if _is_known(value))
-        if merged is not None and not (told and merged.kind == UNKNOWN):
-            mask = result.role == Role.MASK and merged.kind in ARRAYS
-            return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
-        if not told:
-            return UNKNOWN_VALUE
+        made = _made_of(result, passed)
+        if made is not None or not told:
+            return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
     role = Role.NONE if placed and result.role == Role.UNPLACED else result.role
     params = frozenset[int]().union(*(value.params for value in passed))
     return result._replace(params=params, role=role)
+
+
+def _made_of(result: Value, passed: list[Value]) -> Value | None:
+    """Return what arguments say of a result of which little else is known."""
+    merged = _joined(value for value in passed if _is_known(value))
+    if merged is None or (result.kind == DEVICE and merged.kind == UNKNOWN):
+        return None
+    mask = result.role == Role.MASK and merged.kind in ARRAYS
+    return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
 
 
 def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:

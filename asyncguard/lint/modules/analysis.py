@@ -39,6 +39,7 @@ class Project(Modules, Protocol):
     """The checked files, as far as the analysis of one asks (`modules.project`)."""
 
     standing: dict[FileAnalysis, None]
+    bounds: set[str]
 
 
 class FileAnalysis(Definitions):
@@ -124,6 +125,11 @@ class FileAnalysis(Definitions):
         looked_at = (info for info in functions if not info.compiled)
         summaries = (info.summary for info in looked_at)
         self.sites = [site for known in summaries if known is not None for site in known.sites]
+
+    def bounded(self, line: int, text: str, bound: int) -> None:
+        """Note that a bound of the analysis was reached, which is not silent."""
+        where = f"{self.path}:{line}" if line else self.path
+        self.project.bounds.add(f"{where}: {text} (bound: {bound:,})")
 
     def summary_for(self, info: FunctionInfo) -> Summary:
         """Return the summary of a function that is called here."""

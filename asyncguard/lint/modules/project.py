@@ -134,6 +134,7 @@ class Project:
         self.summaries = Summaries()
         self.packages: dict[Path, bool] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
+        self.bounds: set[str] = set()  # reached ones, in words, until they are told
         self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
@@ -219,7 +220,12 @@ class Project:
                 found, graphs = self._beside(path)
                 found = found or (() if graphs else tuple(self.knowledge.frameworks))
             return text, self.syntax(path, text), found
-        except (OSError, SourceError, TooDeepError):
+        except OSError:
+            if os.path.exists(path) and os.path.getsize(path) > MAX_SIZE:
+                text = "what others import of it is not followed, for its size"
+                self.bounds.add(f"{path}: {text} (bound: {MAX_SIZE:,})")
+            return None
+        except (SourceError, TooDeepError):
             return None
 
     def syntax(self, path: str, text: str) -> ast.Module:

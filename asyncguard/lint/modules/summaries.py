@@ -24,13 +24,9 @@ Assumed = dict[FunctionInfo, Summary]
 
 
 class Summaries:
-    """The summaries of all functions that one worker has run.
-
-    `bounded` counts how often a bound ended the search before all was known.
-    """
+    """The summaries of all functions that one worker has run."""
 
     def __init__(self) -> None:
-        self.bounded = 0
         self._derived: dict[object, tuple[int, Any]] = {}  # in this round, with what it depends on
         self._open: dict[FunctionInfo, int] = {}  # being run, and their depths
         self._lowest: list[int] = []  # for each, the least depth that its run depends on
@@ -51,7 +47,7 @@ class Summaries:
         if info in self._open:
             return self._depend(self._open[info], EMPTY)
         if len(self._open) >= NESTED:
-            self.bounded += 1
+            _bounded(info, f"the callers of `{info.name}` wait for more summaries", NESTED)
             return EMPTY
         return self._find(info)
 
@@ -115,7 +111,7 @@ class Summaries:
                 break
             assumed = after
         else:
-            self.bounded += 1
+            _bounded(info, f"`{info.name}` and what it calls in a circle do not settle", ROUNDS)
         for member in members:
             member.summary = after[member]
         self._derived.clear()
@@ -147,6 +143,11 @@ class Summaries:
         return after, least, bool(new) and least == depth
 
 
+def _bounded(info: FunctionInfo, text: str, bound: int) -> None:
+    line = info.outlined.line if info.outlined is not None else 0
+    info.module.bounded(line, text, bound)
+
+
 def _same(one: Summary, other: Summary) -> bool:
     return one is other or _key(one) == _key(other)
 
@@ -163,11 +164,13 @@ def _site_keys(sites: Iterable[Site]) -> frozenset[Key]:
     return frozenset(map(_site_key, sites))
 
 
-def _site_key(site: Site | None) -> Key:
-    if site is None:
-        return ()
+def _site_key(site: Site) -> Key:
+    """Return a site as data. Of the calls that lead to a read, only where they end counts.
+
+    Around a circle of calls they grow longer in each round.
+    """
     where = (site.point.id, id(site.node), site.loop, site.guarded, site.confidence, site.params)
-    return (*where, site.sink, site.whole, site.compared, _site_key(site.via))
+    return (*where, site.sink, site.whole, site.compared, id(site.read.node))
 
 
 def _value_key(value: Value | None) -> Key:

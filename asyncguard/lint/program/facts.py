@@ -108,6 +108,7 @@ class FileFacts(NamedTuple):
     compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
+    bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
 
     def with_guest(self, more: FileFacts) -> FileFacts:
         """Add what a function of a file of no framework told, which this file reaches."""
@@ -132,6 +133,7 @@ class Linked(NamedTuple):
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
     silenced: frozenset[tuple[int, str]] = frozenset()
+    bounds: tuple[str, ...] = ()
 
 
 UNREADABLE = "ASG000"

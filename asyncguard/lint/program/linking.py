@@ -39,6 +39,7 @@ def link(network: Network) -> dict[str, Linked]:
             facts.suppressions,
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
+            facts.bounds,
         )
         for path, facts in files.items()
     }

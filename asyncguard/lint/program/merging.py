@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from asyncguard.lint.domain.explained import DOUBT
 from asyncguard.lint.program.network import LEVELS
 from asyncguard.model import CallSite, Confidence, Finding
 
@@ -57,10 +58,13 @@ def _place(call: CallSite) -> tuple[str, int, int, str]:
     return call.path, call.cell or 0, call.line, call.function
 
 
-def _rank(told: Told) -> tuple[Heat, str, str, tuple[tuple[str, int, str, str], ...]]:
+def _rank(told: Told) -> tuple[Heat, str, str, int, tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """Return what orders the ways to one finding; names of files come last."""
     finding = told.finding
-    reasons = tuple((why.path, why.line, why.about, why.text) for why in finding.reasons)
-    return heat(finding), finding.message, finding.advice, reasons
+    doubts = sum(why.about == DOUBT for why in finding.reasons)
+    texts = tuple(f"{why.about} {why.text}" for why in finding.reasons)
+    places = tuple((why.path, why.line) for why in finding.reasons)
+    return heat(finding), finding.message, finding.advice, -doubts, texts, places
 
 
 def heat(finding: Finding) -> Heat:

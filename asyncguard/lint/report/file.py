@@ -76,7 +76,9 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     for info in _reached(analysis):
         facts = facts.with_guest(_of_guest(info))
     analysis.let_go_of_syntax()
-    return facts._replace(suppressions=comments)
+    bounds = tuple(sorted(project.bounds))
+    project.bounds.clear()
+    return facts._replace(suppressions=comments, bounds=bounds)
 
 
 def _facts(analysis: FileAnalysis) -> FileFacts:

@@ -298,6 +298,8 @@ DOCUMENTED = {
     "PyTorch, Chainer and CuPy waits).",
     "catalogue": "Files in this folder or below that say what your own library does: helpers that "
     "block, loaders, steps, names. See [Your own rules](../guides/own-rules.md).",
+    "context": "Where single files are checked, read the rest of their project as well, which may "
+    "decide how often they run.",
     "jobs": "How many processes check; one a core where it is not given.",
     "cache": "Keep what was learned of files that do not change.",
     "cache-dir": "Where: a folder, in which asyncguard makes `.asyncguard_cache`.",

@@ -246,3 +246,46 @@ def keeps_rows_used_as_tensors(device):
                 continue
             found.append(hit.shape)
     return found
+
+
+def keeps_gradient_that_is_reset_before_the_report(device):
+    model, optimizer = parts(device)
+    shown = []
+    for step, (x, y) in enumerate(batches(device)):
+        F.cross_entropy(model(x), y).backward()
+        norm = model.weight.grad.norm().item()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=False)
+        if step % 3 == 0:
+            shown.append(norm)
+    return shown
+
+
+def keeps_parameter_that_the_update_changes(device):
+    model, optimizer = parts(device)
+    shown = []
+    for step, (x, y) in enumerate(batches(device)):
+        F.cross_entropy(model(x), y).backward()
+        weight = model.weight.view(-1)
+        first = weight.sum().item()
+        optimizer.step()
+        if step % 3 == 0:
+            shown.append(first)
+    return shown
+
+
+def fewer_values_that_a_function_may_write_to_again(device):
+    model, optimizer = parts(device)
+    shared = torch.zeros((), device=device)
+
+    def measured(value):
+        return shared.copy_(value)
+
+    history = []
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        latest_loss = measured(loss.detach())
+        history.append(latest_loss.item())
+    return history

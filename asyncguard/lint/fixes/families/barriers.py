@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
 _EVERYTHING = frozenset({"torch.cuda.synchronize", "mxnet.waitall", "engine.waitall"})
@@ -74,10 +74,18 @@ def _behind(spot: Spot, message: str) -> Fix | None:
     loops = flow.loops_around(code, statement)
     if not loops or spot.body is not loops[0].body or code.indent(loops[0]) is None:
         return None
+    if loops[0].orelse:
+        return None
     if flow.may_swallow(code, statement, loops[0]):
         return None
     text = code.lines[statement.lineno - 1].strip()
     if statement.lineno != statement.end_lineno:
         return None
-    edits = (code.delete(statement), code.insert_after(loops[0], text))
+    edits: tuple[Edit, ...]
+    if statement is spot.body[-1]:  # it only leaves the loop
+        end = len(code.lines[statement.lineno - 1])
+        line = f"{code.indent(loops[0])}{text}"
+        edits = (Edit(statement.lineno, 0, statement.lineno, end, line),)
+    else:
+        edits = (code.delete(statement), code.insert_after(loops[0], text))
     return Fix(message, edits, Applicability.UNSAFE)

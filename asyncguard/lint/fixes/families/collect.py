@@ -48,8 +48,10 @@ def _fix(spot: Spot) -> Fix | None:
     shape = infer(code, value)
     detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
     kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
-    if not shape.scalar:
+    if not shape.scalar and ".stack" in form:
         kept = f"{code.operand(value)}{detach}.reshape(())"
+    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
+        kept = f"{kept}.clone()"  # who made it may write to it again
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (
@@ -121,6 +123,8 @@ def _is_kept(spot: Spot, value: ast.expr, loop: ast.For | ast.While) -> bool:
     """Whether each step makes the value anew, so that what is kept does not change afterwards."""
     if _REUSES_MEMORY.search(spot.code.text) is not None:
         return False
+    if spot.finding.framework == "jax":  # its arrays never change
+        return True
     names = flow.names(value)
     nearest = flow.loops_around(spot.code, spot.node)[0]
     if isinstance(value, (ast.BinOp, ast.Compare)):

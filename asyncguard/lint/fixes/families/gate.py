@@ -54,8 +54,10 @@ def _gate(spot: Spot, name: str) -> ast.If | None:
     inside = sum(len(flow.uses(part, name)) for part in other.body)
     if inside != len(everywhere):
         return None
-    between = [*spot.body[spot.at + 1 : spot.body.index(other)], other.test]
-    return None if flow.names(spot.node) & flow.changed(between) else other
+    between = spot.body[spot.at + 1 : spot.body.index(other)]
+    if flow.names(spot.node) & flow.changed([*between, other.test]):
+        return None
+    return other if all(map(flow.is_quiet, between)) or _is_of_step(spot) else None
 
 
 def _holder(spot: Spot, node: ast.AST) -> ast.stmt | None:
@@ -64,3 +66,24 @@ def _holder(spot: Spot, node: ast.AST) -> ast.stmt | None:
         if isinstance(part, ast.stmt) and part in spot.body[spot.at + 1 :]:
             return part
     return None
+
+
+def _is_of_step(spot: Spot) -> bool:
+    """Whether the step makes the value anew, so that no later work of it, such as an optimizer's
+    step, changes what is read.
+    """
+    loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
+    if loop is None or any(_is_data(spot, part) for part in ast.walk(spot.node)):
+        return False
+    return all(flow.is_made_in(loop, name) for name in flow.names(spot.node) - _FUNCTIONS)
+
+
+_FUNCTIONS = frozenset({"float", "int", "bool", "str", "torch"})
+
+
+def _is_data(spot: Spot, node: ast.AST) -> bool:
+    """Whether it takes an attribute that is not a method: `p.grad`."""
+    if not isinstance(node, ast.Attribute):
+        return False
+    parent = spot.code.parent(node)
+    return not (isinstance(parent, ast.Call) and parent.func is node)

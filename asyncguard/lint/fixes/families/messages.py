@@ -41,14 +41,19 @@ def _logged(code: Code, text: ast.JoinedStr) -> Fix | None:
     call = code.parent(text)
     if not isinstance(call, ast.Call) or call.args != [text] or not _is_logger(call.func):
         return None
+    if code.name_for("logging") is None:  # other loggers have other marks for values
+        return None
     if any(k.arg not in {"exc_info", "stacklevel", "extra"} for k in call.keywords):
         return None
     template, values = _template(code, text)
     if template is None or not values:
         return None
-    message = "pass the values, so that they are read only where the message is shown"
+    message = (
+        "pass the values, so that they are read only where the message is shown; "
+        "a tensor then shows as `tensor(...)`"
+    )
     edit = code.replace(text, ", ".join([template, *values]))
-    return Fix(message, (edit,), Applicability.SAFE)
+    return Fix(message, (edit,), Applicability.UNSAFE)
 
 
 def _is_logger(function: ast.expr) -> bool:

@@ -127,15 +127,10 @@ def _is_own(spot: Spot, name: str) -> bool:
     return not plain and not _is_view(values[0])
 
 
-_VIEWS = frozenset({"view", "reshape", "detach", "expand", "squeeze", "unsqueeze", "flatten", "t",
-                    "transpose", "permute", "select", "narrow", "to", "contiguous", "view_as",
-                    "get", "float", "double"})  # fmt: skip
-
-
 def _is_view(value: ast.expr | None) -> bool:
     if not isinstance(value, ast.Call):
         return False
-    return not isinstance(value.func, ast.Attribute) or value.func.attr in _VIEWS
+    return not isinstance(value.func, ast.Attribute) or value.func.attr in flow.VIEWS
 
 
 # ---- len(x[m]), m.nonzero().numel()

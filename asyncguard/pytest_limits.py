@@ -1,0 +1,140 @@
+"""How often tests may wait: what markers say, what is stored, and what was too much.
+
+Stored limits are one JSON file, a line for each test, for people to review.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asyncguard import catalogue, files
+from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.render.summary import has_times
+from asyncguard.sim.entry import DEFAULT_PROFILE
+
+FORMAT = "asyncguard-tests"
+PLACES = 10  # named in one failure
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most `n` waits in a test, or in each of its steps, on the simulated device `profile`."""
+
+    n: int
+    per: str | None = None
+    profile: str | None = None
+    source: str = ""  # where the limit comes from, if it is no marker
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one test waited: how often, and for how many nanoseconds (None: not known)."""
+
+    name: str
+    waits: int
+    stall_ns: int | None
+
+
+def of_marker(n: Any = None, per: Any = None, device: Any = None) -> Limit:
+    """What `max_syncs(n, per, device)` says; raises ValueError where it says something else."""
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise ValueError(f"n is a whole number from 0 up, not {n!r}")
+    if per not in (None, "step"):
+        raise ValueError(f'per is None or "step", not {per!r}')
+    kind, _, profile = str(device or "").partition(":")
+    if device is not None and kind != "sim":
+        raise ValueError(f'device is None, "sim" or "sim:PROFILE", not {device!r}')
+    return Limit(n, per, None if device is None else profile or DEFAULT_PROFILE)
+
+
+def counted(record: TraceRecord) -> list[SiteStats]:
+    """The sites that limits speak of: not those under `allow_syncs`."""
+    return [site for site in record.sites if site.allowed is None]
+
+
+def cost(name: str, record: TraceRecord) -> Cost:
+    """What a test's body waited."""
+    sites = counted(record)
+    stall = sum(site.cpu_stall_ns for site in sites) if has_times(record) else None
+    return Cost(name, sum(site.count for site in sites), stall)
+
+
+def excess(record: TraceRecord, limit: Limit) -> str:
+    """Say what was too much, naming each site and what to do; "" if nothing was."""
+    sites = counted(record)
+    if limit.per is None:
+        most, where = sum(site.count for site in sites), ""
+    elif not record.step_count:
+        return (
+            'max_syncs(per="step"): no step was marked; use a torch optimizer, a gluon Trainer or '
+            "asyncguard.step() in the test"
+        )
+    else:
+        most, where = _worst_step(record)
+    if most <= limit.n:
+        return ""
+    waits = "1 wait" if most == 1 else f"{most} waits"
+    source = f" ({limit.source})" if limit.source else ""
+    lines = [f"{waits}{where}, limit {limit.n}{source}"]
+    lines += [f"  {s.path}:{s.line} {s.api} x{s.count}  {s.source}" for s in sites[:PLACES]]
+    if sites[PLACES:]:
+        lines.append(f"  ... and {len(sites) - PLACES} more sites")
+    lines += [f"  help: {text}" for text in _advice(sites[:PLACES])]
+    return "\n".join(lines)
+
+
+def _worst_step(record: TraceRecord) -> tuple[int, str]:
+    """The most waits in a step, and which one it was; the first of several is warm-up."""
+    pairs = zip(record.step_syncs, record.step_allowed, strict=True)
+    steps = [waits - allowed for waits, allowed in pairs]
+    first = record.step_count - len(steps)  # of many, the newest are kept
+    skipped = 1 if not first and len(steps) > 1 else 0
+    most = max(steps[skipped:])
+    return most, f" in step {first + steps.index(most, skipped)}"
+
+
+def _advice(sites: Iterable[SiteStats]) -> Iterable[str]:
+    """What to do, once for each API."""
+    for api in dict.fromkeys(site.api for site in sites):
+        try:
+            yield catalogue.load()[api].advice
+        except KeyError:  # noqa: PERF203  an API of a third party's adapter
+            continue
+
+
+def load(path: Path) -> dict[str, int]:
+    """The stored limits, by test; none where there is no file. Raises AsyncguardError."""
+    try:
+        data = files.parse_json(files.read(path))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise AsyncguardError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise AsyncguardError(f"{path}: {error}; write it anew with --asyncguard-update") from error
+    tests = data.get("tests") if isinstance(data, dict) and data.get("format") == FORMAT else None
+    if not isinstance(tests, dict) or not all(map(_is_limit, tests.values())):
+        raise AsyncguardError(
+            f"{path}: not the limits of tests; write them anew with --asyncguard-update"
+        )
+    return tests
+
+
+def save(path: Path, limits: Mapping[str, int]) -> None:
+    """Store limits; raises AsyncguardError where the file cannot be written."""
+    data = {"format": FORMAT, "version": 1, "tests": dict(sorted(limits.items()))}
+    try:
+        files.replace(path, [json.dumps(data, indent=1).encode(), b"\n"])
+    except OSError as error:
+        raise AsyncguardError(
+            f"{path}: cannot be written: {error.strerror or error}; name another file with the "
+            "ini option asyncguard_limits"
+        ) from error
+
+
+def _is_limit(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63

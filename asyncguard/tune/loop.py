@@ -1,0 +1,138 @@
+"""The loop: run, rank, repair a copy, run again, compare."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asyncguard import files
+from asyncguard.api import diff
+from asyncguard.gate.difference import Difference
+from asyncguard.lint.source.fixes import fix_files
+from asyncguard.model import AsyncguardError, Finding
+from asyncguard.tune import copies, outputs
+from asyncguard.tune.outputs import Comparison
+from asyncguard.tune.plan import Step, plan
+from asyncguard.tune.runs import Run, run
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to tune, and how: `options` are those of `asyncguard run`."""
+
+    program: tuple[str, ...]  # the script and its arguments
+    options: tuple[str, ...] = ()
+    unsafe: bool = False
+    branch: str | None = None  # to commit the repairs on
+    in_place: bool = False  # whether to write them into the folder, if the outputs are equal
+    keep: Path | None = None  # a folder for the traces and the patch
+    seconds: float | None = None  # the longest that a run may take
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What came of it. Without repairs there is no second run."""
+
+    before: Run
+    steps: tuple[Step, ...]
+    left: tuple[Finding, ...]  # what waited, and has no repair that was asked for
+    patch: str
+    folder: Path  # the copy that was repaired, which the paths of the findings lie in
+    after: Run | None = None
+    difference: Difference | None = None
+    outputs: Comparison | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the repaired program ends and prints as it did, and waits no more than it did."""
+        if self.after is None or self.outputs is None:
+            return True
+        same = self.outputs.equal or (self.outputs.fewer > 0 and self.reports_less)
+        alike = same and self.before.status == self.after.status
+        waits = self.before.record.total_syncs, self.after.record.total_syncs
+        return alike and waits[1] <= waits[0]
+
+    @property
+    def reports_less(self) -> bool:
+        """Whether a repair was to print less often."""
+        return any(_what(step).startswith("report only") for step in self.steps)
+
+
+def tune(request: Request) -> Tuned:
+    """Run the program, repair a copy of it, run that, and compare; raises AsyncguardError."""
+    script = Path(request.program[0])
+    if not script.is_file():
+        raise AsyncguardError(f"{script}: there is no such script")
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="asyncguard-tune-")))
+        return _tuned(request, script, scratch, stack)
+
+
+def _tuned(request: Request, script: Path, scratch: Path, stack: ExitStack) -> Tuned:
+    folder = copies.folder_of(script)
+    program = (str(script.resolve().relative_to(folder.resolve())), *request.program[1:])
+    traces = (request.keep or scratch).resolve()
+    traces.mkdir(parents=True, exist_ok=True)
+    old, new = scratch / "old", scratch / "new"  # each run finds the folder as it was
+    copies.copied(folder, old)
+    committed: list[str] = []
+    if request.branch is None:
+        copies.copied(folder, new)
+    else:
+        stack.callback(_drop_unless, committed, folder, request.branch)
+        new = stack.enter_context(copies.branch(folder, request.branch, scratch))
+    before = run(old, program, request.options, traces / "before.json", request.seconds)
+    steps, left = plan(new, before.record, unsafe=request.unsafe)
+    outcome = fix_files([step.finding for step in steps], unsafe=request.unsafe, write=True)
+    patch = outcome.diff.replace(f"{new.as_posix().lstrip('/')}/", "")
+    if request.keep is not None:
+        (traces / "repairs.patch").write_text(patch, encoding="utf-8")
+    found = Tuned(before, tuple(steps), tuple(left), patch, new)
+    if not steps:
+        return found
+    after = run(new, program, request.options, traces / "after.json", request.seconds)
+    if request.branch is not None:
+        copies.commit(new, _message(steps, new))
+        committed.append(request.branch)
+    found = replace(
+        found,
+        after=after,
+        difference=diff(before.record, after.record),
+        outputs=outputs.compare(before.output, after.output),
+    )
+    if request.in_place and found.is_sound:
+        _write_back(outcome.after, new, folder, old)
+    return found
+
+
+def _drop_unless(committed: Sequence[str], folder: Path, name: str) -> None:
+    """Delete a branch that nothing was committed on."""
+    if name not in committed:
+        copies.delete_branch(folder, name)
+
+
+def _message(steps: Sequence[Step], folder: Path) -> str:
+    """Return what a commit of the repairs says."""
+    lines = [
+        f"- {Path(s.finding.path).relative_to(folder)}:{s.finding.line}: {_what(s)}" for s in steps
+    ]
+    return "\n".join(["Wait less for the device", "", *lines])
+
+
+def _what(step: Step) -> str:
+    return step.finding.fix.message if step.finding.fix is not None else ""
+
+
+def _write_back(after: Mapping[str, bytes], new: Path, folder: Path, old: Path) -> None:
+    """Write the repaired files into the folder itself; raises AsyncguardError."""
+    for path in after:
+        name = Path(path).relative_to(new)
+        if (folder / name).read_bytes() != (old / name).read_bytes():
+            raise AsyncguardError(
+                f"{folder / name}: it has changed since it was copied; nothing written"
+            )
+    for path, data in after.items():
+        files.replace(folder / Path(path).relative_to(new), [data])

@@ -1,0 +1,141 @@
+"""`asyncguard tune`: a copy is repaired, run and compared; nothing in place changes unasked."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from asyncguard import cli
+from asyncguard.tune import outputs
+from tests.frameworks import require
+
+require("torch")
+
+TRAIN = """\
+import sys
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 3).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = [
+    (torch.randn(5, 4, device="cuda"), torch.randint(0, 3, (5,), device="cuda")) for _ in "123456"
+]
+total = 0.0
+for x, y in data:
+    loss = F.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+    torch.cuda.synchronize()
+print(total, *sys.argv[1:])
+open("made.txt", "a").write("x")
+"""
+REPAIRED = TRAIN.replace("loss.item()", "loss.detach().double()").replace(
+    "    torch.cuda.synchronize()\n", "torch.cuda.synchronize()\ntotal = float(total)\n"
+)
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    return path
+
+
+def tune(*words: str) -> int:
+    return cli.main(["tune", "--sim", "cuda", *words])
+
+
+def test_a_copy_is_repaired_and_compared(
+    script: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert tune("--unsafe-fixes", "--keep", "kept", "train.py", "seven") == 0
+    shown = capsys.readouterr().out
+    assert "outputs: equal\n" in shown
+    assert "waits a step: 2 -> " in shown
+    assert "+    total += loss.detach().double()" in shown
+    assert "Left as they are" not in shown
+    assert script.read_text() == TRAIN
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {"train.py", "before.json", "after.json", "repairs.patch"}
+    subprocess.run(["git", "apply", "kept/repairs.patch"], check=True)
+    assert script.read_text() == REPAIRED
+
+
+def test_the_repairs_are_written_where_asked(script: Path) -> None:
+    assert tune("--unsafe-fixes", "--in-place", "train.py") == 0
+    assert script.read_text() == REPAIRED
+
+
+def test_nothing_to_repair(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("train.py") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("No repair for what waited in this run; try --unsafe-fixes.\n")
+    assert "Left as they are: train.py:17, train.py:18" in shown
+
+
+def git(*words: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_the_repairs_are_committed_on_a_branch(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "a@example.org")
+    git("init", "--quiet")
+    git("add", "train.py")
+    git("commit", "--quiet", "-m", "first")
+    assert tune("--unsafe-fixes", "--branch", "tuned", "train.py") == 0
+    assert script.read_text() == TRAIN
+    assert git("show", "tuned:train.py") == REPAIRED
+    assert "train.py:17: add to `total`" in git("log", "-1", "--format=%B", "tuned")
+    assert git("worktree", "list").count("\n") == 1
+    assert tune("--branch", "none", "train.py") == 0  # no safe repair: no branch
+    assert "none" not in git("branch")
+
+
+def test_what_cannot_be_tuned_says_why(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert tune("nosuch.py") == 2
+    assert tune() == 2
+    assert tune("--branch", "a", "--in-place", "train.py") == 2
+    script.write_text("raise SystemExit(3)\n")
+    assert tune("train.py") == 0
+    error = capsys.readouterr().err
+    assert "nosuch.py: there is no such script" in error
+    assert "name a script" in error
+    assert "choose one" in error
+
+
+def test_reports_that_are_printed_less_often_are_no_difference(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.write_text(TRAIN.replace("    total += loss.item()", "    print(loss.item())"))
+    assert tune("--unsafe-fixes", "train.py") == 0
+    assert "outputs: equal, but for 5 lines that are no longer printed" in capsys.readouterr().out
+    assert outputs.compare("1\n2\n3\n", "1\n3\n").fewer == 1
+    assert outputs.compare("1\n2\n3\n", "3\n1\n").fewer == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "equal"),
+    [
+        ("loss 1.25\n", "loss 1.25\n", True),
+        ("loss 1.250000\n", "loss 1.2500001\n", True),
+        ("loss 1.25\n", "loss 1.26\n", False),
+        ("right 12\n", "right 13\n", False),
+        ("a\n", "a\nb\n", False),
+        ("a 1.0\n", "b 1.0\n", False),
+        ("nan 1e-3\n", "nan 0.001\n", True),
+    ],
+)
+def test_outputs_are_equal_but_for_rounding(before: str, after: str, equal: bool) -> None:
+    assert outputs.compare(before, after).equal == equal
