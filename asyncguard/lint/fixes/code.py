@@ -6,6 +6,7 @@ import ast
 import keyword
 import re
 import warnings
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
@@ -32,6 +33,7 @@ class Code:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(text)
+        self._first_lines = [first_line(statement) for statement in self.tree.body]
         self._parents: dict[ast.AST, ast.AST] = {}
         self._mapped: set[ast.stmt] = set()
         self._by_span: dict[Span, ast.expr] = {}
@@ -40,9 +42,10 @@ class Code:
     def expression_at(self, span: Span) -> ast.expr | None:
         """Return the expression that stands exactly there."""
         line, _, end_line, _ = span
-        for statement in self.tree.body:
-            if first_line(statement) <= line and (statement.end_lineno or 0) >= end_line:
-                self._map(statement)
+        at = bisect_right(self._first_lines, line) - 1
+        while at >= 0 and (self.tree.body[at].end_lineno or 0) >= end_line:
+            self._map(self.tree.body[at])
+            at -= 1
         found = self._by_span.get(span)
         return found if found is not None and self._is_placed(found) else None
 
