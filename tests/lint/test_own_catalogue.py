@@ -38,7 +38,7 @@ def replace(team: Path, old: str, new: str) -> None:
 def test_a_helper_of_ones_own_is_found_where_it_blocks(
     team: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", "."]) == 1
+    assert main(["check", "--output-format", "text", "."]) == 1
     out = capsys.readouterr().out
     assert "train.py:8:9: ASG103 `acme.fetch(loss)`" in out
     assert "help: Fetch once after the loop." in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,7 @@ def run_python(code: str) -> str:
 
 
 def test_each_framework_with_hooks_has_an_adapter_and_the_other_way_round() -> None:
-    files = {path.stem for path in Path(adapters.__path__[0]).glob("[!_]*.py")}
+    files = {info.name for info in pkgutil.iter_modules(adapters.__path__)}
     described = {point.framework for point in catalogue.load() if point.runtime}
     assert files == described
     assert files <= set(homes())

@@ -50,7 +50,7 @@ def _in_contexts(
 ) -> Iterator[tuple[Candidate, Finding]]:
     """Yield each candidate with its finding as often as its function is entered."""
     told = {
-        place
+        (c.finding.code, place)
         for c in candidates
         if c.by is not None and not _is_doubtful(c)
         for place in c.by.places
@@ -66,7 +66,7 @@ def _in_contexts(
         if function in nearby and _is_wrapped_barrier(candidate):
             levels = nearby
         if params := candidate.params:
-            at_calls = candidate.place in told
+            at_calls = (finding.code, candidate.place) in told
             if at_calls or _is_spared(params, spared.get(function, frozenset())):
                 levels = network.hooks
         level = levels.get(function, COLD)
