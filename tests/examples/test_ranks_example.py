@@ -40,7 +40,11 @@ def test_two_ranks_under_torchrun_name_the_straggler(tmp_path: Path) -> None:
     assert traces == ["straggler.rank0.json", "straggler.rank1.json"]
     report = python("-m", "asyncguard", "report", *traces, folder=tmp_path)
     assert "Rank 1 came last" in report
-    assert re.search(r"^10 x torch\.distributed\.all_reduce \(collective\)", report, re.MULTILINE)
+    assert re.search(
+        r"^ *[\d.]+ [mun]?s  10 x torch\.distributed\.all_reduce \(collective\)",
+        report,
+        re.MULTILINE,
+    )
 
 
 def test_the_script_is_in_the_table() -> None:
