@@ -128,7 +128,7 @@ TWO_WAITS: dict[str, tuple[Callable[[], Any], str]] = {
         "torch.repeat_interleave",
     ),
     "distribution": (
-        lambda: torch.distributions.Normal(tensor(), tensor()),
+        lambda: torch.distributions.Normal(tensor(), tensor(), validate_args=True),
         "torch.distributions.Distribution.__init__",
     ),
 }  # fmt: skip
