@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -64,7 +65,7 @@ def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
     from asyncguard.lint.run.settings import override
     from asyncguard.render.reasons import explained
 
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise AsyncguardError(f"{path}: no such file; name one, and a line, as in train.py:31")
     here = path.resolve().is_relative_to(Path.cwd())
     checked = list(paths) or [Path() if here else path]

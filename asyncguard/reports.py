@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
     each has a report of its own. Raises AsyncguardError for what cannot be read, and where the
     format cannot show them.
     """
-    every = [file for path in paths for file in (traces_below(path) if path.is_dir() else [path])]
+    every = [
+        file for path in paths for file in (traces_below(path) if os.path.isdir(path) else [path])
+    ]
     if len(every) > 1:
         gathering = ranks.Gathering()
         for path in every:

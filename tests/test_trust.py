@@ -31,7 +31,7 @@ ALLOWED = {
     ("runtime/launch.py", "exec"): "runs the program that the user asked to run",
     ("runtime/launch.py", "compile"): "of that program",
     ("runtime/takeover.py", "compile"): "a template of its own with the names of free variables",
-    ("lint/nodes.py", "exec"): "the text is made of libcst's own class and field names",
+    ("lint/makers.py", "exec"): "the text is made of libcst's own class and field names",
     ("lint/pool.py", "recv"): "messages between the linter's own processes, over their own pipes",
 }
 

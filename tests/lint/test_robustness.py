@@ -15,6 +15,7 @@ from asyncguard.lint.check import check_paths, check_source
 from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import worker
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.decode import decode
 from asyncguard.model import AsyncguardError
 
 SETTINGS = Settings(cache=False)
@@ -159,3 +160,11 @@ def test_a_file_that_kills_its_process_is_named_and_hides_no_other(
     assert [(Path(f.path).name, f.code) for f in result.findings] == [("bad.py", "ASG000")]
     assert "died" in result.findings[0].message
     assert result.files_checked == 21
+
+
+def test_an_encoding_is_looked_for_in_two_lines_however_long_they_are() -> None:
+    """The search takes time in proportion to them: this one would take hours otherwise."""
+    for text in ("[" * 10_000_000, "x = 1\n" + "[" * 10_000_000, "#\n#\ncoding: x\n" + "[" * 9):
+        assert decode(text.encode()) == text
+    assert decode("#\n# coding: latin-1\nx = 'é'\n".encode("latin-1")).endswith("'é'\n")
+    assert decode(b"# coding: latin-1") == "# coding: latin-1"

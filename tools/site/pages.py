@@ -91,7 +91,7 @@ def rules_page(rules: list[Rule]) -> str:
 def rule_page(rule: Rule) -> str:
     """Return the page of one rule: its explanation, what it reports and what it leaves alone."""
     blocks = [f"# {rule.code} {rule.name}", _linked(rule.explanation)]
-    on = "It runs by default." if rule.default else f'It runs if selected: `--select {rule.code}`.'
+    on = "It runs by default." if rule.default else f"It runs if selected: `--select {rule.code}`."
     fix = " Some of what it finds can be repaired with `--fix`." if rule.fixable else ""
     blocks.append(f"*{on}{fix}*")
     if rule.invalid:
@@ -123,10 +123,10 @@ def configuration_page() -> str:
     defaults = Settings(root=Path())
     blocks = [
         "# Configuration",
-        "In `pyproject.toml` under `[tool.asyncguard]`, or in `asyncguard.toml` without that prefix. "
-        "Each file is checked under the settings nearest to it; `--config FILE` names one for all, "
-        "and `asyncguard check --show-settings` prints them. Options of the command line win. "
-        "A mistyped key is an error that names the likeliest one.",
+        "In `pyproject.toml` under `[tool.asyncguard]`, or in `asyncguard.toml` without that "
+        "prefix. Each file is checked under the settings nearest to it; `--config FILE` names "
+        "one for all, and `asyncguard check --show-settings` prints them. Options of the command "
+        "line win. A mistyped key is an error that names the likeliest one.",
     ]
     for name, says in DOCUMENTED.items():
         default = getattr(defaults, name.replace("-", "_"))
@@ -161,9 +161,9 @@ def trace_page() -> str:
     schema = json.loads(path.read_text(encoding="utf-8"))
     blocks = [
         "# Traces",
-        f"{schema['description']} One JSON object, written by `asyncguard run`, `trace.save` and the "
-        "callbacks, read by `asyncguard report`, `diff` and `gate`. The JSON schema ships with the "
-        "package: `asyncguard/runtime/trace.schema.json`.",
+        f"{schema['description']} One JSON object, written by `asyncguard run`, `trace.save` and "
+        "the callbacks, read by `asyncguard report`, `diff` and `gate`. The JSON schema "
+        "ships with the package: `asyncguard/runtime/trace.schema.json`.",
         _properties("The trace", schema),
     ]
     blocks += [_properties(f"`{name}`", part) for name, part in schema.get("$defs", {}).items()]
@@ -176,7 +176,8 @@ def _properties(title: str, part: dict[str, Any]) -> str:
     needed = part.get("required", [])
     rows = [f"## {title}", "", "| key | type | meaning |", "| --- | --- | --- |"]
     for name, item in part["properties"].items():
-        kind = item.get("type") or ("one of " + ", ".join(map(str, item["enum"])) if "enum" in item else "")
+        listed = "one of " + ", ".join(map(str, item["enum"])) if "enum" in item else ""
+        kind = item.get("type") or listed
         kind = " or ".join(kind) if isinstance(kind, list) else kind
         must = "" if name in needed else " (optional)"
         rows.append(f"| `{name}` | {kind}{must} | {_cell(item.get('description', ''))} |")

@@ -1,4 +1,4 @@
-"""Pictures of the documentation as SVG, drawn from committed results: bars of times, and timelines."""
+"""Pictures of the documentation as SVG, from committed results: bars of times, and timelines."""
 
 from __future__ import annotations
 
@@ -66,5 +66,6 @@ def _page(title: str, height: int, body: Sequence[str]) -> str:
         f'height="{height}" font-size="13" role="img"><title>{escape(title)}</title>'
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>'
     )
-    caption = f'<text x="10" y="22" {STYLE} font-weight="bold" font-size="15">{escape(title)}</text>'
+    bold = f'{STYLE} font-weight="bold" font-size="15"'
+    caption = f'<text x="10" y="22" {bold}>{escape(title)}</text>'
     return "\n".join([head, caption, *body, "</svg>", ""])

@@ -171,6 +171,9 @@ def _moved_call(
     return CallSite(copy.source, line, call.function, cell)
 
 
+HEADER = 10_000  # characters in which a notice stands
+
+
 def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
     """Yield the generated files that have findings, or calls that lead to one, if sources are."""
     by_name: dict[str, list[str]] = {}
@@ -180,7 +183,7 @@ def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
     for path, told in linked.items():
         if (told.findings or path in reached) and told.notebook is None:
             text = _text(path)
-            named = named_source(text)
+            named = named_source(text[:HEADER])
             source = _resolved(named, path, by_name) if named else ""
             if source:
                 notebook = linked[source].notebook

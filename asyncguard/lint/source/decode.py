@@ -7,6 +7,7 @@ spares most files a tree: without a framework's import nothing in a file is a de
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import re
 import tokenize
@@ -29,14 +30,13 @@ class SourceError(Exception):
 
 
 _FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
-_DECLARED = re.compile(rb"\xef\xbb\xbf|.*\n?.*coding")  # an encoding, if any, in two lines
 
 
 def decode(data: bytes) -> str:
     """Return the text, its line ends all turned into `\\n`; raises SourceError."""
     try:
         encoding = "utf-8"
-        if _DECLARED.match(data):
+        if _may_declare(data):
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
     except (SyntaxError, LookupError) as error:
@@ -49,6 +49,14 @@ def decode(data: bytes) -> str:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # A form feed sets the indentation back to zero; without it the line says the same.
     return _FORM_FEED.sub("", text) if "\f" in text else text
+
+
+def _may_declare(data: bytes) -> bool:
+    """Whether the first two lines may name an encoding. One of them may be very long."""
+    first = data.find(b"\n")
+    second = data.find(b"\n", first + 1)
+    end = len(data) if second < 0 else second
+    return data.startswith(codecs.BOM_UTF8) or data.find(b"coding", 0, end) >= 0
 
 
 _IMPORT = re.compile(r"(?:^|;)[ \t]*(?:import|from)[ \t]+([\w., \t]+)")
