@@ -158,5 +158,5 @@ def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr
-    assert "new -> 1 a step  engine.ndarray.item" in done.stdout
+    assert "new -> 1 per step  engine.ndarray.item" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
