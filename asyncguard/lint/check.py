@@ -94,9 +94,9 @@ def check_configured(
     linked: dict[str, Linked] = {}
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
+            seen = _from(progress, len(linked), chosen)
             with names.extended(names.own(settings.catalogue)):
-                seen = _from(progress, len(linked), chosen)
-            linked.update(_check_files(files, settings, seen, others))
+                linked.update(_check_files(files, settings, seen, others))
         findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)

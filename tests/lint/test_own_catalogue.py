@@ -67,6 +67,26 @@ def test_names_belong_to_a_family_for_as_long_as_it_is_checked(team: Path) -> No
     assert not counts("global_tick")
 
 
+def test_names_decide_how_often_a_function_runs(team: Path) -> None:
+    """Families are asked by the analysis of each file, and again when the files are linked."""
+    (team / "train.py").write_text(
+        "import acme\n"
+        "class Trainer:\n"
+        "    def harvest(self):\n"
+        "        print(acme.contrastive(self.x))\n"
+        "    def fit(self, model, batches):\n"
+        "        for batch in acme.data.stream(batches):\n"
+        "            self.x = acme.contrastive(model(batch))\n"
+        "            acme.train.update(self.x)\n"
+        "            self.harvest()\n"
+    )
+    assert len(apis(team, jobs=1, cache=False)) == 1
+    entry = 'id = "function.saves"\nwords = ["harvest"]\nhit = ["harvest"]\nmiss = ["harbour"]\n'
+    with (team / "syncs.toml").open("a") as file:
+        file.write(f"\n[[name]]\n{entry}")
+    assert apis(team, jobs=1, cache=False) == []
+
+
 def test_the_trial_passes_where_each_example_is_as_it_says(
     team: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
