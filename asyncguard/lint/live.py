@@ -21,6 +21,7 @@ from asyncguard.lint.run.discover import choose, is_excluded
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.run.surroundings import package
 from asyncguard.model import AsyncguardError, Finding
 
 MOST_FILES = 500  # of a folder that is the context; of a larger one, only the file's package is
@@ -74,19 +75,9 @@ class Live:
 
     def _context(self, path: Path) -> list[str]:
         """Return the files to be looked at with one: the folder's, or else its package's."""
-        for folder in (self.folder, _package(path)):
+        for folder in (self.folder, package(path.parent) or path):
             with suppress(AsyncguardError):
                 found = choose([folder], Configuration()).files
                 if len(found) <= MOST_FILES:
                     return [name for name in found if not name.endswith(".ipynb")]
         return []
-
-
-def _package(path: Path) -> Path:
-    """Return the outermost package that a file is in, or else the file itself."""
-    found = path
-    for folder in path.parents:
-        if not (folder / "__init__.py").is_file():
-            break
-        found = folder
-    return found

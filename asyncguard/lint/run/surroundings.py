@@ -49,8 +49,7 @@ def _beside(path: str, named: str) -> str:
 
 def _project(folder: Path, configuration: Configuration) -> list[str]:
     """Return the files of the project that a folder is in, or else of its package or itself."""
-    package = _package(folder)
-    for root in (_root(folder), package):
+    for root in (_root(folder), package(folder)):
         if root is not None:
             try:
                 found = list(choose([root], configuration).files)
@@ -72,7 +71,7 @@ def _root(folder: Path) -> Path | None:
     return None
 
 
-def _package(folder: Path) -> Path | None:
+def package(folder: Path) -> Path | None:
     """Return the outermost package that a folder is, or is in."""
     found = None
     for above in (folder, *folder.parents):

@@ -16,13 +16,10 @@ import difflib
 import io
 import os
 import re
-import shutil
-import tempfile
 import tokenize
 import warnings
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,17 +159,9 @@ class _Change:
     def write(self) -> None:
         """Replace the file in one step, its permissions kept."""
         target = Path(os.path.realpath(self.path))  # a link stays one
-        scratch = ""
         try:
-            handle, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.after.encode(self.encoding))
-            shutil.copymode(target, scratch)
-            os.replace(scratch, target)
+            files.replace(target, [self.after.encode(self.encoding)])
         except OSError as error:
-            if scratch:
-                with suppress(OSError):
-                    os.unlink(scratch)
             raise AsyncguardError(f"{self.path}: cannot be written: {error.strerror}") from error
 
     def patch(self) -> str:
