@@ -26,8 +26,10 @@ from asyncguard.plain import fits, made
 
 SCHEMA = 1
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and what
+# repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+REPAIRS = "repairs.toml"
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.

@@ -13,16 +13,15 @@ from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
-_KEPT = frozenset({"device", "dtype", "requires_grad"})
-_MAKERS = frozenset({"torch.tensor", "torch.as_tensor"})
-# Exact on every device, and only by their arguments.
-_FACTORIES = frozenset({"torch.arange", "torch.zeros", "torch.ones", "torch.full", "torch.eye"})
-# Methods that neither compute nor read: on the device they do what they do on the host.
-_MOVING = frozenset({"view", "reshape", "expand", "unsqueeze", "squeeze", "repeat", "long", "int",
-                     "bool", "transpose", "permute", "flatten", "contiguous", "t"})  # fmt: skip
+_KEPT = words("factory.kept")
+_MAKERS = words("factory.tensor")
+_FACTORIES = words("factory.made")
+_MOVING = words("factory.moving")
+_LIMITS = words("factory.limits")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -61,8 +60,7 @@ def _is_number(code: Code, node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_number(code, node.left) and _is_number(code, node.right)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
-        limits = {"torch.finfo", "torch.iinfo"}
-        return code.meaning(node.value.func) in limits and node.attr in {"min", "max", "eps"}
+        return code.meaning(node.value.func) in _LIMITS and node.attr in {"min", "max", "eps"}
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in {"float", "len"}:
             return len(node.args) == 1 and not node.keywords and _is_host_text(node)

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Fix
 
 ORDER = 10
-_READS = frozenset({"item", "tolist", "asscalar", "asnumpy", "numpy", "cpu", "get"})
+_READS = words("read.any")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:

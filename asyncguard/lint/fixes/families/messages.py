@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Fix
 
 ORDER = 10
-_LEVELS = frozenset({"debug", "info"})
-_LOGGER = re.compile(r"(^|_|\.)(log|logger|logging|LOG|LOGGER)$")
-_CHECK = re.compile(r"check$|^_check|require$|ensure$")
+_LEVELS = words("message.levels")
+_LOGGER = pattern("message.logger")
+_CHECK = pattern("message.check")
+_LAZY = words("message.lazy")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:

@@ -14,11 +14,13 @@ from itertools import pairwise
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 60
-_MOVES = frozenset({"to", "cuda"})
-_MAKERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
+_MOVES = words("upload.moves")
+_MAKERS = words("factory.array")
+_WRAPPERS = words("loop.wrappers")
 _PIN = "pin_memory"
 
 
@@ -68,7 +70,7 @@ def _loader(spot: Spot, value: ast.expr) -> ast.Call | None:
         return None
     source = loop.iter
     while isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.args:
-        if source.func.id not in {"enumerate", "tqdm"}:
+        if source.func.id not in _WRAPPERS:
             break
         source = source.args[0]
     if isinstance(source, ast.Name):
