@@ -36,6 +36,11 @@ def names(node: ast.AST) -> set[str]:
 
 def bound(node: ast.AST) -> set[str]:
     """Return the names that a piece of code binds or deletes in its own scope."""
+    return set(_bound(node))
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _bound(node: ast.AST) -> frozenset[str]:
     found: set[str] = set()
     for part in walk_own(node):
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
@@ -47,7 +52,7 @@ def bound(node: ast.AST) -> set[str]:
         elif isinstance(part, ast.MatchMapping) and part.rest:
             found.add(part.rest)
         found |= {c.name for c in ast.iter_child_nodes(part) if isinstance(c, _NAMED)}
-    return found
+    return frozenset(found)
 
 
 _NAMED = (*FUNCTIONS, ast.ClassDef)
@@ -380,5 +385,5 @@ def losses(scope: ast.AST) -> frozenset[str]:
 
 def forget() -> None:
     """Let go of what is known of a file's scopes and statements."""
-    for known in (_mentions, _parts, _shared, _assignments, _changed, _calls, losses):
+    for known in (_mentions, _parts, _bound, _shared, _assignments, _changed, _calls, losses):
         known.cache_clear()

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
+from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.holding import is_parameter
 from asyncguard.lint.fixes.words import pattern, table, words
 
 
@@ -85,7 +86,7 @@ def _name(code: Code, node: ast.Name, depth: int) -> Kind:
     """What all assignments of a variable agree on; a loss is what `backward` starts from."""
     scope = code.scope(node)
     values = flow.assignments(scope, node.id)
-    if not values or None in values or _is_parameter(scope, node.id):
+    if not values or None in values or is_parameter(scope, node.id):
         return Kind("float") if _runs_backward(scope, node.id) else Kind(_of_name(node.id))
     found = [infer(code, value, depth - 1) for value in values if value is not None]
     number = found[0].number if len({kind.number for kind in found}) == 1 else ""
@@ -97,13 +98,6 @@ def _name(code: Code, node: ast.Name, depth: int) -> Kind:
 
 def _of_name(name: str) -> str:
     return "float" if _LOSS.search(name) else ""
-
-
-def _is_parameter(scope: ast.AST, name: str) -> bool:
-    arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
-    return arguments is not None and any(
-        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(arguments)
-    )
 
 
 def _runs_backward(scope: ast.AST, name: str) -> bool:
