@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Scope, dotted
-from asyncguard.lint.fixes.words import words
+from asyncguard.lint.fixes.words import table, words
 
 # Calls through which a function's variables can be seen or changed by name.
 _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
@@ -289,6 +289,8 @@ def _may_be_changed_by(call: ast.Call, needed: set[str], held: set[str]) -> bool
     function = call.func
     if given & needed and not _is_of_library(function):
         return True
+    if isinstance(function, ast.Attribute) and function.attr in _LOOKING:
+        return bool(given & held)
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
     return bool(given & held) or (own and root(function) in held)
 
@@ -352,6 +354,7 @@ def _entries(node: ast.AST) -> set[str]:
 
 
 _PURE = words("method.pure")
+_LOOKING = words("read.any") | frozenset(table("kind.reducing"))
 _PURE_FUNCTIONS = frozenset({"len", "float", "int", "bool", "range"})
 
 
