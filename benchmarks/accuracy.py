@@ -198,7 +198,8 @@ def asyncguard_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spo
             text = f"{f.code} {f.api} {f.confidence.value} {f.function} | {f.source[:90]}"
             found[Path(f.path)].append(Spot(f.line, f.end_line, f.code, text))
             for call in f.reached_from:
-                found[Path(call.path)].append(Spot(call.line, call.line, f.code, text, is_call=True))
+                led = Spot(call.line, call.line, f.code, text, is_call=True)
+                found[Path(call.path)].append(led)
     return found
 
 
