@@ -326,16 +326,9 @@ class Frame:
         """Note that `node` waits, because `value` is on the device."""
         if self.silent or not self.analysis.waits(point.framework):
             return
-        if point.framework in self.analysis.symbolic and (
-            sink or point.kind in _OF_SYMBOLS or (point.source and point.source.protocols)
-        ):
+        if self._has_no_value(point, sink=sink):
             return
-        loop, guarded = self.context()
-        barrier = point.kind == SyncKind.BARRIER and not self._is_aside
-        if loop == Loop.NONE and barrier and any(r.ops and not r.inner for r in self.loops):
-            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
-        guarded |= point.kind == SyncKind.TEXT and self.findings > 0
-        guarded |= barrier and self._measures
+        loop, guarded = self._context_of(point)
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,
@@ -361,6 +354,23 @@ class Frame:
             self.reads.append(site)
         if value.kind != UNKNOWN:
             self.sites.append(site)
+
+    def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
+        """Whether what is read is a node of a graph, of which this asks for no value."""
+        if point.framework not in self.analysis.symbolic:
+            return False
+        return sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
+
+    def _context_of(self, point: SyncPoint) -> tuple[Loop, bool]:
+        """Return how often what waits here does so, and if guarded."""
+        loop, guarded = self.context()
+        if point.kind == SyncKind.TEXT:
+            return loop, guarded or self.findings > 0
+        if point.kind != SyncKind.BARRIER or self._is_aside:
+            return loop, guarded
+        if loop == Loop.NONE and any(record.ops and not record.inner for record in self.loops):
+            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
+        return loop, guarded or self._measures
 
     def event(
         self,

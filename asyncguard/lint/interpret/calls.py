@@ -6,7 +6,7 @@ import functools
 
 import libcst as cst
 
-from asyncguard.lint.contexts import conditions, loops
+from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
@@ -42,7 +42,7 @@ def call_expression(frame: Frame, node: cst.Call) -> Value:
 
 def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
-    if frame.loops and loops.names_epochs(node):
+    if frame.loops and trainings.names_epochs(node):
         frame.loops[-1].inner = frame.loops[-1].trainings = True
     if type(func) is cst.Attribute:
         path = dotted(func)

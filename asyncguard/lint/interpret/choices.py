@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, conditions, loops
+from asyncguard.lint.contexts import branches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.effects import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
@@ -120,7 +120,7 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     asks = evidence.strong and not evidence.updates
-    trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
+    trains = evidence.strong and not (asks and any(map(trainings.evaluates, walk(node.body))))
     return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
 
 
@@ -156,7 +156,7 @@ def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
 def _names_training(node: cst.CSTNode) -> bool:
     if type(node) in (cst.For, cst.While):
         return False
-    return loops.names_training(node) or any(map(_names_training, children(node)))
+    return trainings.names_training(node) or any(map(_names_training, children(node)))
 
 
 STATEMENTS: Statements = {

@@ -184,16 +184,20 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
     passed = [bound[param] for param in result.params if param in bound]
-    told = result.kind == DEVICE and result.confidence < MEDIUM
-    if result.params and (told or result.kind == UNKNOWN):
+    inferred = result.kind == DEVICE and result.confidence < MEDIUM
+    if result.params and (inferred or result.kind == UNKNOWN):
         made = _made_of(result, passed)
-        if made is not None or not told:
+        if made is not None or not inferred:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
-    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
-    role = Role.NONE if placed and result.role == Role.UNPLACED else result.role
     params = frozenset[int]().union(*(value.params for value in passed))
-    return result._replace(params=params, role=role)
+    return result._replace(params=params, role=_role_with(result, passed))
+
+
+def _role_with(result: Value, passed: list[Value]) -> Role:
+    """Return the role of a result; one that may be anywhere is where an argument is."""
+    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
+    return Role.NONE if placed and result.role == Role.UNPLACED else result.role
 
 
 def _made_of(result: Value, passed: list[Value]) -> Value | None:

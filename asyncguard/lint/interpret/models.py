@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -170,8 +170,8 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         frame.evidence(strong=True)
         frame.event("work", node, owner.framework or active[0])
-    elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
-        frame.evidence(strong=True, update=loops.TRAINING(method), asked=True)
+    elif owner.kind in (UNKNOWN, MODEL) and trainings.runs_step(node):
+        frame.evidence(strong=True, update=trainings.is_training(method), asked=True)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.evidence()  # of whatever class, it is called once a step
 

@@ -9,7 +9,7 @@ import sys
 
 import libcst as cst
 
-from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -84,7 +84,7 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
     if (
         not last
         or any(part[:1].isupper() for part in (*owners, last))
-        or loops.TO_HOST(last)
+        or trainings.TO_HOST(last)
         or _TELLS(last.lower())
     ):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts import iteration, loops
+from asyncguard.lint.contexts import iteration, trainings
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -78,7 +78,7 @@ def _brings_to_host(function: Value) -> bool:
     node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
     body = node.body if type(node) is cst.Lambda else None
     called = body.func if type(body) is cst.Call else None
-    return type(called) is cst.Attribute and loops.TO_HOST(called.attr.value)
+    return type(called) is cst.Attribute and trainings.TO_HOST(called.attr.value)
 
 
 def leaf(tree: Value) -> Value:
