@@ -33,6 +33,7 @@ from asyncguard.lint.domain.values import (
     part_of,
     symbol,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -337,7 +338,7 @@ _SAMPLED = family("indices.sampled")
 def samples(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
     name = dotted(node.value) if type(node) is cst.Index else ""
-    drawn = any(name in loop.targets for loop in frame.loops if loop.strong)
+    drawn = any(name in loop.targets for loop in frame.loops if loop.work & Work.GRADIENTS)
     return drawn and _SAMPLED(name)
 
 
