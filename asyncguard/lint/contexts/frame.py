@@ -25,7 +25,6 @@ from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
-    DEVICE,
     FUNCTION,
     HOST,
     HOST_ARRAY,
@@ -42,18 +41,12 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
-# What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
-_OPTIONS = family("value.options")
-
-# What does something with a model: `build_model`, `save_net`.
-_DOES = family("function.does")
 
 
 @dataclass(eq=False, slots=True)
@@ -136,27 +129,6 @@ class Frame:
             value = without_params(value)
             self.given[name] = join(self.given[name], value) if name in self.given else value
 
-    def hint(self, path: str, *, named: bool = True) -> Value:
-        """Return what usage and, if `named`, names say about a path of unknown value."""
-        found = self.usage(path)
-        if found:
-            why = self.reason(Provenance.USAGE, f"the methods called on `{path}` are those of one")
-            role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
-            return Value(found[0], found[1], why, role)
-        if not named:
-            return UNKNOWN_VALUE
-        owner, _, last = path.rpartition(".")
-        if owner and _OPTIONS(owner):
-            return UNKNOWN_VALUE
-        if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
-            if found[0] == MODEL and _DOES(last):
-                return UNKNOWN_VALUE
-            kind, framework = found
-            text = f"`{path}` is named like {_WORDS.get(kind, kind)}"
-            told = self.analysis.named(*found, self.by_name(text, f"{framework}.names.{kind}"))
-            return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
-        return UNKNOWN_VALUE
-
     def reason(self, kind: Provenance, text: str, family: str = "") -> Reason:
         """Return a reason that the statement under execution gives."""
         return Reason(kind, text, self.analysis.path, self.line(), family)
@@ -183,19 +155,6 @@ class Frame:
         if unit is None or self.statement is None:
             return 0
         return line_of(unit, self.statement)
-
-    def usage(self, path: str) -> tuple[str, str] | None:
-        """Return the kind and framework that the methods called on a path tell."""
-        frame: Frame | None = self
-        while frame is not None:
-            if frame.function.hints and path in frame.function.hints:
-                return frame.function.hints[path]
-            frame = frame.parent
-        if path.startswith("self.") and self.function.cls is not None:
-            for cls in self.function.cls.family():
-                if path in cls.hints:
-                    return cls.hints[path]
-        return None
 
     @property
     def trains(self) -> bool:
@@ -357,7 +316,6 @@ class _Quiet:
         self.frame.silent = self.before
 
 
-_WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 _PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
 Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
 Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
@@ -131,7 +132,7 @@ def instance_method(
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
     path = dotted(node.func)
-    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
     method_sites(frame, node, owner, method, arguments)
@@ -177,7 +178,7 @@ def unknown_method(
     method = func.attr.value
     answer = opaque(frame, node, arguments)
     path = dotted(func)
-    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
     if hinted.kind in CALLABLE:
         frame.nest.does(Work.RUNS_MODEL)
         role = Role.NONE if hinted.kind == "criterion" else Role.MODEL_OUTPUT

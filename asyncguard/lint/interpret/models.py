@@ -9,6 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.reasons import LOW, Doubt
@@ -184,4 +185,4 @@ def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
     """Whether a method is one of an environment, of a class of its own maybe."""
     if owner.kind != INSTANCE or type(node.func) is not cst.Attribute:
         return owner.kind == "environment"
-    return frame.hint(dotted(node.func.value)).kind == "environment"
+    return prior_for(frame, dotted(node.func.value)).kind == "environment"
