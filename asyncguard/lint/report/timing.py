@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -56,7 +57,7 @@ def timed_advice(site: Site) -> str:
 
 def _trains(site: Site) -> bool:
     """Whether the loop around a site runs a training step, or its function is one."""
-    if any(loop.strong for loop in site.loops):
+    if any(loop.work & Work.TRAINS for loop in site.loops):
         return True
     return site.function.marks_step and not site.loops
 
