@@ -13,6 +13,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import NO_PARAMS
 from asyncguard.lint.domain.work import UNSHAPED, LoopShape, Work, classify
@@ -65,15 +66,14 @@ class Guard(NamedTuple):
 class Site:
     """One operation that reads a device value or waits for the device.
 
-    `loop` and `guarded` are as seen within its function; how often that is entered is decided
-    later, when all callers are known.
+    `context` is as seen within its function; how often that is entered is decided later, when all
+    callers are known.
     """
 
     point: SyncPoint
     node: cst.CSTNode
     function: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     why: Reason
     doubt: int
     confidence: int
@@ -127,8 +127,7 @@ class Edge:
     """A call of a function whose body is at hand."""
 
     callee: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
     spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory

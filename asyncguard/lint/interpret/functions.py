@@ -153,8 +153,8 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
-            continue
+        if read.context.guarded or read.context.loop == Loop.STEP:
+            continue  # rare, or reported where it stands
         for param in read.params:
             value = bound.get(param, UNKNOWN_VALUE)
             if not read.whole:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
@@ -67,8 +68,7 @@ class Call(NamedTuple):
     caller: str
     callee_path: str
     callee: str
-    loop: Loop
-    guarded: bool
+    context: Context
     spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
@@ -80,8 +80,7 @@ class NamedCall(NamedTuple):
     caller_path: str
     caller: str
     name: str
-    loop: Loop
-    guarded: bool
+    context: Context
 
 
 class Hook(NamedTuple):
