@@ -18,6 +18,7 @@ from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.join import join
@@ -31,7 +32,6 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     INSTANCE,
     MODEL,
-    NO_PARAMS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -73,7 +73,7 @@ class Frame:
     named: set[tuple[str, Context]] = field(default_factory=set)  # calls known by name alone
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
-    left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
+    left_out: Dependence = INDEPENDENT  # parameters that have been left out here
     statement: cst.CSTNode | None = None
     looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
     last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
@@ -271,8 +271,8 @@ class Frame:
         if not self.silent and not own:
             self.named.add((name, self.nest.context()))
 
-    def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
-        """Run a block under a guard, where these parameters have been left out (`~p`)."""
+    def guarded(self, guard: Guard | None, left_out: Dependence = INDEPENDENT) -> _Guarded:
+        """Run a block under a guard, where these parameters have been left out."""
         return _Guarded(self, guard, left_out)
 
     def quiet(self) -> _Quiet:
@@ -285,7 +285,7 @@ class _Guarded:
 
     __slots__ = ("before", "frame", "guard", "left_out", "opened")
 
-    def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
+    def __init__(self, frame: Frame, guard: Guard | None, left_out: Dependence) -> None:
         self.frame, self.guard, self.left_out = frame, guard, left_out
 
     def __enter__(self) -> None:

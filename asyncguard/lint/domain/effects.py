@@ -13,9 +13,9 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
-from asyncguard.lint.domain.values import NO_PARAMS
 from asyncguard.lint.domain.work import UNSHAPED, LoopShape, Work, classify
 from asyncguard.lint.syntax.tree import NO_TREE, Place, place
 from asyncguard.model import Loop
@@ -84,7 +84,7 @@ class Site:
     loops: tuple[LoopRecord, ...] = ()
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
-    params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    params: Dependence = INDEPENDENT  # of the value read
     compared: bool = False  # it reads the outcome of a comparison
     hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
@@ -130,4 +130,4 @@ class Edge:
     context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
@@ -40,7 +41,7 @@ class Candidate(NamedTuple):
     """
 
     finding: Finding
-    params: frozenset[int] = frozenset()
+    params: Dependence = INDEPENDENT
     named: bool = False
     by: Via | None = None
 
@@ -69,7 +70,7 @@ class Call(NamedTuple):
     callee_path: str
     callee: str
     context: Context
-    spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.names import family
@@ -70,7 +71,7 @@ def _in_contexts(
             levels = nearby
         if params := candidate.params:
             at_calls = (finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, spared.get(function, frozenset())):
+            if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
                 levels = network.hooks
         level = levels.get(function, Hotness.COLD)
         if candidate.named and level >= Hotness.RARE:
@@ -112,10 +113,10 @@ def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> Fi
     return replace(why, line=line, cell=cell)
 
 
-def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:
-    """Whether no call hands a function what it reads, or all what spares it to make that (`~p`)."""
-    read = {p for p in params if p >= 0}
-    return (bool(read) and read <= spared) or any(p < 0 for p in params & spared)
+def _is_spared(params: Dependence, spared: Dependence) -> bool:
+    """Whether no call hands a function what it reads, or none omits what it makes that for."""
+    handed = bool(params.on) and params.on <= spared.on
+    return handed or not params.when_omitted.isdisjoint(spared.when_omitted)
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:

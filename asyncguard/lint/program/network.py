@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.hotness import OF_LOOP, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
@@ -87,9 +88,9 @@ class Network:
                 found[key] = max(found[key], level_of(call, caller))
         return found
 
-    def spared(self) -> dict[Key, frozenset[int]]:
-        """Return the parameters of functions that all calls hand what is in host memory."""
-        found: dict[Key, frozenset[int]] = {}
+    def spared(self) -> dict[Key, Dependence]:
+        """Return what spares functions a read in all their calls: see `Call.spared`."""
+        found: dict[Key, Dependence] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
         for call in self.calls:
@@ -97,7 +98,7 @@ class Network:
             found[key] = found.get(key, call.spared) & call.spared
         for call in others:  # which leave nothing out that no known call does
             key = call.callee_path, call.callee
-            found[key] = frozenset(p for p in found.get(key, call.spared) if p < 0)
+            found[key] = found.get(key, call.spared)._replace(on=frozenset())
         return found
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.hotness import Context
-from asyncguard.lint.domain.values import NO_PARAMS
 from asyncguard.lint.report.reasons import of_site
 from asyncguard.lint.syntax.tree import Place
 from asyncguard.model import Confidence, FindingReason, Fix
@@ -64,7 +64,7 @@ class Report:
     advice: str = ""
     subject: cst.CSTNode | None = None
     via: Site | None = None
-    params: frozenset[int] = NO_PARAMS  # of its function, that what it reads comes from
+    params: Dependence = INDEPENDENT  # of what it reads
     extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
     fix: FixMaker | None = None
     reasons: tuple[FindingReason, ...] = ()
