@@ -93,6 +93,14 @@ class Hook(NamedTuple):
     why: str = ""  # a clause
 
 
+class Decorated(NamedTuple):
+    """A function that a decorator of checked code replaces by one of those defined in it."""
+
+    function: Key
+    decorator: Key
+    line: int = 0  # of the function
+
+
 class FileFacts(NamedTuple):
     """What the check of one file told: candidates, calls, and functions that frameworks enter."""
 
@@ -106,6 +114,7 @@ class FileFacts(NamedTuple):
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of its functions
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
     compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
+    decorated: frozenset[Decorated] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
@@ -119,6 +128,7 @@ class FileFacts(NamedTuple):
             named=self.named + more.named,
             rounds=self.rounds | more.rounds,
             compiled=self.compiled | more.compiled,
+            decorated=self.decorated | more.decorated,
         )
 
 

@@ -5,7 +5,7 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.hotness import OF_LOOP, Hotness
@@ -27,7 +27,7 @@ class Network:
         self.compiled = frozenset[Key]().union(*(facts.compiled for facts in files))
         meant = definitions(files, classes_above(files))
         named = {call for facts in files for call in facts.named}
-        known = {call for facts in files for call in facts.calls}
+        known = {call for each in files for call in each.calls} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
         guesses = (
             Call(call.caller_path, call.caller, *key, call.context)
@@ -100,6 +100,15 @@ class Network:
             key = call.callee_path, call.callee
             found[key] = found.get(key, call.spared)._replace(on=frozenset())
         return found
+
+
+def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
+    """Yield calls by which decorated functions enter what is defined in their decorators."""
+    for facts in files.values():
+        for (path, function), (home, decorator), line in facts.decorated:
+            for _, inner in files[home].defined if home in files else ():
+                if inner.startswith(f"{decorator}."):
+                    yield Call(path, function, home, inner, Loop.NONE, False, line=line)
 
 
 # What a program does now and then, though a function that runs in every step may call it.

@@ -16,6 +16,7 @@ from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_telling
 from asyncguard.lint.program.facts import (
     Call,
+    Decorated,
     FileFacts,
     Hook,
     Key,
@@ -138,6 +139,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         named=tuple(_named(analysis)),
         rounds=_rounds(analysis),
         compiled=_compiled(analysis),
+        decorated=frozenset(_decorated(analysis)),
     )
 
 
@@ -196,6 +198,13 @@ def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
         and info.summary.work & Work.CONTAINS_TRAINING
         and info.entered != Loop.STEP
     )
+
+
+def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
+    for info in analysis.reported:
+        for decorator in info.decorators:
+            key = decorator.module.path, decorator.qualname
+            yield Decorated((analysis.path, info.qualname), key, info.place[2])
 
 
 def _compiled(analysis: FileAnalysis) -> frozenset[Key]:
