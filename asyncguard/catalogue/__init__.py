@@ -77,8 +77,8 @@ __all__ = [
 ]
 
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and what
-# repairs know of APIs and names (lint.fixes.words).
+# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and
+# what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
 REPAIRS = "repairs.toml"
 _PACKAGE = Path(__file__).parents[1]

@@ -1,4 +1,4 @@
-"""What repairs know of others' names: each example fits as it says, and code asks for each entry."""
+"""What repairs know of others' names: examples fit as they say, and code asks for each entry."""
 
 from __future__ import annotations
 
