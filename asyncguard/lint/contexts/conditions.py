@@ -70,16 +70,18 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
         return None, None
     depth = len(frame.loops)
     if frame.loops and counts_periods(frame.loops[-1].targets, test):
-        frame.loops[-1].periodic = True
+        loop = frame.loops[-1]
+        loop.shape = loop.shape._replace(periodic=True)
     rarity = rare(frame, test)
     if rarity == USUAL:
         return None, None
     asked = test
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
-    loop = _counted(frame, test)
-    one = loop >= 0 and _asks_for_one(test)
-    flag = Guard(depth, is_flag(asked), first=loop) if one else Guard(depth, is_flag(asked), loop)
+    counted = _counted(frame, test)
+    one = counted >= 0 and _asks_for_one(test)
+    lasting = is_flag(asked)
+    flag = Guard(depth, lasting, first=counted) if one else Guard(depth, lasting, counted)
     return (flag if rarity.rarely_true else None), (flag if rarity.rarely_false else None)
 
 

@@ -1,6 +1,6 @@
 """What kind of loop is this? The first signs: what it iterates over, and its names.
 
-What its body does adds to them (`Frame.evidence`); `LoopRecord.kind` weighs all.
+What its body does adds to them (`Nesting.does`); `work.classify` weighs all.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
 from asyncguard.lint.domain.effects import LoopRecord
-from asyncguard.lint.domain.reasons import LOW, MEDIUM
+from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
     CONTAINER,
     UNKNOWN,
     Value,
 )
+from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -46,18 +47,21 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     epochs = (
         any(map(_EPOCH, names)) and not _batchy(names) and not _within_epochs(node.iter, targets)
     )
-    record = LoopRecord(
+    origin = source_of(iterable)
+    return LoopRecord(
         node,
         targets,
         line=frame.line(),
-        epoch_name=epochs,
-        step_name=_names_steps(node.iter, iterable, names),
+        shape=_shape(frame, origin, targets)._replace(
+            names_epochs=epochs,
+            names_steps=_names_steps(node.iter, iterable, names),
+            counts=type(node.iter) is cst.Call and dotted(node.iter.func) == "range",
+            once=_takes_one(node.iter) or branches.leaves_loop(node.body),
+        ),
         transparent=_is_within_step(node.iter, targets, counted)
         or (bool(frame.loops) and not epochs and _goes_round_twice(node.iter)),
-        once=_takes_one(node.iter) or branches.leaves_loop(node.body),
+        source=origin.why if origin.kind == "loader" else None,
     )
-    _note_source(frame, record, iterable)
-    return record
 
 
 def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str]) -> bool:
@@ -78,18 +82,21 @@ def _is_within_step(
     )
 
 
-def _note_source(frame: Frame, record: LoopRecord, iterable: Value) -> None:
-    """Note how surely a loop goes over batches, by what it draws from and by its variables."""
-    origin = source_of(iterable)
-    if origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH, record.targets)):
-        record.loader = LOW
-    if origin.kind == "loader":
-        record.loader = origin.confidence if origin.confidence else MEDIUM - 1
-        if origin.confidence < MEDIUM and not frame.trains:
-            record.loader = origin.confidence
-        record.source = origin.why
-        known = frame.analysis.knowledge.frameworks.get(origin.framework)
-        record.placed = known is not None and known.asynchronous_cpu
+def _shape(frame: Frame, origin: Value, targets: frozenset[str]) -> LoopShape:
+    """Return how surely a loop goes over batches, by what it draws from and by its variables."""
+    shape = shape_of(frame, origin)
+    if shape.batches == LOW and frame.trains:
+        return shape._replace(batches=NAMED)
+    guessed = origin.kind in (UNKNOWN, CONTAINER, "progress") and any(map(_BATCH, targets))
+    return LoopShape(LOW) if guessed else shape
+
+
+def shape_of(frame: Frame, origin: Value) -> LoopShape:
+    """Return the shape of a loop that draws from something: whether it goes over batches."""
+    if origin.kind != "loader":
+        return LoopShape()
+    known = frame.analysis.knowledge.frameworks.get(origin.framework)
+    return LoopShape(origin.confidence, known is not None and known.asynchronous_cpu)
 
 
 def goes_over_keys(
@@ -174,7 +181,7 @@ def note_draw(frame: Frame, node: cst.Call) -> None:
     for loop in reversed(frame.loops):
         loop.transparent |= source in loop.targets  # which goes over data sets
         if not loop.transparent:
-            loop.loader = max(loop.loader, LOW)
+            loop.draws(LOW)
             return
 
 
@@ -208,6 +215,8 @@ def while_record(frame: Frame, node: cst.While) -> LoopRecord:
     return LoopRecord(
         node,
         line=frame.line(),
-        epoch_name=bool(names) and all(map(_EPOCH, names)),
-        step_name=any(map(_STEP, names)),
+        shape=LoopShape(
+            names_epochs=bool(names) and all(map(_EPOCH, names)),
+            names_steps=any(map(_STEP, names)),
+        ),
     )

@@ -1,6 +1,6 @@
 """Calls that train, as far as the names of what is called, taken and returned tell.
 
-What a call does to the loop around it is noted as evidence (`Frame.evidence`).
+What a call does to the loop around it is noted as evidence (`Nesting.does`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, container, doubted
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -58,9 +59,9 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     for target in node.targets if framework else ():
         carried = _carried(frame, target.target, call)
         if carried.trains:
-            frame.evidence(strong=True)
+            frame.nest.does(Work.STEP)
         elif carried.goes_on:
-            frame.evidence()
+            frame.nest.does(Work.RUNS_MODEL)
         if carried.targets and (carried.trains or carried.goes_on):
             return _next_state(frame, framework, call, carried, value)
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, value)

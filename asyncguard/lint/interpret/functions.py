@@ -34,6 +34,7 @@ from asyncguard.lint.domain.values import (
     container,
     doubted,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
@@ -90,14 +91,12 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
-    if summary.trained:
-        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops:
-        frame.contains_steps()
-    frame.rounds |= summary.rounds
-    if summary.works:
-        frame.evidence()
-    if summary.acts:
+    if summary.work & Work.RUNS_MODEL:
+        frame.nest.does(summary.work & Work.OF_CALLER)
+    if summary.work & Work.CONTAINS_STEPS:
+        frame.nest.contains_steps()
+    frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
+    if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
 
 
@@ -123,7 +122,7 @@ _MAPS = family("function.maps_tree")
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
-    inner.loops = frame.loops  # it runs in them
+    inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, None)
@@ -144,8 +143,8 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
         if site not in inner.sites:
             value = Value(params=site.params)
         frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
-    if inner.works:
-        frame.evidence()
+    if inner.nest.work & Work.RUNS_MODEL:
+        frame.nest.does(Work.RUNS_MODEL)
     return result
 
 
@@ -255,9 +254,9 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 def note_act(frame: Frame) -> None:
     """Note a step of an environment."""
     if frame.loops:
-        frame.loops[-1].acts = True
+        frame.loops[-1].work |= Work.STEPS_ENVIRONMENT
     else:
-        frame.acts = True
+        frame.nest.work |= Work.STEPS_ENVIRONMENT
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:
@@ -265,8 +264,8 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
     info = arguments[0].value.ref if arguments else None
     if isinstance(info, FunctionInfo):
         frame.call(info)
-        if frame.analysis.summary_for(info).trained:
-            frame.evidence(strong=True)
+        if frame.analysis.summary_for(info).work & Work.GRADIENTS:
+            frame.nest.does(Work.STEP)
 
 
 def mark_compiled(frame: Frame, arguments: Arguments) -> None:

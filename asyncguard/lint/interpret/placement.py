@@ -10,6 +10,7 @@ import libcst as cst
 from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -214,7 +215,7 @@ def unknown_upload(
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
     if arguments and not _names_where(frame, points, arguments):
         return None
-    if frame.hint(dotted(owner)).kind in CALLABLE:
+    if prior_for(frame, dotted(owner)).kind in CALLABLE:
         return None
     if not frame.loops and _makes_instance(owner):
         why = frame.reason(Provenance.MOVED, "it is made and moved to a device")

@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     doubted,
     part_of,
 )
+from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -44,8 +45,8 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     given = [a for a in arguments[1:] if not a.keyword]
     elements = [a._replace(value=iteration.loop_element(frame, a.value)) for a in given]
     origin = iteration.source_of(given[0].value)
-    loader = origin.confidence if origin.kind == "loader" else -1
-    frame.loops.append(LoopRecord(node, loader=loader, transparent=True, line=frame.line()))
+    shape = LoopShape(origin.confidence) if origin.kind == "loader" else LoopShape()
+    frame.loops.append(LoopRecord(node, shape=shape, transparent=True, line=frame.line()))
     frame.hand_over(arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from asyncguard.lint.contexts.frame import is_test
+from asyncguard.lint.contexts.nesting import is_test
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.values import MODEL
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
