@@ -114,24 +114,6 @@ def parts(node: ast.AST) -> frozenset[ast.AST]:
     return frozenset(ast.walk(node))
 
 
-@kept(OF_SCOPES)
-def concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
-    """Return which statements right below a node mention, bind or change each name, in order."""
-    found: dict[str, list[ast.stmt]] = {}
-    for statement in ast.iter_child_nodes(block):
-        if isinstance(statement, ast.stmt):
-            for name in {*mentions(statement), *_changed(statement)}:
-                found.setdefault(name, []).append(statement)
-    return found
-
-
-@kept(OF_SCOPES)
-def exits(loop: Loop) -> tuple[bool, bool]:
-    """Return whether a loop holds a `return` of its function, and whether a `raise`."""
-    kinds = {type(node) for node in walk_own(loop)}
-    return ast.Return in kinds, ast.Raise in kinds
-
-
 def is_private(code: Code, scope: Scope, name: str) -> bool:
     """Whether a variable is known to nothing but the statements of its own function or module."""
     shared = _shared(scope)

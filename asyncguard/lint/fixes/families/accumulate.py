@@ -173,7 +173,7 @@ def _start(found: Sum) -> ast.Constant | None:
     while True:
         body, index = code.block(statement)
         parent = code.parent(statement) or code.tree
-        for before in reversed(flow.concerned(parent).get(found.name, ())):
+        for before in reversed(_concerned(parent).get(found.name, ())):
             block, at = code.block(before)
             if block is not body or at >= index:
                 continue
@@ -187,6 +187,24 @@ def _start(found: Sum) -> ast.Constant | None:
         if isinstance(parent, LOOPS) and flow.uses(parent, found.name, [found.loop]):
             return None
         statement = parent
+
+
+@kept(OF_SCOPES)
+def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
+    """Return which statements right below a node mention, bind or change each name, in order."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in ast.iter_child_nodes(block):
+        if isinstance(statement, ast.stmt):
+            for name in {*flow.mentions(statement), *flow.changed([statement])}:
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+@kept(OF_SCOPES)
+def _exits(loop: Loop) -> tuple[bool, bool]:
+    """Return whether a loop holds a `return` of its function, and whether a `raise`."""
+    kinds = {type(node) for node in flow.walk_own(loop)}
+    return ast.Return in kinds, ast.Raise in kinds
 
 
 def _given(statement: ast.stmt, found: Sum) -> ast.Constant | None:
@@ -317,7 +335,7 @@ def _is_seen_by_methods(loop: Loop) -> bool:
 def _leaves_unread(found: Sum) -> bool:
     """Whether the loop can be left without passing its end while the target is still needed."""
     code, loop, local = found.spot.code, found.loop, isinstance(found.target, ast.Name)
-    if not local and any(flow.exits(loop)):
+    if not local and any(_exits(loop)):
         return True
     return flow.may_swallow(code, loop, found.spot.scope)
 
