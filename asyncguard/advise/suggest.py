@@ -18,11 +18,10 @@ from dataclasses import replace
 from asyncguard import catalogue
 from asyncguard.advise import libraries
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
-from asyncguard.advise.replay import Changes, Replay, is_replayable
+from asyncguard.advise.replay import READS, Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 
-READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
 # What waits and hands over no value that could be read otherwise: the title, and what happens.
 OTHERS = {
     SyncKind.UPLOAD: (

@@ -105,6 +105,7 @@ class FunctionInfo:
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
+    decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
     summary: Any = None  # the Summary, once it is final
 
     @property

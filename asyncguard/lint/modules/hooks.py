@@ -19,11 +19,12 @@ _STANDS_IN = family("function.stands_in")
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a framework enters a function of a file."""
-    alone = info.cls is None and _METHOD_ONLY(info.name)
+    outlined = info.outlined
+    taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
+    alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
     if alone or is_test(info.name, scope.path):
         return Loop.NONE
-    knowledge, outlined = scope.knowledge, info.outlined
-    taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
+    knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
     is_cold = _is_listed(knowledge.cold_functions, names, scope)
     if is_cold and info.name not in knowledge.cold_functions:

@@ -16,6 +16,7 @@ from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_telling
 from asyncguard.lint.program.facts import (
     Call,
+    Decorated,
     FileFacts,
     Hook,
     Key,
@@ -138,6 +139,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         named=tuple(_named(analysis)),
         rounds=_rounds(analysis),
         compiled=_compiled(analysis),
+        decorated=frozenset(_decorated(analysis)),
     )
 
 
@@ -153,8 +155,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 info.qualname,
                 callee.module.path,
                 callee.qualname,
-                edge.loop,
-                edge.guarded,
+                edge.context,
                 edge.spared,
             )
             if call not in seen:
@@ -165,9 +166,9 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
-            for name, loop, guarded in info.summary.named:
+            for name, context in info.summary.named:
                 if is_telling(name):
-                    yield NamedCall(analysis.path, info.qualname, name, loop, guarded)
+                    yield NamedCall(analysis.path, info.qualname, name, context)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
@@ -197,6 +198,13 @@ def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
         and info.summary.work & Work.CONTAINS_TRAINING
         and info.entered != Loop.STEP
     )
+
+
+def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
+    for info in analysis.reported:
+        for decorator in info.decorators:
+            key = decorator.module.path, decorator.qualname
+            yield Decorated((analysis.path, info.qualname), key, info.place[2])
 
 
 def _compiled(analysis: FileAnalysis) -> frozenset[Key]:
