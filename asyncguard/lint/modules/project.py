@@ -207,7 +207,7 @@ class Project:
             self.standing[analysis] = None
 
     def is_wanted(self, path: str) -> bool:
-        """Whether the facts of a file may be asked for; of others, only what callers need is run."""
+        """Whether the facts of a file may be asked for; of others, only what is called is run."""
         return self.wanted is None or path in self.wanted
 
     def overgrown(self) -> list[FileAnalysis]:
