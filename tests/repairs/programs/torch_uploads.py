@@ -1,5 +1,6 @@
 import torch
 import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
 
 
 def batches(device, number=5):
@@ -205,3 +206,76 @@ def keeps_a_list_in_an_argument(device):
     return listed(kept)
 
 
+
+
+def train_on(loader, model, optimizer, device):
+    kept = []
+    for x, y in loader:
+        x, y = x.to(device), y.to(device)
+        step(model, optimizer, x, y)
+        kept += [x, y]
+    return kept
+
+
+def fewer_uploads_of_a_loader_that_callers_pass(device):
+    model, optimizer = parts(device)
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
+    loader = DataLoader(data, batch_size=6)
+    return listed(train_on(loader, model, optimizer, device))
+
+
+def fewer_uploads_of_a_loader_with_a_dictionary(device):
+    def train(batches, kept):
+        for x, y in batches:
+            x, y = x.to(device), y.to(device)
+            step(model, optimizer, x, y)
+            kept += [x, y]
+        return kept
+
+    model, optimizer = parts(device)
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
+    options = {"batch_size": 6}
+    more = {"pin_memory": True} if device == "cuda" else {}
+    options.update(more)
+    return listed(train(DataLoader(data, **options), []))
+
+
+class Trainer:
+    def __init__(self, loader, device):
+        self.loader = loader
+        self.device = device
+
+    def train(self, model, optimizer):
+        kept = []
+        for x, y in self.loader:
+            x = x.to(self.device)
+            y = y.to(self.device)
+            step(model, optimizer, x, y)
+            kept += [x, y]
+        return kept
+
+
+def prepared(size):
+    data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
+    return DataLoader(data, batch_size=size, pin_memory=True)
+
+
+def fewer_uploads_of_a_trainer(device):
+    model, optimizer = parts(device)
+    torch.manual_seed(0)
+    trainer = Trainer(prepared(6), device)
+    return listed(trainer.train(model, optimizer))
+
+
+def keeps_uploads_of_what_is_no_loader(device):
+    model, optimizer = parts(device)
+    torch.manual_seed(0)
+    rows = [(torch.randn(6, 4), torch.randint(0, 3, (6,))) for _ in range(4)]
+    kept = []
+    for x, y in rows:
+        x, y = x.to(device), y.to(device)
+        step(model, optimizer, x, y)
+        kept += [x, y]
+    return listed(kept)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, is_postfix
 from asyncguard.lint.fixes.host import is_list, is_number
+from asyncguard.lint.fixes.loaders import loaders
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
@@ -48,22 +49,24 @@ def _move(spot: Spot) -> Fix | None:
     if flag is None:
         return None
     text = code.source(call.func.value)
-    loader = _loader(spot, call.func.value)
     if _is_small(code, call.func.value):
         return Fix(_SMALL, (flag,), Applicability.UNSAFE)
-    if loader is None:
+    known = _loaders(spot, call.func.value)
+    if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
-    if _argument(loader, _PIN) is not None:
+    lacking = [loader for loader in known if not _pins(code, loader)]
+    if not lacking:
+        sure = all(_argument(loader, _PIN) is not None for loader in known)
         message = f"upload `{text}` without waiting: its loader pins the memory"
-        return Fix(message, (flag,), Applicability.SAFE)
-    pin = _with_argument(code, loader, f"{_PIN}=True")
-    if pin is None:
+        return Fix(message, (flag,), Applicability.SAFE if sure else Applicability.UNSAFE)
+    pins = [_with_argument(code, loader, f"{_PIN}=True") for loader in lacking]
+    if any(pin is None for pin in pins):
         return None
     message = (
         f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
     )
-    return Fix(message, (flag, pin), Applicability.UNSAFE)
+    return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
 
 
 def _is_small(code: Code, value: ast.expr) -> bool:
@@ -74,26 +77,49 @@ def _is_small(code: Code, value: ast.expr) -> bool:
     return len(value.args) == 1 and told <= {"dtype"} and is_list(code, value.args[0])
 
 
-def _loader(spot: Spot, value: ast.expr) -> ast.Call | None:
-    """Return the `DataLoader(...)` in view whose batches the value is a part of."""
+def _loaders(spot: Spot, value: ast.expr) -> list[ast.Call]:
+    """Return each `DataLoader(...)` in view whose batches the value may be a part of."""
     name = flow.root(value)
     loops = flow.loops_around(spot.code, spot.node)
     loop = next((x for x in loops if isinstance(x, ast.For) and name in flow.bound(x.target)), None)
     if loop is None or name in _rebound(loop, spot.statement):
-        return None
+        return []
     source = loop.iter
     while isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.args:
         if source.func.id not in _WRAPPERS:
             break
         source = source.args[0]
-    if isinstance(source, ast.Name):
-        values = flow.assignments(spot.scope, source.id)
-        values = values or flow.assignments(spot.code.tree, source.id)
-        source = values[0] if len(values) == 1 and values[0] is not None else source
-    if not isinstance(source, ast.Call):
-        return None
-    is_loader = spot.code.meaning(source.func).startswith("torch.utils.data")
-    return source if is_loader and spot.code.meaning(source.func).endswith("DataLoader") else None
+    return loaders(spot.code, source) or []
+
+
+def _pins(code: Code, loader: ast.Call) -> bool:
+    """Whether a loader pins its batches: by its argument, or by a dictionary of arguments."""
+    if _argument(loader, _PIN) is not None:
+        return True
+    given = [k.value for k in loader.keywords if k.arg is None]
+    return any(_names_pinning(code, value) for value in given)
+
+
+def _names_pinning(code: Code, node: ast.expr, depth: int = 4) -> bool:
+    """Whether a dictionary, or what a variable's is made of or updated with, turns pinning on."""
+    if isinstance(node, ast.Dict):
+        return any(
+            isinstance(key, ast.Constant) and key.value == _PIN
+            and isinstance(value, ast.Constant) and value.value is True
+            for key, value in zip(node.keys, node.values, strict=True)
+        )  # fmt: skip
+    if isinstance(node, ast.IfExp):
+        return any(_names_pinning(code, each, depth) for each in (node.body, node.orelse))
+    if not isinstance(node, ast.Name) or not depth:
+        return False
+    scope = code.scope(node)
+    values = [value for value in flow.assignments(scope, node.id) if value is not None]
+    for use in flow.uses(scope, node.id):
+        attribute = code.parent(use)
+        call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
+        if isinstance(call, ast.Call) and getattr(attribute, "attr", "") == "update":
+            values += [v for v in call.args if not isinstance(v, ast.Name) or v.id != node.id]
+    return any(_names_pinning(code, value, depth - 1) for value in values)
 
 
 def _rebound(loop: ast.For, until: ast.stmt) -> set[str]:
