@@ -67,7 +67,7 @@ def train(model, loader, optimizer, device):
         one = torch.ones((), dtype=torch.float16, device=device)
         count = torch.full((), 0, device=device)
         most = torch.full((), -2.5, device=device, requires_grad=True)
-        weights = torch.tensor([0.0], device=device)
+        weights = torch.zeros((1,), device=device)
 """,
     ),
 ]
