@@ -301,7 +301,8 @@ def _look(
 def _find_in_given(
     arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
 ) -> LintResult:
-    from asyncguard.lint.check import LintResult, check_source, check_text
+    from asyncguard.lint.check import LintResult, check_source
+    from asyncguard.lint.live import check_text
     from asyncguard.lint.run.discover import is_excluded
 
     ((name, data),) = given.items()
