@@ -168,7 +168,8 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     indices = Indices()
     for site in analysis.sites:
         place = suite(site.blocks)
-        if site.point.kind not in READS or site.guarded or site.subject is None or place is None:
+        rare = site.context.guarded
+        if site.point.kind not in READS or rare or site.subject is None or place is None:
             continue
         if site.via is None and _of_elements(site, indices):
             yield report_site(site, CODE, EACH)

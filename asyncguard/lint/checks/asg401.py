@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
@@ -110,7 +111,7 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
             if _is_short(loop.node):
                 continue
             head = loop.node.iter if isinstance(loop.node, cst.For) else loop.node.test
-            report = Report(CODE, MESSAGE, head, info, Loop.STEP, False, MEDIUM, framework)
+            report = Report(CODE, MESSAGE, head, info, IN_STEP, MEDIUM, framework)
             report.advice = ADVICE
             yield report
 

@@ -18,7 +18,9 @@ from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.summary import Summary
@@ -30,7 +32,6 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     INSTANCE,
     MODEL,
-    NO_PARAMS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -69,10 +70,10 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
-    named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
+    named: set[tuple[str, Context]] = field(default_factory=set)  # calls known by name alone
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
-    left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
+    left_out: Dependence = INDEPENDENT  # parameters that have been left out here
     statement: cst.CSTNode | None = None
     looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
     last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
@@ -203,14 +204,12 @@ class Frame:
             return
         if self._has_no_value(point, sink=sink):
             return
-        loop, guarded = self.nest.context_of(point.kind, news=self.findings > 0)
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,
             node,
             self.function,
-            loop,
-            guarded,
+            self.nest.context_of(point.kind, news=self.findings > 0),
             value.why,
             value.doubt,
             min(value.confidence, limit),
@@ -252,7 +251,7 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is None or self.silent:
             return None
-        self.edges.append(Edge(callee, *self.nest.context(), self.line(), self.nest.why_repeated()))
+        self.edges.append(Edge(callee, self.nest.context(), self.line(), self.nest.why_repeated()))
         return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
@@ -270,10 +269,10 @@ class Frame:
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.silent and not own:
-            self.named.add((name, *self.nest.context()))
+            self.named.add((name, self.nest.context()))
 
-    def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
-        """Run a block under a guard, where these parameters have been left out (`~p`)."""
+    def guarded(self, guard: Guard | None, left_out: Dependence = INDEPENDENT) -> _Guarded:
+        """Run a block under a guard, where these parameters have been left out."""
         return _Guarded(self, guard, left_out)
 
     def quiet(self) -> _Quiet:
@@ -286,7 +285,7 @@ class _Guarded:
 
     __slots__ = ("before", "frame", "guard", "left_out", "opened")
 
-    def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
+    def __init__(self, frame: Frame, guard: Guard | None, left_out: Dependence) -> None:
         self.frame, self.guard, self.left_out = frame, guard, left_out
 
     def __enter__(self) -> None:

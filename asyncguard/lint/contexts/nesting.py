@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from asyncguard.lint.contexts.hotness import why_repeated
+from asyncguard.lint.contexts.repeated import why_repeated
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Guard, LoopRecord
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
@@ -44,24 +45,26 @@ class Nesting:
         """Whether a loop over steps is open."""
         return any(loop.kind == Loop.STEP for loop in self.loops)
 
-    def context(self) -> tuple[Loop, bool]:
+    def context(self) -> Context:
         """Return how often the current place executes within its function, and if guarded."""
         index = self._repeating()
         if index < 0:
-            return Loop.NONE, self._guarded(0)
+            return Context(Loop.NONE, self._guarded(0))
         loop = self.loops[index].kind
-        return loop, self._guarded(index + 1 if loop == Loop.STEP else 0)
+        return Context(loop, self._guarded(index + 1 if loop == Loop.STEP else 0))
 
-    def context_of(self, kind: SyncKind, *, news: bool) -> tuple[Loop, bool]:
-        """Return how often a wait here happens, and if guarded; `news`: text is printed rarely."""
-        loop, guarded = self.context()
+    def context_of(self, kind: SyncKind, *, news: bool) -> Context:
+        """Return how often a wait of a kind happens here; `news`: text is printed rarely."""
+        context = self.context()
+        loop, guarded = context
         if kind == SyncKind.TEXT:
-            return loop, guarded or news
+            return Context(loop, guarded or news)
         if kind != SyncKind.BARRIER or self._is_aside:
-            return loop, guarded
+            return context
         if loop == Loop.NONE and any(_only_enqueues(record) for record in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
-        return loop, guarded or _BENCHES(self.path) or _BENCH(self.function.name)
+        measured = _BENCHES(self.path) or _BENCH(self.function.name)
+        return Context(loop, guarded or measured)
 
     def why_repeated(self) -> Reason | None:
         """Return why the current place is repeated within its function, if it is."""

@@ -13,8 +13,9 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
-from asyncguard.lint.domain.values import NO_PARAMS
 from asyncguard.lint.domain.work import UNSHAPED, LoopShape, Work, classify
 from asyncguard.lint.syntax.tree import NO_TREE, Place, place
 from asyncguard.model import Loop
@@ -65,15 +66,14 @@ class Guard(NamedTuple):
 class Site:
     """One operation that reads a device value or waits for the device.
 
-    `loop` and `guarded` are as seen within its function; how often that is entered is decided
-    later, when all callers are known.
+    `context` is as seen within its function; how often that is entered is decided later, when all
+    callers are known.
     """
 
     point: SyncPoint
     node: cst.CSTNode
     function: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     why: Reason
     doubt: int
     confidence: int
@@ -84,7 +84,7 @@ class Site:
     loops: tuple[LoopRecord, ...] = ()
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
-    params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    params: Dependence = INDEPENDENT  # of the value read
     compared: bool = False  # it reads the outcome of a comparison
     hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
@@ -127,8 +127,7 @@ class Edge:
     """A call of a function whose body is at hand."""
 
     callee: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those

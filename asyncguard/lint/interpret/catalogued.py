@@ -7,6 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.hotness import ONCE
 from asyncguard.lint.domain.values import (
     DEVICE,
     SUPER,
@@ -22,7 +23,7 @@ from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already,
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.model import Loop, SyncKind
+from asyncguard.model import SyncKind
 
 
 def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -85,7 +86,7 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
     result = symbol_result(frame, name, arguments)
-    if result.kind == "optimizer" and frame.nest.context() == (Loop.NONE, False):
+    if result.kind == "optimizer" and frame.nest.context() == ONCE:
         frame.nest.work |= Work.MAKES_OPTIMIZER
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)

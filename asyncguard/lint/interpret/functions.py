@@ -14,6 +14,7 @@ from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
@@ -61,9 +62,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            edge.spared = frozenset(i for i, value in bound.items() if is_on_host(value))
-        edge.spared |= passed
-    reads = tuple(read for read in summary.reads if passed.isdisjoint(read.params))
+            handed = frozenset(i for i, value in bound.items() if is_on_host(value))
+            edge.spared = Dependence(handed)
+        edge.spared |= Dependence(when_omitted=passed)
+    reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
@@ -103,9 +105,9 @@ def _note_work(frame: Frame, summary: Summary) -> None:
 def _passed_for_omitted(
     frame: Frame, summary: Summary, bound: Mapping[int, Value]
 ) -> frozenset[int]:
-    """Return `~p` of the parameters whose omission some read asks for, and which are passed."""
-    asked = {param for read in summary.reads for param in read.params if param < 0}
-    return frozenset(param for param in asked if _is_given_to(frame, bound.get(~param)))
+    """Return the parameters whose omission some read asks for, and which are passed."""
+    asked = frozenset[int]().union(*(read.params.when_omitted for read in summary.reads))
+    return frozenset(param for param in asked if _is_given_to(frame, bound.get(param)))
 
 
 def _is_given_to(frame: Frame, value: Value | None) -> bool:
@@ -113,7 +115,7 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
     if value is None or value == NONE_VALUE or value.kind == DEVICE:
         return False
     own = frame.function.parameters if frame.function is not None and value.params else ()
-    return not any(own[p].may_be_none for p in value.params if 0 <= p < len(own))
+    return not any(own[p].may_be_none for p in value.params.on if p < len(own))
 
 
 _MAPS = family("function.maps_tree")
@@ -153,9 +155,9 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
-            continue
-        for param in read.params:
+        if read.context.guarded or read.context.loop == Loop.STEP:
+            continue  # rare, or reported where it stands
+        for param in sorted(read.params.on):
             value = bound.get(param, UNKNOWN_VALUE)
             if not read.whole:
                 value = first_device(value)
@@ -182,14 +184,14 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
-    passed = [bound[param] for param in result.params if param in bound]
+    passed = [bound[param] for param in sorted(result.params.on) if param in bound]
     inferred = result.kind == DEVICE and result.confidence < MEDIUM
     if result.params and (inferred or result.kind == UNKNOWN):
         made = _made_of(result, passed)
         if made is not None or not inferred:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
-    params = frozenset[int]().union(*(value.params for value in passed))
+    params = together(value.params for value in passed)
     return result._replace(params=params, role=_role_with(result, passed))
 
 

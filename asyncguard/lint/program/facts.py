@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
@@ -39,7 +41,7 @@ class Candidate(NamedTuple):
     """
 
     finding: Finding
-    params: frozenset[int] = frozenset()
+    params: Dependence = INDEPENDENT
     named: bool = False
     by: Via | None = None
 
@@ -67,9 +69,8 @@ class Call(NamedTuple):
     caller: str
     callee_path: str
     callee: str
-    loop: Loop
-    guarded: bool
-    spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
+    context: Context
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 
@@ -80,8 +81,7 @@ class NamedCall(NamedTuple):
     caller_path: str
     caller: str
     name: str
-    loop: Loop
-    guarded: bool
+    context: Context
 
 
 class Hook(NamedTuple):

@@ -155,8 +155,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 info.qualname,
                 callee.module.path,
                 callee.qualname,
-                edge.loop,
-                edge.guarded,
+                edge.context,
                 edge.spared,
             )
             if call not in seen:
@@ -167,9 +166,9 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
-            for name, loop, guarded in info.summary.named:
+            for name, context in info.summary.named:
                 if is_telling(name):
-                    yield NamedCall(analysis.path, info.qualname, name, loop, guarded)
+                    yield NamedCall(analysis.path, info.qualname, name, context)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
