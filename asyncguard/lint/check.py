@@ -199,7 +199,7 @@ def _check_files(
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index([*files, *others]), asked)
+    start = worker.start, (worker.index([*files, *others]), asked, frozenset(fresh))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):

@@ -25,8 +25,6 @@ from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.run.surroundings import around, related
 from asyncguard.model import Finding
 
-Stamps = Mapping[str, Stamp]
-
 
 def check_text(data: bytes, path: str, configuration: Configuration) -> list[Finding]:
     """Check what a file is to hold, within its project; `path` names it, and need not exist."""
@@ -38,10 +36,11 @@ class Live:
 
     def __init__(self) -> None:
         self._facts: dict[str, FileFacts] = {}
-        self._stamps: Stamps = {}
+        self._stamps: Mapping[str, Stamp] = {}
         self._asked: set[tuple[str, str]] = set()
         self._settings: Settings | None = None
-        self._near: dict[str, tuple[Stamps, Sequence[str]]] = {}  # of each file, and when
+        self._near: dict[str, Sequence[str]] = {}  # what is looked at beside each file
+        self._wanted: frozenset[str] = frozenset()  # what was looked at last
 
     def check(self, path: Path, data: bytes) -> list[Finding]:
         """Check a file that holds `data`; raises AsyncguardError for a broken configuration."""
@@ -57,9 +56,14 @@ class Live:
             self._forget(settings)
         others = around([path], configuration) if settings.context else []
         with names.extended(names.own(settings.catalogue)):
-            checker = self._refreshed(path, others, settings)
+            near = self._refreshed(path, others)
+            wanted = frozenset([path, *near])
+            if wanted != self._wanted:  # what is told of a file hangs on what is looked at beside
+                self._wanted = wanted
+                self._facts.clear()
+            checker = worker.Worker(worker.index([path, *others]), options(settings), wanted)
             known = {path: worker.with_deep_stack(partial(checker.check, path, data))}
-            known |= {name: self._facts[name] for name in self._looked_at(path, others, checker)}
+            known |= self._looked_at(near, checker)
             told = in_sources(linking.link(network.Network(known)))
             return select(mended({path: told[path]}, 1, {path: data}), settings)
 
@@ -70,25 +74,26 @@ class Live:
         self._asked.clear()
         self._near.clear()
 
-    def _refreshed(self, path: str, others: Sequence[str], settings: Settings) -> worker.Worker:
-        """Forget what has changed, and what was learned with its help."""
+    def _refreshed(self, path: str, others: Sequence[str]) -> Sequence[str]:
+        """Forget what has changed, and what was learned with its help; return what is looked at."""
         read = (path, *others)
         stamps = {name: stamp for name in read if (stamp := stamp_of(name)) is not None}
         before = self._stamps
         both = before.keys() | stamps.keys()
-        stale = with_askers({n for n in both if before.get(n) != stamps.get(n)}, self._asked)
+        changed = {name for name in both if before.get(name) != stamps.get(name)}
+        stale = with_askers(changed, self._asked)
         self._stamps = stamps
         self._facts = {n: f for n, f in self._facts.items() if n in stamps and n not in stale}
-        return worker.Worker(worker.index(list(read)), options(settings))
+        if changed:
+            self._near.clear()
+        if path not in self._near:
+            self._near[path] = related([path], others)
+        return self._near[path]
 
-    def _looked_at(self, path: str, others: Sequence[str], checker: worker.Worker) -> Sequence[str]:
-        """Return the files that are looked at with one, of which all is known then."""
-        seen, near = self._near.get(path, ({}, ()))
-        if seen != self._stamps:
-            near = related([path], others)
-            self._near[path] = self._stamps, near
+    def _looked_at(self, near: Sequence[str], checker: worker.Worker) -> Mapping[str, FileFacts]:
+        """Return what is known of the files that are looked at beside one."""
         for name in near:
             if name not in self._facts:
                 self._facts[name] = worker.with_deep_stack(partial(checker.check, name))
         self._asked |= checker.newly_asked()
-        return near
+        return {name: self._facts[name] for name in near}

@@ -13,6 +13,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
 from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.effects import Guard
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
@@ -20,7 +21,6 @@ from asyncguard.lint.domain.values import (
     CONTAINER,
     HOST_VALUE,
     MODEL,
-    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Value,
@@ -59,7 +59,7 @@ def _learn_model(frame: Frame, func: cst.Attribute) -> None:
     kind, framework = named or (MODEL, next(iter(analysis.frameworks), ""))
     if kind in CALLABLE and (named or frame.function.calls(path)):
         why = frame.reason(Provenance.USAGE, f"`{path}.{func.attr.value}()` moves it in place")
-        params = known.params if known is not None else NO_PARAMS
+        params = known.params if known is not None else INDEPENDENT
         frame.note(path, Value(kind, framework, why, params=params))
 
 
