@@ -87,8 +87,8 @@ def rules_page(rules: list[Rule]) -> str:
     head = [
         "# Rules",
         "",
-        "`asyncguard explain CODE` prints one of these pages. `extend-select` turns on those that are "
-        "off.",
+        "`asyncguard explain CODE` prints one of these pages; `extend-select` turns on a rule that "
+        "is off by default.",
         "",
         "| code | name | finds | default | safe or unsafe fix |",
         "| --- | --- | --- | --- | --- |",
