@@ -130,6 +130,23 @@ def test_perfetto_has_host_and_device_tracks_and_a_flow_to_each_bubble() -> None
     assert (start["pid"], finish["pid"]) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (0, 0, "before the second step"),
+        (5, 5, "after the last step"),
+        (0, 4, "0.20 per step"),
+        (4, 5, "in 1 of 5 steps"),
+    ],
+)
+def test_set_up_and_what_follows_the_last_step_are_no_steps(
+    first: int, last: int, said: str
+) -> None:
+    place = site(count=1, first_step=first, last_step=last, steps=3 if said[0] == "0" else 1)
+    text = formats("traces")["text"](TraceReport(record(place, step_count=5)), SCREEN)
+    assert said in text
+
+
 def test_perfettos_tracks_have_names_and_no_process_is_empty() -> None:
     """Nor is the start-up of the program taken for a step."""
     steps = (TimelineEvent("step", "step 0", 0, 900), TimelineEvent("step", "step 1", 900, 1000))
