@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     MODEL,
     SYMBOL,
     UNKNOWN,
+    Place,
     Role,
     Value,
     device,
@@ -89,7 +90,7 @@ def as_mask(
     if result.kind not in ARRAYS:
         return result
     knowledge, framework = frame.analysis.knowledge, result.framework
-    unplaced = result.role == Role.UNPLACED
+    unplaced = result.place is Place.EITHER
     if _makes_mask(knowledge, framework, name, operands, arguments):
         return with_role(result, Role.MASK)
     keeps = name in knowledge.keeps_masks.get(framework, NOTHING)
