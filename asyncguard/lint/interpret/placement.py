@@ -253,12 +253,9 @@ def _names_where(frame: Frame, points: Iterable[SyncPoint], arguments: Arguments
 
 
 def _makes_instance(node: cst.BaseExpression) -> bool:
-    """Whether this makes an instance of a class, and no tensor by its name: a model, if moved."""
+    """Whether this makes an instance of a class: a model, if it is moved."""
     name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
-    return name[:1].isupper() and not _TENSORS(name)
-
-
-_TENSORS = family("type.tensor")
+    return name[:1].isupper()
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
