@@ -1,4 +1,4 @@
-"""Host data is uploaded by a copy that waits, each step.
+"""Copying unpinned host data to the device waits in every step.
 
 `torch.tensor(x, device=...)`, `.to(device)` from pageable memory, and indexing a device tensor
 with a list or a CPU tensor copy from the host and wait until the copy is done.
