@@ -9,6 +9,7 @@ from asyncguard import files
 from asyncguard.lint.fixes.wanted import wants_repair
 from asyncguard.lint.program.facts import Linked
 from asyncguard.lint.run import pool, worker
+from asyncguard.lint.run.generated import copied
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.model import Finding
 
@@ -29,11 +30,17 @@ Mender = pool.Pool[Task, tuple[Finding, ...]]
 def mended(
     linked: Mapping[str, Linked], jobs: int | None, given: Mapping[str, bytes] | None = None
 ) -> dict[str, Linked]:
-    """Give each finding the repair that is understood; `given` are sources that are not files."""
+    """Give each finding the repair that is understood; `given` are sources that are not files.
+
+    What was generated is left alone where its source is at hand: the repair belongs there, and the
+    generator would undo it here.
+    """
+    hot = [path for path, told in linked.items() if any(map(wants_repair, told.findings))]
+    copies = copied((path for path in hot if linked[path].notebook is None), linked)
     tasks = [
-        Task(path, told.findings, _data(path, told, given or {}))
-        for path, told in linked.items()
-        if any(map(wants_repair, told.findings))
+        Task(path, linked[path].findings, _data(path, linked[path], given or {}))
+        for path in hot
+        if path not in copies
     ]
     found = dict(linked)
     with pool.Pool(mend, jobs if len(tasks) > FEW else 1) as mender:
