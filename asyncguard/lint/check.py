@@ -27,7 +27,7 @@ from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
-from asyncguard.lint.run.surroundings import around, digest, generated, related
+from asyncguard.lint.run.surroundings import around, digest, generated, related, stamped
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding
@@ -69,7 +69,7 @@ def check_text(data: bytes, path: str, configuration: Configuration) -> list[Fin
     """Check what a file is to hold, within its project; `path` names it, and need not exist."""
     settings = configuration.of(Path(path).parent)
     others = around([path], configuration) if settings.context else []
-    near = related([path], others)
+    near = related([path], stamped(others))
     checker = worker.Worker(
         worker.index([path, *others]), options(settings), frozenset([path, *near])
     )
@@ -203,14 +203,15 @@ def _check_files(
     Of the others, which are not reported, those that matter are looked at as well.
     """
     asked = options(settings)
+    stamps = stamped(others)
     if others:
-        cache = Cache(settings, (asked, digest(others)), files, FEW_FILE)
+        cache = Cache(settings, (asked, digest(stamps)), files, FEW_FILE)
     else:
         cache = Cache(settings, asked, files)
     if cache.linked is not None:
         progress(len(files), len(files))
         return cache.linked
-    near = related(files, others)
+    near = related(files, stamps)
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
     fresh = [path for path in (*files, *near) if path not in known]
     done = len(known)
