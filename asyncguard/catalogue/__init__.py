@@ -50,6 +50,7 @@ __all__ = [
     "LIBRARIES",
     "NO_LANGUAGE",
     "OPERATORS",
+    "REPAIRS",
     "SCHEMA",
     "VALUE_KINDS",
     "Catalogue",
@@ -76,8 +77,10 @@ __all__ = [
 ]
 
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and
+# what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+REPAIRS = "repairs.toml"
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -95,7 +98,7 @@ def rules_directory() -> Path:
     return _PACKAGE / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES)
+_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS)
 
 
 def load_directory(directory: Path) -> Catalogue:
