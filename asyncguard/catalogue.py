@@ -28,6 +28,7 @@ SCHEMA = 1
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
 # are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 R = TypeVar("R")
 WAITS_FOR = ("value", "stream", "device", "everything", "ranks")  # ranks: the other processes
 # What a call may return, as far as the linter cares; the same words as `lint.values` uses.
@@ -281,7 +282,7 @@ def rules_directory() -> Path:
     return Path(__file__).parent / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES)
+_APART = (FAMILIES, GENERATED, LIBRARIES, ADVICE)
 
 
 def load_directory(directory: Path) -> Catalogue:
