@@ -40,7 +40,9 @@ class Label(NamedTuple):
         return self.explanation.rpartition("Reference: ")[2].strip()
 
 
-_CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES|MESSAGE|REMEDY) = ([^(\n].*|\(.+\))$", re.MULTILINE)
+_CONSTANT = re.compile(
+    r"^(CODE|NAME|DEFAULT|REFINES|MESSAGE|REMEDY) = (\(\n(?:.+\n)+?\)|.+)$", re.MULTILINE
+)
 
 
 @lru_cache(maxsize=1)

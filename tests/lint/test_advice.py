@@ -9,7 +9,7 @@ import pytest
 from asyncguard.catalogue import load
 from asyncguard.lint.advice.choice import NEGATION
 from asyncguard.lint.advice.patterns import Pattern, patterns
-from asyncguard.lint.advice.predicates import PREDICATES
+from asyncguard.lint.advice.scene import PREDICATES
 from asyncguard.lint.check import check_source
 from asyncguard.lint.labels import labels
 from asyncguard.lint.run.settings import Settings
@@ -91,7 +91,9 @@ def test_findings_that_are_not_hot_keep_the_advice_of_their_entry() -> None:
     everything = Settings(cache=False, select=("ALL",))
     (finding,) = [
         f
-        for f in check_source("import torch\nn = torch.ones(3, device='cuda').sum().item()\n", "a.py", everything)
+        for f in check_source(
+            "import torch\nn = torch.ones(3, device='cuda').sum().item()\n", "a.py", everything
+        )
         if f.code == "ASG102"
     ]
     assert finding.advice == load()["torch.Tensor.item"].advice

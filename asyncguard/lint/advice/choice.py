@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from asyncguard.lint.advice import where_from, where_to  # noqa: F401 - they fill PREDICATES
+from asyncguard.lint.advice.company import better, others
 from asyncguard.lint.advice.patterns import Pattern, patterns
-from asyncguard.lint.advice.predicates import PREDICATES, Scene, better, others
+from asyncguard.lint.advice.scene import PREDICATES, Scene
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import spot_of
 from asyncguard.lint.fixes.wanted import is_hot

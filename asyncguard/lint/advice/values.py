@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
@@ -15,7 +16,7 @@ from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted, same
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 
-DEPTH = 3  # assignments followed
+DEPTH = 3  # assignments followed from a value to its uses
 
 
 class Use(NamedTuple):
@@ -50,18 +51,20 @@ _CONVERTS = family("advice.converts")
 
 def uses(spot: Spot) -> Iterator[Use]:
     """Yield the places that what a finding reads comes to, the nearest first."""
-    yield from _uses(spot.code, spot.scope, spot.node, DEPTH)
+    yield from _uses(spot.code, spot.scope, spot.node, DEPTH, set())
 
 
-def _uses(code: Code, scope: Scope, node: ast.AST, depth: int) -> Iterator[Use]:
+def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -> Iterator[Use]:
     child = node
     for parent in code.parents(node):
         yield Use(child, parent)
         if isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            for name in _bound(parent) if depth else ():
+            names = set(_bound(parent)) - seen if depth else set()
+            seen |= names
+            for name in sorted(names):
                 for use in flow.uses(scope, name, [parent]):
                     if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load):
-                        yield from _uses(code, scope, use, depth - 1)
+                        yield from _uses(code, scope, use, depth - 1, seen)
             return
         if not _hands_on(parent, child):
             return
@@ -110,75 +113,75 @@ _LIBRARY = frozenset({"torch", "numpy", "math", "itertools", "mxnet", "jax", "te
 
 def made_of(spot: Spot, node: ast.AST) -> Made:
     """Return what an expression is made of, as far as plain assignments tell."""
-    return _made(spot.code, spot.scope, node, 2 * DEPTH, frozenset())
+    return _Making(spot.code, spot.scope).of(node)
 
 
-def _made(code: Code, scope: Scope, node: ast.AST, depth: int, seen: frozenset[str]) -> Made:
-    if isinstance(node, ast.Call):
-        inner = _called(code, scope, node, depth, seen)
-        given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        return _all(code, scope, given, depth, seen) | inner
-    if isinstance(node, ast.Attribute):
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            return Made(own=frozenset({node.attr}))
-        if dotted(node).partition(".")[0] in code.imports:
-            return NOTHING
-    if isinstance(node, ast.Name):
-        return _name(code, scope, node.id, depth, seen)
-    return _all(code, scope, ast.iter_child_nodes(node), depth, seen)
+class _Making:
+    """One search through the assignments of a function: each name is followed once."""
 
+    def __init__(self, code: Code, scope: Scope) -> None:
+        self.code, self.scope = code, scope
+        self._params = parameters(scope)
+        self._seen: set[str] = set()
 
-def _all(
-    code: Code, scope: Scope, nodes: Iterator[ast.AST] | list[ast.expr], depth: int,
-    seen: frozenset[str],
-) -> Made:  # fmt: skip
-    made = NOTHING
-    for node in nodes:
-        made |= _made(code, scope, node, depth, seen)
-    return made
+    def of(self, node: ast.AST) -> Made:
+        """Return what an expression is made of, beside the names that were followed before."""
+        made = NOTHING
+        pending = [node]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.Call) and self._computes(part.func):
+                made |= Made(computed=True)
+            if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
+                own = part.attr if dotted(part).startswith("self.") else ""
+                made |= Made(own=frozenset({own} - {""}))
+            elif isinstance(part, ast.Name):
+                made |= self._of_name(part.id)
+                pending += self._bound_to(part.id)
+            else:
+                pending += ast.iter_child_nodes(part)
+        return made
 
+    def _computes(self, function: ast.expr) -> bool:
+        """Whether a call may do more than look at its arguments: a method of `self`, a helper."""
+        name = dotted(function)
+        if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
+            return False
+        return not isinstance(function, ast.Attribute) or name.startswith("self.")
 
-def _called(code: Code, scope: Scope, node: ast.Call, depth: int, seen: frozenset[str]) -> Made:
-    """Return what is known of the function that a call calls."""
-    function = node.func
-    name = dotted(function)
-    head = name.partition(".")[0]
-    if code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
-        return NOTHING
-    if not isinstance(function, ast.Attribute) or head == "self":
-        return Made(computed=True)
-    return _made(code, scope, function.value, depth, seen)
+    def _is_own_or_imported(self, node: ast.Attribute) -> bool:
+        head = dotted(node).partition(".")[0]
+        own = head == "self" and isinstance(node.value, ast.Name)
+        return own or head in self.code.imports
 
+    def _of_name(self, name: str) -> Made:
+        return Made(params=frozenset({name} & self._params))
 
-def _name(code: Code, scope: Scope, name: str, depth: int, seen: frozenset[str]) -> Made:
-    if name in seen or name in code.imports or name in _BUILTINS:
-        return NOTHING
-    values = flow.assignments(scope, name)
-    seen |= {name}
-    made = Made(params=frozenset({name})) if name in parameters(scope) else NOTHING
-    if values and not depth:
-        return Made(computed=True)
-    for value in values:
-        if value is None:
-            made |= _from_loops(code, scope, name, depth - 1, seen)
-        else:
-            made |= _made(code, scope, value, depth - 1, seen)
-    return made
+    def _bound_to(self, name: str) -> list[ast.expr]:
+        """Return what a name is bound to in the function, the first time it is asked for."""
+        if name in self._seen or name in self.code.imports or name in _BUILTINS:
+            return []
+        self._seen.add(name)
+        values = flow.assignments(self.scope, name)
+        found = [value for value in values if value is not None]
+        return found + (self._sources.get(name, []) if None in values else [])
 
-
-def _from_loops(code: Code, scope: Scope, name: str, depth: int, seen: frozenset[str]) -> Made:
-    """Return what a name is made of that a loop, a `with` or an unpacking binds."""
-    made = NOTHING
-    for node in flow.walk_own(scope):
-        if isinstance(node, ast.For | ast.comprehension) and name in flow.bound(node.target):
-            made |= _made(code, scope, node.iter, depth, seen)
-        elif isinstance(node, ast.AugAssign) and name in flow.names(node.target):
-            made |= _made(code, scope, node.value, depth, seen)
-        elif isinstance(node, ast.Assign) and any(
-            name in flow.bound(t) for t in node.targets if not isinstance(t, ast.Name)
-        ):
-            made |= _made(code, scope, node.value, depth, seen)
-    return made
+    @cached_property
+    def _sources(self) -> dict[str, list[ast.expr]]:
+        """What loops and unpacking bind names to, and what is added to them in place."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in flow.walk_own(self.scope):
+            targets: list[ast.expr] = []
+            if isinstance(node, ast.For | ast.comprehension):
+                targets, value = [node.target], node.iter
+            elif isinstance(node, ast.AugAssign):
+                targets, value = [node.target], node.value
+            elif isinstance(node, ast.Assign):
+                unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
+                targets, value = unpacked, node.value
+            for name in {name for target in targets for name in flow.bound(target)}:
+                found.setdefault(name, []).append(value)
+        return found
 
 
 _BUILTINS = frozenset(dir(builtins))

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 CODE = "ASG105"
 NAME = "data-dependent-shape"
 MESSAGE = "`{site}` has a data-dependent output shape, so Python must wait for the device {when}"
-REMEDY = "use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
+REMEDY = (
+    "use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
+)
 VALID = [
     TORCH_STEP + "kept = torch.where(loss > 0, loss, loss * 0)",
     TORCH_STEP + "kept = loss[0]",

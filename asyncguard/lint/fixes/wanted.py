@@ -13,7 +13,5 @@ def wants_repair(finding: Finding) -> bool:
 def is_hot(finding: Finding) -> bool:
     """Whether a finding is reported by default, as hot and likely."""
     return (
-        finding.loop == Loop.STEP
-        and not finding.guarded
-        and finding.confidence != Confidence.LOW
+        finding.loop == Loop.STEP and not finding.guarded and finding.confidence != Confidence.LOW
     )
