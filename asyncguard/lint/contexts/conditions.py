@@ -111,6 +111,8 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
     if (abnormal := _abnormal(test)) is not None:
         return abnormal, not abnormal
     path = dotted(test)
+    if _is_off(frame, path):
+        return True, False
     if is_flag(test) or _RARE_EVENT(path.rpartition(".")[2]) or _asks_when(frame, test):
         return True, False
     if condition := frame.conditions.pop(path, None):  # which may name itself
@@ -127,6 +129,24 @@ def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
             return not there, there
         return _counter_comparison(frame, test)
     return False, False
+
+
+def _is_off(frame: Frame, path: str) -> bool:
+    """Whether a condition is an option of a class that is off unless its user asks for it.
+
+    `if self.smooth:`, where `__init__` takes `smooth=False` or `smooth=None`.
+    """
+    cls = frame.function.cls if frame.function is not None else None
+    owner, _, name = path.rpartition(".")
+    if owner != "self" or cls is None:
+        return False
+    made = cls.lookup("__init__")
+    return made is not None and any(
+        p.name == name.lstrip("_")
+        and type(p.default) is cst.Name
+        and p.default.value in ("False", "None")
+        for p in made.parameters
+    )
 
 
 _STEPS = family("counter.asked")
@@ -298,10 +318,19 @@ def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]
         return (listed, False) if type(operator) is cst.In else (False, listed)
     if type(operator) in MORE and _ALL(dotted(sides[1]).rpartition(".")[2]):
         return True, False  # at the end: `step >= total_steps`
+    if type(operator) in MORE and _is_period_of(sides[1]):
+        return True, False  # so many steps later: `state["updates"] >= 1 / probability`
     if type(operator) in (cst.LessThan, cst.LessThanEqual):
         bound = sides[1]
         return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False
     return False, False
+
+
+def _is_period_of(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a number of steps: `1 / probability`, `self.update_every`."""
+    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Divide:
+        return type(node.left) is cst.Integer
+    return bool(_PERIOD(dotted(node).rpartition(".")[2]))
 
 
 _ALL = family("total.reached")
@@ -316,10 +345,19 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     if type(node) is cst.BinaryOperation:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
-        path = dotted(node).rpartition(".")[2]
+        path = _entry(node) or dotted(node).rpartition(".")[2]
         named = path and _COUNTER(path) and not _HOW_MANY(path)
         counts = bool(named) or any(path in loop.targets for loop in frame.loops)
     return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
+
+
+def _entry(node: cst.BaseExpression) -> str:
+    """Return `count` of `state["count"]`, or ""."""
+    if type(node) is not cst.Subscript or len(node.slice) != 1:
+        return ""
+    index = node.slice[0].slice
+    text = index.value if type(index) is cst.Index else None
+    return text.value[1:-1] if type(text) is cst.SimpleString else ""
 
 
 _LOGGER = family("value.logger")

@@ -13,12 +13,13 @@ from asyncguard.model import Loop
 
 _METHOD_ONLY = family("function.method_only")
 _STANDS_IN = family("function.stands_in")
+_EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a framework enters a function of a file."""
     alone = info.cls is None and _METHOD_ONLY(info.name)
-    if alone or is_test(info.name, scope.path):
+    if alone or is_test(info.name, scope.path) or _EXPORTS(scope.path):
         return Loop.NONE
     knowledge, active = scope.knowledge, set(scope.frameworks)
     outlined = info.outlined
