@@ -105,7 +105,11 @@ def differences(found: Difference, screen: Screen) -> str:
         lines += [told, ""]
     columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
     rows = (
-        (f"`{change.site.path}:{change.site.line}`", f"`{change.site.api}`", *figures(change))
+        (
+            f"`{change.site.path}:{change.site.line}`",
+            f"`{change.site.api}`",
+            *figures(change, found.unit),
+        )
         for change in found.sites
     )
     lines += _table(columns, rows) if found.sites else ["No sync points in either."]

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.difference import expectation, figures, total_rows
+from asyncguard.render.difference import OUTSIDE, expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
@@ -148,9 +148,10 @@ def side_by_side(found: Difference, screen: Screen) -> str:
     if told := expectation(found):
         page.line(f"\n{escape(told)}")
     for change in found.sites[:SITES_SHOWN]:
-        waits, stall, state = figures(change)
+        waits, stall, state = figures(change, change.unit)
+        unit = f"a {found.unit}" if change.unit == found.unit else f"({OUTSIDE})"
         page.line(
-            f"\n[bold]{state}[/]  {waits} waits, {stall} stall a {found.unit}  "
+            f"\n[bold]{state}[/]  {waits} waits, {stall} stall {unit}  "
             f"[cyan]{escape(change.site.api)}[/]"
         )
         page.verbatim(f"{change.site.path}:{change.site.line}", indent=4)

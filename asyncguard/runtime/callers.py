@@ -11,7 +11,15 @@ from __future__ import annotations
 from itertools import islice
 from types import CodeType, FrameType
 
-from asyncguard.runtime.frames import MAX_CODES, Rank, Ranks, line_of, outwards, qualname
+from asyncguard.runtime.frames import (
+    MAX_CODES,
+    Rank,
+    Ranks,
+    line_of,
+    of_the_program,
+    outwards,
+    qualname,
+)
 
 Frames = tuple[str, ...]  # "path:line function", innermost first
 
@@ -98,9 +106,8 @@ class Callers:
     def _look(self, frame: FrameType | None) -> Frames:
         """The user's and third-party frames from here on."""
         ranks = self._ranks
-        frames = list(
-            islice((f for f in outwards(frame) if ranks(f.f_code) <= Rank.LIBRARY), MOST_FRAMES)
-        )
+        program = (f for f in of_the_program(frame) if ranks(f.f_code) <= Rank.LIBRARY)
+        frames = list(islice(program, MOST_FRAMES))
         if not self._are_kept(frames):
             return self._told_apart(tuple(map(self.entry, frames)))
         key = tuple([number for f in frames for number in (id(f.f_code), f.f_lasti)])

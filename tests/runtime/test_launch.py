@@ -340,3 +340,20 @@ def test_full_depth_says_where_it_saw_nothing_below_python(script: Any, run: Any
     script(WAIT)
     (note,) = store.load(run([*ASYNCGUARD, "--depth", "full"], "script.py").trace).notes
     assert note.startswith("Full depth saw nothing below Python")
+
+
+def test_call_paths_end_where_the_program_begins(run: Any, script: Any) -> None:
+    """The script that starts us (`bin/asyncguard`) is nobody's caller."""
+    starter = script("from asyncguard.cli import main\nmain()\n", "starter.py")
+    name = script(
+        """\
+        from asyncguard.engine import np
+        def train():
+            np.ones(1).wait_to_read()
+        train()
+        """
+    )
+    ran = run([sys.executable, starter, "run", "-q", "-o", "trace.json"], name)
+    assert ran.status == 0, ran.err
+    (site,) = store.load(ran.trace).sites
+    assert site.callers == ("script.py:4 <module>",)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
@@ -221,7 +222,7 @@ def _of_elements(site: Site, indices: Indices) -> bool:
     record = site.loops[-1]
     if site.point.kind != SyncKind.SCALAR:
         return False
-    if record.kind != Loop.NONE or record.weak or record.strong:
+    if record.kind != Loop.NONE or record.work & (Work.RUNS_MODEL | Work.GRADIENTS):
         return False
     targets = _targets(record)
     if not targets & names_in(site.subject):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Site, drop_trees
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.tree import NO_TREE
 from asyncguard.model import Loop
 
@@ -20,13 +21,7 @@ class Summary(NamedTuple):
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
     named: tuple[tuple[str, Loop, bool], ...] = ()
-    works: bool = False
-    trained: bool = False
-    stepped: bool = False
-    updates: bool = False
-    step_loops: bool = False
-    rounds: bool = False
-    acts: bool = False
+    work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
 
     def without_trees(self) -> Summary:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
 
+from asyncguard.lint.source.fixes import lines_of
 from asyncguard.model import Edit
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
@@ -29,7 +29,7 @@ class Code:
     def __init__(self, text: str) -> None:
         """Parse `text`; raises SyntaxError, ValueError or RecursionError where that fails."""
         self.text = text
-        self.lines = _LINE_END.split(text)
+        self.lines = lines_of(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(text)

@@ -12,7 +12,7 @@ from asyncguard.lint.domain.values import SYMBOL
 
 def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
     """Execute statements in order; return whether the end is reached."""
-    opened = len(frame.guards)
+    opened = len(frame.nest.guards)
     falls_through = True
     frame.blocks.append((body, 0))
     for index, statement in enumerate(body):
@@ -21,7 +21,7 @@ def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
             falls_through = False
             break
     frame.blocks.pop()
-    del frame.guards[opened:]
+    del frame.nest.guards[opened:]
     return falls_through
 
 

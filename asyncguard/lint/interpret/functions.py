@@ -34,6 +34,7 @@ from asyncguard.lint.domain.values import (
     container,
     doubted,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
@@ -90,14 +91,12 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
-    if summary.trained:
-        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops:
-        frame.contains_steps()
-    frame.rounds |= summary.rounds
-    if summary.works:
-        frame.evidence()
-    if summary.acts:
+    if summary.work & Work.RUNS_MODEL:
+        frame.nest.does(summary.work & Work.OF_CALLER)
+    if summary.work & Work.CONTAINS_STEPS:
+        frame.nest.contains_steps()
+    frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
+    if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
 
 
@@ -123,7 +122,7 @@ _MAPS = family("function.maps_tree")
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
-    inner.loops = frame.loops  # it runs in them
+    inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, None)
@@ -144,8 +143,8 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
         if site not in inner.sites:
             value = Value(params=site.params)
         frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
-    if inner.works:
-        frame.evidence()
+    if inner.nest.work & Work.RUNS_MODEL:
+        frame.nest.does(Work.RUNS_MODEL)
     return result
 
 
@@ -184,16 +183,20 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
     passed = [bound[param] for param in result.params if param in bound]
-    told = result.kind == DEVICE and result.confidence < MEDIUM
-    if result.params and (told or result.kind == UNKNOWN):
+    inferred = result.kind == DEVICE and result.confidence < MEDIUM
+    if result.params and (inferred or result.kind == UNKNOWN):
         made = _made_of(result, passed)
-        if made is not None or not told:
+        if made is not None or not inferred:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
-    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
-    role = Role.NONE if placed and result.role == Role.UNPLACED else result.role
     params = frozenset[int]().union(*(value.params for value in passed))
-    return result._replace(params=params, role=role)
+    return result._replace(params=params, role=_role_with(result, passed))
+
+
+def _role_with(result: Value, passed: list[Value]) -> Role:
+    """Return the role of a result; one that may be anywhere is where an argument is."""
+    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
+    return Role.NONE if placed and result.role == Role.UNPLACED else result.role
 
 
 def _made_of(result: Value, passed: list[Value]) -> Value | None:
@@ -251,9 +254,9 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 def note_act(frame: Frame) -> None:
     """Note a step of an environment."""
     if frame.loops:
-        frame.loops[-1].acts = True
+        frame.loops[-1].work |= Work.STEPS_ENVIRONMENT
     else:
-        frame.acts = True
+        frame.nest.work |= Work.STEPS_ENVIRONMENT
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:
@@ -261,8 +264,8 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
     info = arguments[0].value.ref if arguments else None
     if isinstance(info, FunctionInfo):
         frame.call(info)
-        if frame.analysis.summary_for(info).trained:
-            frame.evidence(strong=True)
+        if frame.analysis.summary_for(info).work & Work.GRADIENTS:
+            frame.nest.does(Work.STEP)
 
 
 def mark_compiled(frame: Frame, arguments: Arguments) -> None:

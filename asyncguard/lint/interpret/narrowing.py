@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
@@ -60,7 +61,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
 def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether nothing but a variable's name or usage says what it is."""
     path = dotted(node)
-    if not path or frame.hint(path).kind != DEVICE:
+    if not path or prior_for(frame, path).kind != DEVICE:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN

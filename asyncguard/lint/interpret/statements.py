@@ -14,6 +14,7 @@ from asyncguard.lint.contexts.iteration import element_of
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.effects import Guard
 from asyncguard.lint.domain.values import CONTAINER, HOST_VALUE, UNKNOWN_VALUE
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
@@ -107,8 +108,9 @@ def with_(frame: Frame, node: cst.With) -> bool:
         if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
-                trains = not item.item.args or dotted(item.item.args[0].value) != "False"
-                frame.evidence(strong=trains, asked=True)
+                records = not item.item.args or dotted(item.item.args[0].value) != "False"
+                work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
+                frame.nest.does(work)
         if item.asname is not None:
             store(frame, item.asname.name, value)
     return suite(frame, node.body)

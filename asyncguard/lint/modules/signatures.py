@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -51,7 +52,7 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     if info.compiled and value.kind == UNKNOWN:
         value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)
     if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
-        usage = frame.hint(parameter.name)
+        usage = prior_for(frame, parameter.name)
         value = usage if usage.kind != UNKNOWN else _argument(frame, info)
     if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
         value = value._replace(element=_argument(frame, info))

@@ -31,6 +31,8 @@ def link(network: Network) -> dict[str, Linked]:
     silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
     told: dict[str, list[Told]] = {path: [] for path in files}
     for candidate, finding in _in_contexts(candidates, network):
+        if finding.path not in files:
+            continue  # a read in a file that was followed to, of which nothing is reported
         call = _call(candidate.by, files)
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {

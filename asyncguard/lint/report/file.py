@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_telling
@@ -182,7 +183,8 @@ def _why_entered(info: FunctionInfo) -> str:
         return f"a framework enters functions like `{info.name}` once a {often}"
     if info.entered == Loop.EPOCH:
         return f"`{info.name}` loops over training steps"
-    acts = info.summary.acts and not info.summary.stepped
+    work = info.summary.work
+    acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
@@ -191,7 +193,9 @@ def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
     return frozenset(
         (analysis.path, info.qualname)
         for info in analysis.reported
-        if info.summary is not None and info.summary.rounds and info.entered != Loop.STEP
+        if info.summary is not None
+        and info.summary.work & Work.CONTAINS_TRAINING
+        and info.entered != Loop.STEP
     )
 
 

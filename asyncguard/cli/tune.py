@@ -13,6 +13,7 @@ from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
     from asyncguard.tune.loop import Tuned
+    from asyncguard.tune.outputs import Comparison
     from asyncguard.tune.plan import Step
 
 
@@ -113,17 +114,25 @@ def _comparison(found: Tuned) -> Iterator[str]:
     yield ""
     if found.before.status != found.after.status:
         yield f"exit status {found.before.status} -> {found.after.status}"
-    if found.outputs.equal:
-        rounding = (
-            f", numbers within {found.outputs.difference:.0e}" if found.outputs.difference else ""
-        )
-        yield f"outputs: equal{rounding}"
-    elif found.outputs.fewer and found.reports_less:
-        yield f"outputs: equal, but for {found.outputs.fewer:,} lines that are no longer printed"
-    else:
-        old, new = found.outputs.first or ("", "")
-        yield f"outputs: they differ\n  before: {old}\n  after:  {new}"
+    yield from _outputs(found.outputs, found.prints_the_same)
     for name, before, after, change in total_rows(found.difference):
         yield f"{name}: {before} -> {after} ({change})"
     if told := expectation(found.difference):
         yield told
+
+
+def _outputs(outputs: Comparison, same: bool) -> Iterator[str]:
+    """Say whether both runs printed the same."""
+    but = []
+    if outputs.equal and outputs.difference:
+        but.append(f"numbers within {outputs.difference:.0e}")
+    if outputs.fewer:
+        but.append(f"but for {outputs.fewer:,} lines that are no longer printed")
+    if outputs.unstable:
+        lines = "line" if outputs.unstable == 1 else "lines"
+        but.append(f"but for {outputs.unstable:,} {lines} in which runs of the old program differ")
+    if same:
+        yield ", ".join(["outputs: equal", *but])
+    else:
+        old, new = outputs.first or ("", "")
+        yield f"outputs: they differ\n  before: {old}\n  after:  {new}"

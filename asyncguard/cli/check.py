@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_findings, cli_fixes, screens
+from asyncguard import screens
+from asyncguard.cli import findings, fixes
 from asyncguard.model import AsyncguardError, Device, Finding
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def add(commands: Any) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    cli_findings.add_format(parser)
-    cli_findings.add_order(parser)
+    findings.add_format(parser)
+    findings.add_order(parser)
     parser.add_argument(
         "--show-files", action="store_true", help="list the files that would be checked and exit"
     )
@@ -162,7 +163,7 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
     from asyncguard.lint.run.settings import MOST_JOBS
 
-    cli_findings.require_sense(arguments)
+    findings.require_sense(arguments)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
@@ -215,7 +216,7 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    name = cli_findings.chosen_format(arguments.output_format)
+    name = findings.chosen_format(arguments.output_format)
     screens.renderer(name, "findings")  # an unknown one is refused before the work
     given = _given(arguments)
     look = partial(_look, arguments, settings)
@@ -226,19 +227,19 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
-        cli_fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
+        fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
         return 1 if found and not arguments.exit_zero else 0
     if arguments.fix:
-        seen, given = cli_fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
+        seen, given = fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
         found = [*seen.found]
         if given:
-            cli_fixes.show_sources(given)
+            fixes.show_sources(given)
             return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    how = cli_findings.How.of(arguments)
+    how = findings.How.of(arguments)
     result = seen.result
-    cli_findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
+    findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -278,7 +279,7 @@ def find(paths: Sequence[Path], settings: Configuration, *, verbose: bool = Fals
     return result
 
 
-def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
+def _given(arguments: argparse.Namespace) -> fixes.Given:
     """Read standard input, if that is what is checked."""
     if STDIN not in arguments.paths:
         return {}
@@ -286,19 +287,19 @@ def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
 
 
 def _look(
-    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
-) -> cli_fixes.Looked:
+    arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
+) -> fixes.Looked:
     """Check what is given, or else the files."""
     if given:
         result = _find_in_given(arguments, settings, given)
     else:
         paths = [Path(path) for path in arguments.paths]
         result = find(paths, settings, verbose=arguments.verbose)
-    return cli_fixes.Looked(result, *_unrecorded(arguments, result))
+    return fixes.Looked(result, *_unrecorded(arguments, result))
 
 
 def _find_in_given(
-    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+    arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
 ) -> LintResult:
     from asyncguard.lint.check import LintResult, check_source, check_text
     from asyncguard.lint.run.discover import is_excluded
@@ -326,7 +327,7 @@ def _unrecorded(
     if accepted is None:
         raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
     stale = compare.stale_findings(found, accepted, result.files)
-    return list(compare.new_findings(found, accepted)), cli_findings.stale(
+    return list(compare.new_findings(found, accepted)), findings.stale(
         stale, arguments.baseline, f"{remedy} PATHS"
     )
 
