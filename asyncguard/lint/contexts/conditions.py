@@ -212,7 +212,8 @@ def _compares(
 
 # What makes a condition rare, in the order in which it is asked.
 _QUESTIONS = (
-    _of_abnormal, _of_option, _of_name, _of_remembered, _of_period, _of_clock, _of_place, _of_counter,
+    _of_abnormal, _of_option, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
+    _of_counter,
 )  # fmt: skip
 
 

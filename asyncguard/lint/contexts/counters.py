@@ -17,7 +17,6 @@ _ALL = family("total.reached")
 _COUNTER = family("counter.compared")
 _HOW_MANY = family("value.how_many")
 _LISTED = family("counter.asked")  # a counter, which is no key
-_PERIOD = family("period.length")
 _RANK = family("value.rank")
 FIRST_STEPS = 20  # `step < 20`: a few at the start, a profiler's say
 MORE = (cst.GreaterThan, cst.GreaterThanEqual)
@@ -145,7 +144,6 @@ def _entry(node: cst.BaseExpression) -> str:
 
 
 def _is_period(node: cst.BaseExpression) -> bool:
-    """Whether an expression is a number of steps: `1 / probability`, `self.update_every`."""
-    if type(node) is cst.BinaryOperation and type(node.operator) is cst.Divide:
-        return type(node.left) is cst.Integer
-    return bool(_PERIOD(dotted(node).rpartition(".")[2]))
+    """Whether an expression is a number of steps by its form: `1 / probability`."""
+    divides = type(node) is cst.BinaryOperation and type(node.operator) is cst.Divide
+    return divides and type(node.left) is cst.Integer  # type: ignore[attr-defined]

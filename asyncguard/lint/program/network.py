@@ -146,10 +146,15 @@ _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
 _RUNS = family("function.runs_steps")
 
 
+def _is_within(call: Call | NamedCall) -> bool:
+    """Whether a function calls one of its own, which may be a single step by any name."""
+    return isinstance(call, Call) and call.callee.startswith(f"{call.caller}.")
+
+
 def level_of(call: Call | NamedCall, caller: int) -> int:
     """Return how often a call enters its callee, where its caller is entered that often."""
     called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
-    if _RUNS(called):
+    if _RUNS(called) and not _is_within(call):
         return min(max(caller, LEVELS[call.loop]), EPOCH)
     if call.loop == Loop.STEP:
         return GUARDED if call.guarded or _CHECKPOINT(called) else STEP
