@@ -44,6 +44,7 @@ from asyncguard.catalogue.tables import (
 )
 
 __all__ = [
+    "ADVICE",
     "BY_KIND",
     "FAMILIES",
     "GENERATED",
@@ -78,6 +79,7 @@ __all__ = [
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
 # are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -95,7 +97,7 @@ def rules_directory() -> Path:
     return _PACKAGE / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES)
+_APART = (FAMILIES, GENERATED, LIBRARIES, ADVICE)
 
 
 def load_directory(directory: Path) -> Catalogue:

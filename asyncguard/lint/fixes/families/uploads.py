@@ -59,6 +59,12 @@ def _move(spot: Spot) -> Fix | None:
     return Fix(message, (flag, pin), Applicability.UNSAFE)
 
 
+def pinned_loader(spot: Spot, value: ast.expr) -> bool:
+    """Whether a value is a part of the batches of a loader in view that pins them."""
+    loader = _loader(spot, value)
+    return loader is not None and _argument(loader, _PIN) is not None
+
+
 def _loader(spot: Spot, value: ast.expr) -> ast.Call | None:
     """Return the `DataLoader(...)` in view whose batches the value is a part of."""
     name = flow.root(value)
