@@ -204,7 +204,8 @@ class Replay:
 def is_replayable(record: TraceRecord) -> bool:
     """Whether the record has whole steps one by one, and waits that took their time."""
     stood_in = any(site.device == STAND_IN for site in record.sites)
-    return bool(record.timeline and record.steady_duration_ns) and not stood_in
+    steps = record.steady_steps and record.steady_duration_ns
+    return bool(record.timeline and steps) and not stood_in
 
 
 def changed(

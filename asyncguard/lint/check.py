@@ -69,10 +69,13 @@ def check_text(data: bytes, path: str, configuration: Configuration) -> list[Fin
     """Check what a file is to hold, within its project; `path` names it, and need not exist."""
     settings = configuration.of(Path(path).parent)
     others = around([path], configuration) if settings.context else []
-    checker = worker.Worker(worker.index([path, *others]), options(settings))
+    near = related([path], others)
+    checker = worker.Worker(
+        worker.index([path, *others]), options(settings), frozenset([path, *near])
+    )
     with names.extended(names.own(settings.catalogue)):
         known = {path: worker.with_deep_stack(lambda: checker.check(path, data))}
-        for other in related([path], others):
+        for other in near:
             known[other] = worker.with_deep_stack(partial(checker.check, other))
         told = in_sources(linking.link(network.Network(known)))
         return select(mended({path: told[path]}, 1, {path: data}), settings)
@@ -213,7 +216,7 @@ def _check_files(
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index([*files, *others]), asked)
+    start = worker.start, (worker.index([*files, *others]), asked, frozenset(fresh))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import asyncguard
 from asyncguard.advise.replay import predict
+from asyncguard.advise.suggest import suggest
 from asyncguard.api import Trace
 from asyncguard.model import AsyncguardError, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
@@ -229,3 +230,10 @@ def test_a_trace_predicts() -> None:
     found = trace.predict(remove=trace.sites)
     assert isinstance(found, asyncguard.Prediction)
     assert found.step_ns < trace.steady_duration_ns / trace.steady_steps
+
+
+def test_a_timeline_without_whole_steps_says_no_more_than_the_sums_do() -> None:
+    told = replace(run(reads(100, 100, sites=2)).record(sites=2), steady_steps=0)
+    assert told.timeline
+    assert told.steady_duration_ns
+    assert suggest(told) == suggest(replace(told, timeline=()))

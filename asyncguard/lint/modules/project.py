@@ -117,9 +117,14 @@ class Project:
     """
 
     def __init__(
-        self, modules: Mapping[str, str], knowledge: Knowledge, device: Device = Device.WRITTEN
+        self,
+        modules: Mapping[str, str],
+        knowledge: Knowledge,
+        device: Device = Device.WRITTEN,
+        wanted: frozenset[str] | None = None,
     ) -> None:
         self.device = device
+        self.wanted = wanted  # the files whose facts may be asked for; None: all
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
@@ -200,6 +205,10 @@ class Project:
         if analysis is not None and analysis in self.standing:
             del self.standing[analysis]
             self.standing[analysis] = None
+
+    def is_wanted(self, path: str) -> bool:
+        """Whether the facts of a file may be asked for; of others, only what is called is run."""
+        return self.wanted is None or path in self.wanted
 
     def overgrown(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""

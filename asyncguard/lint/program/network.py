@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import Dependence
-from asyncguard.lint.domain.hotness import OF_LOOP, Hotness
+from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
@@ -130,7 +130,7 @@ def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
         for (path, function), (home, decorator), line in facts.decorated:
             for _, inner in files[home].defined if home in files else ():
                 if inner.startswith(f"{decorator}."):
-                    yield Call(path, function, home, inner, Loop.NONE, False, line=line)
+                    yield Call(path, function, home, inner, ONCE, line=line)
 
 
 # What a program does now and then, though a function that runs in every step may call it.

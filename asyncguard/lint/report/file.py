@@ -111,9 +111,9 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 
 
 def _make_room(project: Project) -> None:
-    """Let go of trees that seem done with; the rules first look at what others may ask about."""
+    """Let go of trees that seem done with; the rules first look at what is to be reported."""
     for analysis in project.overgrown():
-        if not analysis.is_guest:
+        if not analysis.is_guest and project.is_wanted(analysis.path):
             _facts(analysis)
         for info in (analysis.body, *analysis.asked_abroad()) if analysis.is_guest else ():
             _of_guest(info)

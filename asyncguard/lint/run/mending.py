@@ -54,7 +54,7 @@ def mend(task: Task) -> tuple[Finding, ...]:
 
 def _mended(text: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     from asyncguard.lint.advice.choice import advised
-    from asyncguard.lint.fixes import flow
+    from asyncguard.lint.fixes import kept
     from asyncguard.lint.fixes.code import Code
     from asyncguard.lint.fixes.repair import repaired_in
 
@@ -64,7 +64,7 @@ def _mended(text: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     except (SyntaxError, ValueError, RecursionError):
         return findings
     finally:
-        flow.forget()
+        kept.forget()
 
 
 def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:
