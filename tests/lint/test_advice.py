@@ -98,3 +98,28 @@ def test_findings_that_are_not_hot_keep_the_advice_of_their_entry() -> None:
     ]
     assert finding.advice == load()["torch.Tensor.item"].advice
     assert json.dumps(finding.to_dict())
+
+
+def test_a_name_that_is_made_of_itself_is_followed_once() -> None:
+    source = """\
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        for _ in range(3):
+            order = order.reshape(-1).to("cuda")
+        return x
+"""
+    assert check_source(source, "model.py", SETTINGS) is not None
+
+
+def test_a_move_of_a_name_made_of_itself_has_advice() -> None:
+    source = """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        kept = kept.to("cuda")
+        loss = model(kept, y)
+        loss.backward()
+        optimizer.step()
+"""
+    assert found(source, ("ASG106",))

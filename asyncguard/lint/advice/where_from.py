@@ -162,6 +162,7 @@ def _factory(scene: Scene) -> ast.Call | None:
 
 def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     code = scene.spot.code
+    seen: set[str] = set()
     while isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Name):
         if isinstance(value, ast.Call):
             if code.meaning(value.func).startswith("torch.") and _HOST_MADE(last_name(value.func)):
@@ -169,8 +170,9 @@ def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
             value = value.func
         elif isinstance(value, ast.Name):
             made = flow.assignments(scene.spot.scope, value.id)
-            if len(made) != 1 or made[0] is None or made[0] is value:
+            if len(made) != 1 or made[0] is None or value.id in seen:
                 return None
+            seen.add(value.id)
             value = made[0]
         else:
             value = value.value
