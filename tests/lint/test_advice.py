@@ -100,18 +100,6 @@ def test_findings_that_are_not_hot_keep_the_advice_of_their_entry() -> None:
     assert json.dumps(finding.to_dict())
 
 
-def test_a_name_that_is_made_of_itself_is_followed_once() -> None:
-    source = """\
-import torch
-class Model(torch.nn.Module):
-    def forward(self, x: torch.Tensor):
-        for _ in range(3):
-            order = order.reshape(-1).to("cuda")
-        return x
-"""
-    assert check_source(source, "model.py", SETTINGS) is not None
-
-
 def test_a_move_of_a_name_made_of_itself_has_advice() -> None:
     source = """\
 import torch

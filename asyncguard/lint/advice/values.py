@@ -99,11 +99,15 @@ class Made(NamedTuple):
     params: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     computed: bool = False  # by a call that may do more than look at its arguments
+    looped: bool = False  # a loop or an unpacking takes it from something
 
     def __or__(self, other: object) -> Made:
         assert isinstance(other, Made)
         return Made(
-            self.params | other.params, self.own | other.own, self.computed or other.computed
+            self.params | other.params,
+            self.own | other.own,
+            self.computed or other.computed,
+            self.looped or other.looped,
         )
 
 
@@ -155,7 +159,8 @@ class _Making:
         return own or head in self.code.imports
 
     def _of_name(self, name: str) -> Made:
-        return Made(params=frozenset({name} & self._params))
+        looped = None in flow.assignments(self.scope, name)
+        return Made(params=frozenset({name} & self._params), looped=looped)
 
     def _bound_to(self, name: str) -> list[ast.expr]:
         """Return what a name is bound to in the function, the first time it is asked for."""

@@ -16,7 +16,7 @@ from asyncguard.lint.names import family
 # ---- where the value comes from
 
 _INPUT, _EXPERT, _NAN = family("advice.input"), family("advice.expert"), family("advice.nan")
-_SETS_UP = family("advice.sets_up")
+_SETS_UP, _FORWARD = family("advice.sets_up"), family("advice.runs_a_model")
 
 
 def _made(scene: Scene) -> Made:
@@ -34,7 +34,7 @@ def is_made_of_inputs(scene: Scene) -> bool:
 def is_made_of_attributes(scene: Scene) -> bool:
     """It is made of attributes of `self` alone, and of constants."""
     made = _made(scene)
-    plain = bool(made.own) and not made.params and not made.computed
+    plain = bool(made.own) and not (made.params or made.computed or made.looped)
     return plain and not made.own & _set_by_steps(scene)
 
 
@@ -47,8 +47,15 @@ def _set_by_steps(scene: Scene) -> set[str]:
         for method in methods
         if not _SETS_UP(method.name)
         for part in ast.walk(method)
-        if isinstance(part, ast.Attribute) and not isinstance(part.ctx, ast.Load)
+        if isinstance(part, ast.Attribute)
+        and (not isinstance(part.ctx, ast.Load) or _is_changed(scene.spot, part))
     }
+
+
+def _is_changed(spot: Spot, attribute: ast.Attribute) -> bool:
+    """Whether a method changes it in place: `self.total.add_(1)`."""
+    method = spot.code.parent(attribute)
+    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
 
 
 @predicate
@@ -63,12 +70,18 @@ def is_a_constant(scene: Scene) -> bool:
 def is_invariant_in_its_loop(scene: Scene) -> bool:
     """Nothing that it is made of changes in the innermost loop around it."""
     spot = scene.spot
-    loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
+    around = flow.loops_around(spot.code, spot.node)
+    inside = (x for x in around if not isinstance(x, ast.For) or not _is_part(spot.node, x.iter))
+    loop = next(inside, None)
     if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
         return False
     changing = flow.changed([*loop.body, loop.target])
     needed = flow.names(spot.node) - set(spot.code.imports)
     return bool(needed) and not needed & changing and not _made(scene).computed
+
+
+def _is_part(node: ast.AST, of: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(of))
 
 
 def _is_in_comprehension(spot: Spot) -> bool:
@@ -137,6 +150,14 @@ def is_moved_by_a_loop(scene: Scene) -> bool:
 def _loop_targets(spot: Spot) -> set[str]:
     loops = flow.loops_around(spot.code, spot.node)
     return {name for loop in loops if isinstance(loop, ast.For) for name in flow.bound(loop.target)}
+
+
+@predicate
+def is_in_a_model(scene: Scene) -> bool:
+    """It stands in a class that runs a model or a part of one."""
+    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
+    methods = inside.body if inside is not None else []
+    return any(isinstance(part, FUNCTIONS) and _FORWARD(part.name) for part in methods)
 
 
 @predicate
