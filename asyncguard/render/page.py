@@ -25,6 +25,7 @@ from asyncguard.render.summary import (
     rank_spread,
     rank_title,
     rank_totals,
+    rank_waits,
     totals,
     worth,
 )
@@ -122,17 +123,16 @@ def ranks(report: RankReport, screen: Screen) -> str:
     for line in rank_totals(report):
         page.line(f"\n[bold]{escape(line)}[/]")
     for item in report.sites[:SITES_SHOWN]:
-        low, high = min(item.counts), max(item.counts)
-        times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
         collective = " (collective)" if item.collective else ""
+        stall = f"[bold]{duration(item.total_ns):>8}[/]  " if item.timed else ""
+        spread = rank_spread(item, report.noun)
         page.line(
-            f"\n[bold]{duration(item.total_ns):>8}[/]  {times} x "
-            f"[cyan]{escape(item.site.api)}[/]{collective}, {rank_spread(item, report.noun)}"
+            f"\n{stall}{rank_waits(item)} x [cyan]{escape(item.site.api)}[/]{collective}"
+            f"{', ' * bool(spread)}{spread}"
         )
-        page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
-        if place := library_place(item.site):
-            page.verbatim(f"-> {place}", indent=4)
-        page.verbatim(item.site.source, indent=6)
+        _place(page, item.site, 4)
+    if len(report.sites) > SITES_SHOWN:
+        page.line(f"\n... and {len(report.sites) - SITES_SHOWN:,} more sites (--format json)")
     return page.text()
 
 
@@ -169,16 +169,21 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
         f"\n{stall}{site.count:,} x{'  ' * bool(often)}{often}  "
         f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
     )
-    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
-    page.verbatim(where, indent=10)
-    page.verbatim(site.source, indent=12)
-    if place := library_place(site):
-        page.verbatim(f"-> {place}", indent=10)
-    for at, line in enumerate(called_from(site)):
-        page.verbatim(f"{'            ' if at else 'called from '}{line}", indent=10)
+    _place(page, site, 10)
     if site.gpu_stall_ns is not None:
         page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
     if site.allowed is not None:
         page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
     else:
         page.help(advice, indent=10)
+
+
+def _place(page: Page, site: SiteStats, indent: int) -> None:
+    """Where a site is, its line of source, where in a library it waits, and who called."""
+    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
+    page.verbatim(where, indent)
+    page.verbatim(site.source, indent + 2)
+    if place := library_place(site):
+        page.verbatim(f"-> {place}", indent)
+    for at, line in enumerate(called_from(site)):
+        page.verbatim(f"{'            ' if at else 'called from '}{line}", indent)

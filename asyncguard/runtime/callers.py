@@ -83,7 +83,7 @@ class Callers:
         way = self._ways.get(key)
         if way is not None and way.leads_to(frame):
             return way, way.callers
-        callers = self._look(frame.f_back)
+        callers = self._look(frame)
         if way is not None:
             way.looked(callers)
         else:
@@ -103,11 +103,18 @@ class Callers:
                 self._entries[key] = found
         return found
 
-    def _look(self, frame: FrameType | None) -> Frames:
-        """The user's and third-party frames from here on."""
+    def _look(self, frame: FrameType) -> Frames:
+        """The user's and third-party frames that called `frame`.
+
+        Third-party ones outside of all of the user's run the program, as a notebook's kernel or a
+        test runner does: they are not part of it.
+        """
         ranks = self._ranks
-        program = (f for f in of_the_program(frame) if ranks(f.f_code) <= Rank.LIBRARY)
+        program = (f for f in of_the_program(frame.f_back) if ranks(f.f_code) <= Rank.LIBRARY)
         frames = list(islice(program, MOST_FRAMES))
+        own = [at for at, f in enumerate((frame, *frames)) if ranks(f.f_code) < Rank.LIBRARY]
+        if own:
+            del frames[own[-1] :]
         if not self._are_kept(frames):
             return self._told_apart(tuple(map(self.entry, frames)))
         key = tuple([number for f in frames for number in (id(f.f_code), f.f_lasti)])

@@ -359,7 +359,7 @@ def test_of_a_thousand_ranks_the_worst_are_shown(name: str) -> None:
     ]
     text = " ".join(formats("ranks")[name](merge(ranks), SCREEN).split())
     assert "Rank 0 came last at collectives most of the time." in text
-    assert "The 10 of 1,000 ranks that waited longest; all waited: least 0 ns" in text
+    assert "The 10 of 1,000 ranks that waited longest. Of all: least 0 ns" in text
     assert len(text) < 20_000  # the styles and the script alone are half of it
     few = formats("ranks")[name](merge(ranks[:3]), SCREEN)
     assert "that waited longest" not in few

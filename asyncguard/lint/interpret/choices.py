@@ -80,7 +80,10 @@ def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
         if isinstance(node.orelse, cst.Else):
             return suite(frame, node.orelse.body)
         frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
-        return execute(frame, node.orelse)
+        frame.depth -= 1  # an `elif` is no deeper than its `if`
+        falls = execute(frame, node.orelse)
+        frame.depth += 1
+        return falls
 
 
 def _is_step_after(frame: Frame, guard: Guard) -> bool:
