@@ -82,7 +82,22 @@ def run(page: Path, folder: Path) -> int:
 
 
 def missing(modules: str) -> bool:
-    return any(importlib.util.find_spec(m.strip()) is None for m in modules.split(",") if m)
+    """Whether one of the modules is not installed; raises Failed where it was asked for.
+
+    `ASYNCGUARD_REQUIRE` names what this environment must have, as for `tests.frameworks`.
+    """
+    wanted = os.environ.get("ASYNCGUARD_REQUIRE", "").split(",")
+    absent = [name for each in modules.split(",") if each and not _is_there(name := each.strip())]
+    if required := sorted(set(absent) & set(wanted)):
+        raise Failed(f"{required[0]} is required here (ASYNCGUARD_REQUIRE), and not installed")
+    return bool(absent)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False
 
 
 def parsed(block: Block, where: str) -> None:

@@ -191,7 +191,7 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Candidate]:
         return
     once = Suggestion(
         f"Synchronise once a mini-batch ({', '.join(unbounded)})",
-        f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
+        f"{record.step_count:,} steps ran without a single wait, so nothing keeps the frontend "
         f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
         (),
         syncs_saved_per_step=-1.0,

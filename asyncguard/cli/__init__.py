@@ -73,8 +73,8 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_demo(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
-        help="show the whole job on real input",
-        description="Lint a real library, trace real frameworks, gate a new sync point.",
+        help="show every command on real code",
+        description="Lint a real library, trace real frameworks, and gate a new wait.",
     )
     parser.set_defaults(command=_demo)
 
@@ -82,9 +82,9 @@ def _add_demo(commands: Any) -> None:
 def _add_lsp(commands: Any) -> None:
     parser = commands.add_parser(
         "lsp",
-        help="serve an editor",
-        description="Serve an editor by the Language Server Protocol over standard input and "
-        "output: findings while you type, explanations, repairs. Needs the extra 'lsp'.",
+        help="start the language server for editors",
+        description="Speak the Language Server Protocol over standard input and output: findings "
+        "while you type, explanations, repairs. Needs the extra 'lsp'.",
     )
     parser.set_defaults(command=_lsp)
 

@@ -32,7 +32,7 @@ def prepared(argv: Sequence[str]) -> list[str]:
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
     parser = commands.add_parser(
-        "check", help="find sync points in source", description="Find sync points in source."
+        "check", help="find waits in source", description="Find the places where Python waits."
     )
     parser.set_defaults(command=run)
     parser.add_argument(
@@ -43,14 +43,14 @@ def add(commands: Any) -> None:
     _add_files(parser)
     parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
     parser.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too"
+        "--unsafe-fixes", action="store_true", help="include unsafe fixes (with --fix or --diff)"
     )
     parser.add_argument(
-        "--diff", action="store_true", help="print the fixes as a patch, change nothing"
+        "--diff", action="store_true", help="print the fixes as a patch and change no file"
     )
     parser.add_argument(
         ADD_IGNORE, metavar="=REASON", dest="add_ignore", default=None,
-        help="silence each finding with a comment on its line, which may give a reason",
+        help="silence each finding with a comment on its line, and give REASON there",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
@@ -61,8 +61,8 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--trace", metavar="TRACE", type=Path,
-        help="compare with the waits that a trace counted: which findings are confirmed, which "
-        "lines never ran, what only one of the two knows (text, json)",
+        help="compare with a trace: show which findings it confirms, which lines never ran, and "
+        "what only one of the two knows (text, json)",
     )  # fmt: skip
     parser.add_argument(
         "--jobs", "-j", metavar="N", type=int,
@@ -71,9 +71,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--no-cache", action="store_true", help="do not use the cache")
     parser.add_argument(
         "--verbose", "-v", action="store_true",
-        help="say on stderr where a bound of the analysis was reached (depth, rounds, sizes)",
+        help="report on stderr where the analysis reached a limit (depth, rounds, sizes)",
     )  # fmt: skip
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit with status 0 even if there are findings"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -91,14 +93,14 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extend-exclude", metavar="PATTERNS", type=_patterns,
-        help="leave out these files and folders as well (comma-separated)",
+        help="also skip these files and folders (comma-separated)",
     )  # fmt: skip
     parser.add_argument(
         "--force-exclude", action="store_true",
-        help="leave out excluded files even if they are named on the command line",
+        help="skip excluded files even if you name them on the command line",
     )  # fmt: skip
     parser.add_argument(
-        "--no-respect-gitignore", action="store_true", help="check files that git ignores too"
+        "--no-respect-gitignore", action="store_true", help="also check files that git ignores"
     )
     parser.add_argument(
         "--stdin-filename", metavar="NAME",
@@ -123,9 +125,9 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assume-device",
         choices=[device.value for device in Device],
-        help="where values are: as-written (default; models on an accelerator, tensors where "
-        "their factories say), accelerator (tensors made without a device too) or cpu (where "
-        "PyTorch, Chainer and CuPy wait for nothing)",
+        help="device to assume for tensors created without one: as-written (default: the CPU, "
+        "and models run on an accelerator), accelerator, or cpu for everything (where PyTorch, "
+        "Chainer and CuPy never wait)",
     )
 
 
@@ -301,7 +303,8 @@ def _look(
 def _find_in_given(
     arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
 ) -> LintResult:
-    from asyncguard.lint.check import LintResult, check_source, check_text
+    from asyncguard.lint.check import LintResult, check_source
+    from asyncguard.lint.live import check_text
     from asyncguard.lint.run.discover import is_excluded
 
     ((name, data),) = given.items()

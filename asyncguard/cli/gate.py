@@ -21,16 +21,19 @@ def add(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "gate",
-        help="fail when sync points appear or grow",
+        help="fail if a site is new or waits more often",
         description=(
-            "Compare traces (.json) or source (files, directories) with a baseline, and fail "
-            "naming each sync point that is new or waits more often a step."
+            "Compare traces (.json) or source (files, directories) with a baseline, and fail for "
+            "each site that is new or waits more often per step."
         ),
     )
     parser.set_defaults(command=run)
     parser.add_argument("paths", metavar="TRACE|PATH", nargs="+", type=Path)
     parser.add_argument(
-        "--baseline", metavar="F", type=Path, help="default: asyncguard-baseline.json"
+        "--baseline",
+        metavar="F",
+        type=Path,
+        help="baseline to compare with (default: asyncguard-baseline.json)",
     )
     parser.add_argument(
         "--update", action="store_true", help="rewrite the baseline with the current state"

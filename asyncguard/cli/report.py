@@ -32,7 +32,7 @@ def _add_report(commands: Any) -> None:
         "report",
         help="show saved traces",
         description="Show saved traces. The ranks of one run, the traces in a folder, and more "
-        "than eight traces are shown beside each other.",
+        "than eight traces are compared in one table.",
     )
     parser.set_defaults(command=_report)
     parser.add_argument("traces", metavar="TRACE|DIR", nargs="+", type=Path)
@@ -47,27 +47,27 @@ def _add_report(commands: Any) -> None:
         "--output",
         metavar="FILE",
         type=Path,
-        help="write to FILE instead of standard output: a new file, or a regular one to replace",
+        help="write to FILE instead of standard output, replacing a regular file",
     )
     parser.add_argument(
         "--with-kineto", metavar="FILE", type=Path,
-        help="lay the trace over a Kineto trace of torch.profiler's: one file for Perfetto",
+        help="merge the trace with a Kineto trace (torch.profiler) into one file for Perfetto",
     )  # fmt: skip
 
 
 def _add_import(commands: Any) -> None:
     parser = commands.add_parser(
         "import",
-        help="make a trace from a profiler's file",
-        description="Make a trace from a Kineto trace (torch.profiler's export_chrome_trace) that "
-        "holds CUDA events: where Python waited for the device.",
+        help="convert a profiler's file into a trace",
+        description="Convert a Kineto trace (torch.profiler's export_chrome_trace) with CUDA "
+        "events into a trace of where Python waited for the device.",
     )
     parser.set_defaults(command=_import)
-    parser.add_argument("kind", choices=("kineto",), help="the kind of FILE")
+    parser.add_argument("kind", choices=("kineto",), help="format of FILE")
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
-        help=f"where the trace goes (default: {DEFAULT_TRACE})",
+        help=f"file to write the trace to (default: {DEFAULT_TRACE})",
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="trace a script or module",
-        description="Run a script or module as python does, and trace its sync points.",
+        description="Run a script or module as python does, and count and time its waits.",
         usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
         "[--device-times SOURCE] [--cross-check] [--ranges KIND] [--save-every SECONDS] [-q] "
         "(SCRIPT | -m MODULE) [ARGS...]",
@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(command=run)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
-        help=f"where the trace goes (default: {DEFAULT_TRACE})",
+        help=f"file to write the trace to (default: {DEFAULT_TRACE})",
     )  # fmt: skip
     parser.add_argument(
         "--depth", choices=("light", "full"), default="light",
@@ -56,27 +56,31 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]",
-        help="simulate CUDA devices on a machine without: h200 (default), h100, a100, rtx4090, t4, "
+        help="simulate CUDA on a machine without a GPU: h200 (default), h100, a100, rtx4090, t4, "
         "or a TOML file; times are modelled",
     )  # fmt: skip
     parser.add_argument(
-        "--sim-devices", metavar="N", type=int, default=1, help="how many of them (default: 1)"
+        "--sim-devices",
+        metavar="N",
+        type=int,
+        default=1,
+        help="number of simulated devices (default: 1)",
     )
     parser.add_argument(
         "--sim-host", choices=("fixed", "measured"), default="fixed",
-        help="what operators cost the host: as the profile says (default), or as measured here",
+        help="host time of each operator: as the profile says (default), or as measured here",
     )  # fmt: skip
     parser.add_argument(
         "--ranges", choices=("record_function", "nvtx"),
-        help="put a range of torch's profiler, or of NVTX, round each wait",
+        help="mark each wait as a range for torch's profiler or NVTX",
     )  # fmt: skip
     parser.add_argument(
         "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
-        help="save the trace while the program runs, too (default: 60; 0: only at its end)",
+        help="also save the trace while the program runs (default: 60; 0: only at its end)",
     )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
-    parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
 
 
 def _seconds(text: str) -> float:

@@ -22,15 +22,15 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "tune",
         help="repair a copy of a script and show what that gains",
-        description="Trace a script, repair what waited on a copy of its folder, trace that, and "
-        "compare: outputs, waits, step time. Exit status 1 if the outputs differ.",
+        description="Trace a script, repair its waits in a copy of its folder, trace the copy, and "
+        "compare outputs, waits and step time. Exit status 1 if the outputs differ.",
         usage="asyncguard tune [--unsafe-fixes] [--sim cuda[:PROFILE]] "
         "[--branch NAME | --in-place] [--keep FOLDER] [--timeout SECONDS] SCRIPT [ARGS...]",
     )
     parser.set_defaults(command=run)
     parser.add_argument(
         "--unsafe-fixes", action="store_true",
-        help="repairs too that may change the program, in cases that their messages name",
+        help="include repairs that may change the program, as their messages say",
     )  # fmt: skip
     parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]", help="simulate CUDA, as `asyncguard run --sim` does"
@@ -42,12 +42,12 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--keep", metavar="FOLDER", type=Path,
-        help="keep before.json, after.json and repairs.patch there",
+        help="keep before.json, after.json and repairs.patch in FOLDER",
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, help="the longest that a run may take"
+        "--timeout", metavar="SECONDS", type=float, help="stop a run that takes longer"
     )
-    parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
 
 
 def run(arguments: argparse.Namespace) -> int:

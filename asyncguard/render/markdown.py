@@ -116,7 +116,7 @@ def differences(found: Difference, screen: Screen) -> str:
         )
         for change in found.sites
     )
-    lines += _table(columns, rows) if found.sites else ["No sync points in either."]
+    lines += _table(columns, rows) if found.sites else ["No waits in either."]
     return "\n".join(lines) + "\n"
 
 

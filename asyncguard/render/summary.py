@@ -40,7 +40,14 @@ def totals(record: TraceRecord) -> Iterator[str]:
 
 
 def how_often(record: TraceRecord, site: SiteStats) -> str:
-    """How often a site waits a step; in how many steps, where that is less than half of them."""
+    """How often a site waits a step; in how many steps, where that is less than half of them.
+
+    What waits only before the second step, or after the last one, is told apart from steps.
+    """
+    if record.step_count > 1 and site.last_step == 0:
+        return "before the second step"
+    if record.step_count and site.first_step is not None and site.first_step >= record.step_count:
+        return "after the last step"
     if _is_rare(record, site):
         return f"in {site.steps:,} of {count(record.step_count, 'step')}"
     rate = record.per_step(site.count, site.steady_count)

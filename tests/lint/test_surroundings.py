@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint import check
-from asyncguard.lint.check import check_paths, check_text
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.live import check_text
 from asyncguard.lint.run import surroundings, worker
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings

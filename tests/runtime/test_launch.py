@@ -298,6 +298,19 @@ def test_ten_thousand_increments_on_mxnet_without_a_word_about_numpy(script: Any
         assert record.command == f"script.py {how}"
 
 
+def test_a_spawned_loader_is_given_a_function_of_torch(script: Any, run: Any) -> None:
+    require("torch")
+    text = """
+        import torch
+        from torch.utils.data import DataLoader
+        if __name__ == "__main__":
+            loader = DataLoader(range(4), 2, num_workers=1, multiprocessing_context="spawn",
+                                collate_fn=torch.tensor)
+            print([batch.tolist() for batch in loader])
+    """
+    assert run(ASYNCGUARD, script(text)).out == "[[0, 1], [2, 3]]\n"
+
+
 def test_torch_is_hooked_when_the_script_imports_it(script: Any, run: Any) -> None:
     require("torch")
     script(

@@ -31,6 +31,15 @@ class Work(enum.IntFlag):
     STEP = GRADIENTS | TRAINS | UPDATES
     OF_CALLER = RUNS_MODEL | STEP  # what a function does counts for the place of its call
 
+    def __and__(self, other: int) -> Work:
+        return _WORK[int.__and__(self, other)]  # the enumeration's own looks the member up slowly
+
+    def __or__(self, other: int) -> Work:
+        return _WORK[int.__or__(self, other)]
+
+
+_WORK = [Work(number) for number in range(2 * Work.MAKES_OPTIMIZER)]
+
 
 class LoopShape(NamedTuple):
     """What the head of a loop says of it, and the names that it uses."""
