@@ -51,6 +51,7 @@ __all__ = [
     "LIBRARIES",
     "NO_LANGUAGE",
     "OPERATORS",
+    "REPAIRS",
     "SCHEMA",
     "VALUE_KINDS",
     "Catalogue",
@@ -77,8 +78,10 @@ __all__ = [
 ]
 
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and
+# what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+REPAIRS = "repairs.toml"
 ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 _PACKAGE = Path(__file__).parents[1]
 
@@ -97,7 +100,7 @@ def rules_directory() -> Path:
     return _PACKAGE / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES, ADVICE)
+_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE)
 
 
 def load_directory(directory: Path) -> Catalogue:

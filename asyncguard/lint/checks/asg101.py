@@ -1,4 +1,4 @@
-"""A device value is turned into text each step.
+"""Formatting a device value as text waits in every step.
 
 `print`, f-strings, `str`, `repr`, `format` and logging need the value's data, so Python waits
 until the device has computed it, and everything queued before it.

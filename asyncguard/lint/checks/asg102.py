@@ -1,4 +1,4 @@
-"""A scalar is copied to the host in every step.
+"""Copying a scalar to the host waits in every step.
 
 `.item()`, `.asscalar()`, `.tolist()`, `float()`, `int()` copy the value to the host. The copy
 waits for the value, and so for all work queued before it; the device then idles until Python

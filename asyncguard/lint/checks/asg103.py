@@ -1,4 +1,4 @@
-"""A device array is copied to the host each step.
+"""Copying an array to the host waits in every step.
 
 `.asnumpy()`, `.numpy()`, `.cpu()`, `np.asarray(t)`, `jax.device_get` and CuPy's `.get()` wait
 until the array is computed, then copy all of it.

@@ -1,4 +1,4 @@
-"""A condition needs a device value each step.
+"""Branching on a device value waits in every step.
 
 `if`, `while`, `assert`, `and`, `or`, `not`, `in`, `bool()` and Python's `max`, `min` and
 `sorted` need the value before Python can go on, so Python waits for it.

@@ -1,4 +1,4 @@
-"""The shape of a result depends on device data each step.
+"""Computing a shape from device data waits in every step.
 
 `nonzero`, one-argument `where`, `x[mask]`, `unique`, `masked_select`, `repeat_interleave`
 without `output_size` and slices with bounds on the device need the data before the result can

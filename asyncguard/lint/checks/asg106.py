@@ -1,4 +1,4 @@
-"""Host data is uploaded by a copy that waits, each step.
+"""Copying unpinned host data to the device waits in every step.
 
 `torch.tensor(x, device=...)`, `.to(device)` from pageable memory, and indexing a device tensor
 with a list or a CPU tensor copy from the host and wait until the copy is done.
@@ -65,7 +65,7 @@ def train(model, loader, optimizer, device):
         one = torch.ones((), dtype=torch.float16, device=device)
         count = torch.full((), 0, device=device)
         most = torch.full((), -2.5, device=device, requires_grad=True)
-        weights = torch.tensor([0.0], device=device)
+        weights = torch.zeros((1,), device=device)
 """,
     ),
 ]

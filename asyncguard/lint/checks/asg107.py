@@ -1,4 +1,4 @@
-"""A progress bar or metric writer converts a device value each step.
+"""A progress bar or metric writer converts a device value in every step.
 
 `set_postfix`, `add_scalar`, `wandb.log` and their like call `float()` or `str()` on what they
 are given.

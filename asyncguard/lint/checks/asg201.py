@@ -1,4 +1,4 @@
-"""One value is waited for each step.
+"""Python blocks on one value in every step.
 
 `wait_to_read`, `block_until_ready`, `event.synchronize` and `work.wait` wait explicitly. Once
 every few steps bounds the queue as well, at a fraction of the cost.

@@ -1,4 +1,4 @@
-"""All queued work is waited for each step.
+"""Python synchronizes the whole device in every step.
 
 `waitall`, `torch.cuda.synchronize` and `dist.barrier` wait for everything, so Python can never
 run ahead of the device. Code that measures needs a barrier next to the clock, and is left alone;
