@@ -15,6 +15,7 @@ from asyncguard.model import Loop
 
 _METHOD_ONLY = family("function.method_only")
 _STANDS_IN = family("function.stands_in")
+_EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
@@ -22,7 +23,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
     alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
-    if alone or is_test(info.name, scope.path):
+    if alone or is_test(info.name, scope.path) or _EXPORTS(scope.path):
         return Loop.NONE
     knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)

@@ -336,10 +336,9 @@ class Project:
             module, asker = pending.pop()
             outlined = self._outlined(module, asker) if module not in seen else None
             seen.add(module)
-            if outlined is not None:
-                if name in outlined.binds:
-                    return True
-                pending += [(star, outlined.path) for star in outlined.stars]
+            if outlined is not None and name in outlined.binds:
+                return True
+            pending += [(star, outlined.path) for star in outlined.stars] if outlined else []
         return False
 
     def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
