@@ -44,6 +44,7 @@ from asyncguard.catalogue.tables import (
 )
 
 __all__ = [
+    "ADVICE",
     "BY_KIND",
     "FAMILIES",
     "GENERATED",
@@ -81,6 +82,7 @@ __all__ = [
 # what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
 REPAIRS = "repairs.toml"
+ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -98,7 +100,7 @@ def rules_directory() -> Path:
     return _PACKAGE / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS)
+_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE)
 
 
 def load_directory(directory: Path) -> Catalogue:

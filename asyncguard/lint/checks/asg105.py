@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 CODE = "ASG105"
 NAME = "data-dependent-shape"
-MESSAGE = (
-    "`{site}` has a data-dependent output shape, so Python must wait for the device {when}: use a "
-    "fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
+MESSAGE = "`{site}` has a data-dependent output shape, so Python must wait for the device {when}"
+REMEDY = (
+    "use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
 )
 VALID = [
     TORCH_STEP + "kept = torch.where(loss > 0, loss, loss * 0)",
@@ -49,4 +49,4 @@ INVALID = [
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG106"
 NAME = "blocking-upload"
-MESSAGE = (
-    "`{site}` copies from unpinned host memory, which blocks {when}: pin the memory and pass "
-    "`non_blocking=True`, or create the value on the device"
-)
+MESSAGE = "`{site}` copies from unpinned host memory, which blocks {when}"
+REMEDY = "pin the memory and pass `non_blocking=True`, or create the value on the device"
 VALID = [
     TORCH_STEP + 'x = x.to("cuda", non_blocking=True)',
     TORCH_STEP + 'x = torch.zeros(3, device="cuda")',
@@ -75,4 +73,4 @@ def train(model, loader, optimizer, device):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

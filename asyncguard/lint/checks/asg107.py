@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG107"
 NAME = "device-value-to-sink"
-MESSAGE = (
-    "`{site}` converts a device value, so it waits for the device {when}: log every N "
-    "steps, or collect on the device and log together"
-)
+MESSAGE = "`{site}` converts a device value, so it waits for the device {when}"
+REMEDY = "log every N steps, or collect on the device and log together"
 VALID = [
     TORCH_STEP + 'if step % 100 == 0:\n            writer.add_scalar("loss", loss, step)\n',
     TORCH_STEP + 'writer.add_scalar("lr", 0.1, step)',
@@ -68,4 +66,4 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

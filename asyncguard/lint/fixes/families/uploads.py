@@ -69,6 +69,12 @@ def _move(spot: Spot) -> Fix | None:
     return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
 
 
+def pinned_loader(spot: Spot, value: ast.expr) -> bool:
+    """Whether a value is a part of the batches of loaders in view that pin them."""
+    loaders = _loaders(spot, value)
+    return bool(loaders) and all(_argument(loader, _PIN) is not None for loader in loaders)
+
+
 def _is_small(code: Code, value: ast.expr) -> bool:
     """Whether it is a tensor that was just made of a list, on the host."""
     if not isinstance(value, ast.Call) or code.meaning(value.func) not in _MAKERS:
