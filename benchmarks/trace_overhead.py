@@ -113,6 +113,7 @@ def judge(name: str, found: Interval, limit: float) -> None:
         "limit": limit,
         "holds": value <= limit,
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "load": round(os.getloadavg()[0], 1),  # of the machine: what shares its caches counts
     }
     print(f"  {name}: {value:g} (at most {limit:g}){'' if value <= limit else '  MISSED'}")
 
