@@ -275,6 +275,7 @@ def diff(before: TraceRecord, after: TraceRecord) -> Difference:
     moves = [
         outcome.Moved(change.numbers, change.site.function, change.before.waits, change.after.waits)
         for change in found.sites
+        if change.unit == found.unit
     ]
     expected = outcome.expected(before, moves) if found.unit == "step" else None
     if expected is None:

@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from asyncguard.model import AsyncguardError
+
 MOST = 1 << 30  # bytes of one file
 _FLAGS = (
     os.O_RDONLY
@@ -165,3 +167,13 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{text} is too large a number")
     return number
+
+
+def require_directory() -> None:
+    """Raise AsyncguardError where the working directory has been deleted."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise AsyncguardError(
+            "the working directory has been deleted; change to another"
+        ) from error

@@ -178,7 +178,7 @@ class Service:
 
     def _find(self, path: Path, data: bytes) -> list[Finding]:
         folder = self._folder(path)
-        live = self._live.setdefault(folder, Live(folder))
+        live = self._live.setdefault(folder, Live())
         return live.check(path, data)
 
     def _folder(self, path: Path) -> Path:

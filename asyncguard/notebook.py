@@ -55,7 +55,7 @@ def run(shell: Any, line: str, body: str) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = _Arguments(
         prog="%%asyncguard",
-        description="Count and time the sync points of this cell.",
+        description="Count and time the waits of this cell.",
         add_help=False,
         allow_abbrev=False,
     )

@@ -82,7 +82,7 @@ def _marked(item: pytest.Item, marker: pytest.Mark) -> Limit:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options and the settings."""
-    group = parser.getgroup("asyncguard", "sync points (asyncguard)")
+    group = parser.getgroup("asyncguard", "waits for the device (asyncguard)")
     group.addoption(
         "--asyncguard", action="store_true", default=False,
         help="trace every test, show those that wait most, and hold them to the stored limits",

@@ -49,7 +49,9 @@ def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
         for path in every:
             gathering.add(str(path), skim(path))
         if gathering.is_ranked or len(every) > ranks.MANY or any(map(Path.is_dir, paths)):
-            return render.find(name, "ranks")(gathering.report(), screen)
+            return render.find(name, "ranks")(
+                gathering.report(lambda name: store.load(Path(name))), screen
+            )
     show = render.find(name, "traces")
     return "\n".join(_one(show, path, len(every) > 1, screen) for path in every)
 

@@ -1,3 +1,3 @@
 """The version of the package, in the one place that states it."""
 
-__version__ = "0.1.1"
+__version__ = "0.2.0"

@@ -8,8 +8,9 @@ DIR holds one folder a package, named NAME-VERSION, with the unpacked wheel or s
 A site counts when its label says that it runs once a step, unguarded; optional ones count neither
 way. A finding on one of a site's lines, or reached from a call there, with one of its codes, is a
 hit, or `cold` where the site does not count: true, though not asked for. On a negative it is false,
-and so it is anywhere else in a file that is labelled completely, but for advice, which is not. Each
-package is checked as a whole, so that calls between its files are seen. `--only` measures the files
+and so it is anywhere else in a file that is labelled completely, but for advice, which is not. A
+call that leads to a finding is judged no further: the read is, where it stands. Each package is
+checked as a whole, so that calls between its files are seen. `--only` measures the files
 of some packages, and `--write` keeps the totals of ours, with today's date, in
 benchmarks/results/accuracy.json.
 """
@@ -26,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 import tomli
 
@@ -37,7 +39,16 @@ BY_DEFAULT = frozenset(rule.code for rule in rules() if rule.default)
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "accuracy.json"
 ADVICE = {"ASG3xx", "ASG4xx"}  # labelled only where obvious
-Spot = tuple[int, int, str, str]  # first line, last line, code ("" for any), text to show
+
+
+class Spot(NamedTuple):
+    """What a tool found, or a call that leads to it."""
+
+    first: int
+    last: int
+    code: str  # "" for any
+    text: str
+    is_call: bool = False
 
 
 @dataclass
@@ -133,7 +144,7 @@ def score(labels: Labels, spots: Iterable[Spot], groups: dict[str, Score]) -> No
         if is_hot(site) and not site.get("optional") and site["code"] in BY_DEFAULT
     ]
     wanted = list(remaining)
-    for first, last, code, text in spots:
+    for first, last, code, text, is_call in spots:
         family = code[:4] + "xx" if code else ""
         here = [s for s in labels.sites if any(first <= n <= last for n in lines_of(s))]
         matching = [s for s in here if not code or code in codes_of(s)]
@@ -141,7 +152,7 @@ def score(labels: Labels, spots: Iterable[Spot], groups: dict[str, Score]) -> No
         if any(s in wanted for s in hot):
             remaining = [s for s in remaining if s not in hot]
             continue
-        if any(s.get("optional") for s in matching):
+        if is_call or any(s.get("optional") for s in matching):
             continue
         if matching:
             kind = "cold"
@@ -185,9 +196,10 @@ def asyncguard_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spo
     for package in sorted({labels.package for labels in wanted}):
         for f in check_paths([sources / package], Settings(cache=False)).findings:
             text = f"{f.code} {f.api} {f.confidence.value} {f.function} | {f.source[:90]}"
-            found[Path(f.path)].append((f.line, f.end_line, f.code, text))
+            found[Path(f.path)].append(Spot(f.line, f.end_line, f.code, text))
             for call in f.reached_from:
-                found[Path(call.path)].append((call.line, call.line, f.code, text))
+                led = Spot(call.line, call.line, f.code, text, is_call=True)
+                found[Path(call.path)].append(led)
     return found
 
 
@@ -204,7 +216,7 @@ def naive_spots(sources: Path, wanted: list[Labels]) -> dict[Path, list[Spot]]:
         path = sources / labels.package / labels.path
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
             if NAIVE.search(line):
-                found[path].append((number, number, "", line.strip()[:90]))
+                found[path].append(Spot(number, number, "", line.strip()[:90]))
     return found
 
 
@@ -221,7 +233,7 @@ def hotpath_spots(executable: str, sources: Path, wanted: list[Labels]) -> dict[
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         findings = [f for file in json.loads(done.stdout)["files"] for f in file["findings"]]
         lines = {f["line"] for f in findings if f["rule_id"] in HOTPATH_RULES}
-        found[path] = [(line, line, "", f"line {line}") for line in sorted(lines)]
+        found[path] = [Spot(line, line, "", f"line {line}") for line in sorted(lines)]
     return found
 
 

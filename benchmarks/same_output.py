@@ -4,12 +4,14 @@ Runs each program of `programs/`, which drive models, trainers and scripts of ot
 without and once with `asyncguard run`, and compares what they print, bit for bit, and the exit
 status. A program that prints something else each time by itself is told of and does not count.
 Those whose framework is not installed are left out. With --keep the outcome goes to
-`results/same_output.json`, beside that of other environments. Exit status 1: one differs.
+`results/same_output.json`, with the date, beside that of other environments. Exit status 1: one
+differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import json
 import os
@@ -68,6 +70,7 @@ def compare(program: Path) -> dict[str, object]:
     waits = sum(site["count"] for site in record.get("sites", ()))
     return {
         "outcome": "same" if traced == bare else "differs",
+        "date": datetime.date.today().isoformat(),
         "exit_status": bare.status,
         "output_lines": len(bare.output.splitlines()),
         "output_sha256": hashlib.sha256(bare.output.encode()).hexdigest(),

@@ -1,4 +1,4 @@
-"""What tracing costs: `python benchmarks/trace_overhead.py [--quick] [--keep]`.
+"""What tracing costs: `python benchmarks/trace_overhead.py [--quick] [--least] [--keep]`.
 
 1. A small MLP training step on torch (about 0.3 ms, the worst case) with one `.item()` a step:
    bare, traced, and under torch.profiler.
@@ -8,6 +8,8 @@
 5. Calls in context: each with caches that other work has just filled, seven shapes taking turns;
    what the trace adds to each, and the same where caches are warm.
 6. A loop of mxnet or jax with a wait a step, where they are installed.
+7. The MLP step once more, each of 256 steps at its least over all rounds: what is left when
+   nothing else has the caches. With --least that alone; a busy machine can tell no other.
 
 Blocks of steps take turns, so that what else the machine does meets all of them; each is compared
 with the bare one of the same round. Printed are the median of these ratios and the interval that
@@ -20,7 +22,6 @@ go to `results/trace_overhead.json`, beside those of frameworks that are not ins
 from __future__ import annotations
 
 import argparse
-import datetime
 import importlib.util
 import json
 import math
@@ -29,6 +30,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,7 +114,7 @@ def judge(name: str, found: Interval, limit: float) -> None:
         "interval": [low, high],
         "limit": limit,
         "holds": value <= limit,
-        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        "date": date.today().isoformat(),
         "load": round(os.getloadavg()[0], 1),  # of the machine: what shares its caches counts
     }
     print(f"  {name}: {value:g} (at most {limit:g}){'' if value <= limit else '  MISSED'}")
@@ -148,11 +150,42 @@ def on_torch(quick: bool) -> None:
     times = compare(loop, BATCH, 10 if quick else 1000, contexts)
     show("torch, MLP step with one .item()", times)
     judge("torch, times bare", ratio(times, "traced"), 1.02)
+    at_its_least(torch, 10 if quick else 60)
     beside_the_profiler(loop, 2 if quick else 10)
     of_one_call(torch, 10 if quick else 100)
     at_full_depth(torch, loop, 4 if quick else 100)
     in_a_step(torch, 6 if quick else 200)
     in_context(torch, 6 if quick else 60)
+
+
+def at_its_least(torch: Any, rounds: int) -> None:
+    """Each step of a batch at its least: a batch holds whatever is done once in so many waits."""
+    torch.set_num_threads(1)
+    loop = torch_mlp(torch)
+    loop(BATCH)
+    contexts: dict[str, Context] = {"bare": nullcontext, "traced": Session, "again": nullcontext}
+    least: dict[str, list[int]] = {}
+    for _ in range(rounds):
+        for name, context in contexts.items():
+            taken = each_step(loop, context)
+            least[name] = [min(pair) for pair in zip(taken, least.get(name, taken), strict=True)]
+    bare = sum(least["bare"])
+    print(f"torch, MLP step at its least ({rounds} rounds)")
+    for name, values in least.items():
+        print(f"  {name:22} {sum(values) / BATCH / 1e3:10.2f} us   {sum(values) / bare:6.4f}x")
+    found = sum(least["traced"]) / bare
+    judge("torch, times bare, at its least", Interval(found, found, found), 1.02)
+
+
+def each_step(loop: Loop, context: Context) -> list[int]:
+    """The CPU time of each step of a batch, nanoseconds."""
+    taken, clock = [], time.thread_time_ns
+    with context():
+        for _ in range(BATCH):
+            began = clock()
+            loop(1)
+            taken.append(clock() - began)
+    return taken
 
 
 def beside_the_profiler(loop: Loop, rounds: int) -> None:
@@ -369,6 +402,9 @@ def of_waits(framework: str, what: str, loop: Loop, quick: bool) -> None:
     judge(f"{framework}, times bare", ratio(times, "traced"), 1.02)
 
 
+MEASURED = (("torch", on_torch), ("mxnet", on_mxnet), ("jax", on_jax))
+
+
 def keep(target: Path) -> None:
     """Write the figures, over those that were measured before."""
     before = json.loads(target.read_text()) if target.exists() else {}
@@ -379,10 +415,16 @@ def main() -> int:
     """Measure on each framework that is installed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="a few rounds only")
+    parser.add_argument("--least", action="store_true", help="only the least of each step")
     parser.add_argument("--keep", action="store_true", help="keep the figures in results/")
     options = parser.parse_args()
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
-    for name, measure in (("torch", on_torch), ("mxnet", on_mxnet), ("jax", on_jax)):
+    if options.least:
+        import torch
+
+        at_its_least(torch, 60)
+    frameworks = () if options.least else MEASURED
+    for name, measure in frameworks:
         if importlib.util.find_spec(name):
             measure(options.quick)
         else:

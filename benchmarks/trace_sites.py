@@ -1,9 +1,12 @@
-"""What very many sites cost a trace: `python benchmarks/trace_sites.py [--sites N]`; needs torch.
+"""What very many sites cost a trace: `python benchmarks/trace_sites.py [--sites N] [--keep]`;
+needs torch.
 
 Each line of a long function reads a tensor once in each of three steps. Printed are the time to
 record, to make the record, to save and to load it and to render each format, each beside the time
 of a tenth of the sites (what grows in proportion takes ten times as long), the size of the files,
-and the memory of the process at its highest beyond what it had before.
+and the memory of the process at its highest beyond what it had before, which must stay below
+100 MB for 100,000 sites until the trace is saved. With --keep the figures go to
+`results/trace_sites.json`.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 STEPS = 3
+BYTES = 1000  # a site, until the trace is saved: 100 MB of 100,000
 
 
 def program(sites: int, folder: Path) -> Callable[[Any], None]:
@@ -92,21 +97,36 @@ def apart(sites: int) -> dict[str, float]:
     return figures
 
 
-def main() -> None:
+def main() -> int:
     """Measure, and print the figures side by side."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--sites", type=int, default=100_000)
+    parser.add_argument("--keep", action="store_true", help="keep the figures in results/")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.sites)))
-        return
+        return 0
     few, many = apart(options.sites // 10), apart(options.sites)
     print(f"{'':16} {options.sites // 10:>10,} {options.sites:>10,} sites")
     for name, value in many.items():
         times = value / few[name] if few[name] else 0
         print(f"{name:16} {few[name]:10.2f} {value:10.2f}   {times:5.1f}x")
+    highest = max(many["recorded, MB"], many["saved, MB"])
+    limit = options.sites * BYTES / 1e6
+    print(f"recorded and saved: {highest:.0f} MB (at most {limit:g})")
+    if options.keep:
+        kept = {
+            "date": date.today().isoformat(),
+            "sites": options.sites,
+            "limit, MB": limit,
+            "holds": highest <= limit,
+            **{name: round(value, 2) for name, value in many.items()},
+        }
+        target = Path(__file__).parent / "results" / "trace_sites.json"
+        target.write_text(json.dumps(kept, indent=2) + "\n")
+    return 0 if highest <= limit else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,8 +8,8 @@ A comment above a block says what it is, where the block itself does not:
     <!-- setup ... -->            hidden Python, run before the next block
 
 Other Python blocks run one after the other in one namespace, console blocks line by line in one
-folder; what follows a command is its output. `...` stands for anything, and times and shares may
-be others.
+folder; what follows a command is its output, and a command without any must not fail. `...` stands
+for anything, and times and shares may be others.
 """
 
 from __future__ import annotations
@@ -82,7 +82,22 @@ def run(page: Path, folder: Path) -> int:
 
 
 def missing(modules: str) -> bool:
-    return any(importlib.util.find_spec(m.strip()) is None for m in modules.split(",") if m)
+    """Whether one of the modules is not installed; raises Failed where it was asked for.
+
+    `ASYNCGUARD_REQUIRE` names what this environment must have, as for `tests.frameworks`.
+    """
+    wanted = os.environ.get("ASYNCGUARD_REQUIRE", "").split(",")
+    absent = [name for each in modules.split(",") if each and not _is_there(name := each.strip())]
+    if required := sorted(set(absent) & set(wanted)):
+        raise Failed(f"{required[0]} is required here (ASYNCGUARD_REQUIRE), and not installed")
+    return bool(absent)
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False
 
 
 def parsed(block: Block, where: str) -> None:
@@ -116,16 +131,19 @@ def console(block: Block, where: str, folder: Path) -> None:
     environment["PATH"] = f"{bin_folder}{os.pathsep}{environment['PATH']}"
     mark = "=== next command ==="
     script = "".join(
-        f"{command}\n_status=$?; echo '{mark}'; (exit $_status)\n" for command, _ in steps
+        f"{command}\n_status=$?; echo '{mark}' $_status; (exit $_status)\n" for command, _ in steps
     )
     ran = subprocess.run(
         ["bash", "-c", script], cwd=folder, env=environment, text=True, timeout=300,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    for (command, expected), output in zip(steps, ran.stdout.split(f"{mark}\n"), strict=False):
+    said = re.findall(rf"(.*?){mark} (\d+)\n", ran.stdout, re.DOTALL)
+    for (command, expected), (output, status) in zip(steps, said, strict=True):
         if not agrees(expected, output):
             shown = "\n".join(expected)
             raise Failed(f"{where}: $ {command}\nsays\n{output}\nand not\n{shown}")
+        if not expected and status not in {"0", "1"}:  # 1: findings
+            raise Failed(f"{where}: $ {command}\nends with {status}:\n{output}")
 
 
 def agrees(expected: list[str], output: str) -> bool:

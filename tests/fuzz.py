@@ -96,7 +96,7 @@ def mutated_json(draw: st.DrawFn, originals: list[Any]) -> bytes:
 def _changed(draw: st.DrawFn, data: Any) -> Any:
     """Return the data with one value replaced, taken away, doubled or added, at any depth."""
     if not isinstance(data, (dict, list)) or not data or draw(st.integers(0, 9)) == 0:
-        return draw(STRANGE)
+        return _strange(draw)
     keys = list(data) if isinstance(data, dict) else list(range(len(data)))
     key = draw(st.sampled_from(keys))
     change = draw(st.sampled_from(["go down"] * 5 + ["replace", "delete", "add"]))
@@ -105,10 +105,15 @@ def _changed(draw: st.DrawFn, data: Any) -> Any:
     elif change == "add" and isinstance(data, list):
         data.append(copy.deepcopy(data[key]))
     elif change == "add":
-        data[draw(st.text(max_size=5))] = draw(STRANGE)
+        data[draw(st.text(max_size=5))] = _strange(draw)
     else:
-        data[key] = _changed(draw, data[key]) if change == "go down" else draw(STRANGE)
+        data[key] = _changed(draw, data[key]) if change == "go down" else _strange(draw)
     return data
+
+
+def _strange(draw: st.DrawFn) -> Any:
+    """Return a strange value of its own, which later changes may change in place."""
+    return copy.deepcopy(draw(STRANGE))
 
 
 @st.composite

@@ -138,3 +138,14 @@ def test_five_lines_make_a_failing_gate() -> None:
     first = dict(reversed(shortest))
     for name in (".github/workflows/asyncguard.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml"):
         assert len(first[name].splitlines()) <= 5, name
+
+
+def test_the_changelog_has_the_version_with_a_date_and_each_heading_once() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert sections[0].startswith("[Unreleased]")
+    assert re.match(rf"\[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d\n", sections[1])
+    known = ["Security", "Added", "Changed", "Fixed", "Removed"]
+    for section in sections:
+        headings = re.findall(r"^### (.+)$", section, re.MULTILINE)
+        assert headings == [name for name in known if name in headings]

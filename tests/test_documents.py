@@ -48,6 +48,15 @@ def test_an_output_is_compared_with_what_is_shown(
     assert documents.agrees(shown, output) is true
 
 
+def test_a_command_that_fails_is_no_command_without_output(tmp_path: Path) -> None:
+    def block(command: str) -> documents.Block:
+        return documents.Block(1, "console", f"$ {command}\n", {})
+
+    documents.console(block("asyncguard --version"), "page:1", tmp_path)
+    with pytest.raises(documents.Failed, match="ends with 2"):
+        documents.console(block("asyncguard report none.json"), "page:1", tmp_path)
+
+
 def test_every_setting_is_documented() -> None:
     assert DOCUMENTED.keys() == _READERS.keys()
 

@@ -215,13 +215,37 @@ def test_a_broken_configuration_is_told_once_in_a_message(tmp_path: Path) -> Non
     served(tmp_path, work)
 
 
+def test_an_editor_shows_what_a_check_of_the_project_finds(tmp_path: Path) -> None:
+    """The context is the nearest project, also where that is larger than the opened folder."""
+    (tmp_path / "pyproject.toml").write_text("")
+    package, scripts = tmp_path / "pkg", tmp_path / "scripts"
+    for folder, name, text in ((package, "helper.py", HELPER), (scripts, "caller.py", CALLER)):
+        folder.mkdir()
+        (folder / name).write_text(text.replace("from helper", "from pkg.helper"))
+    (package / "__init__.py").write_text("")
+    for number in range(600):  # as in a project of some size
+        (package / f"part{number}.py").write_text("import torch\n")
+    command = [sys.executable, "-m", "asyncguard", "check", "--format", "json", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    (expected,) = json.loads(done.stdout)
+    assert expected["path"].endswith("helper.py")
+
+    async def work(editor: Editor) -> None:
+        editor.open("helper.py", HELPER)
+        (found,) = await editor.diagnostics()
+        assert (found.range.start.line + 1, found.code) == (expected["line"], expected["code"])
+        assert found.message.startswith(expected["message"])
+
+    served(package, work)
+
+
 def test_a_live_check_finds_what_a_check_of_the_folder_finds(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(HELPER)
     (tmp_path / "caller.py").write_text(CALLER)
     command = [sys.executable, "-m", "asyncguard", "check", "--format", "json", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = {(f["path"], f["line"], f["code"]) for f in json.loads(done.stdout)}
-    live = Live(tmp_path)
+    live = Live()
     found = [
         finding
         for path in (tmp_path / "helper.py", tmp_path / "caller.py")

@@ -146,6 +146,13 @@ def test_links_into_the_repository_lead_to_files_of_it() -> None:
     assert [name for name in found if not (ROOT / name).exists()] == []
 
 
+def test_links_into_the_site_lead_to_pages_of_it() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"\(https://asyncguard\.github\.io/asyncguard/(\S+?)\.html\)", readme)
+    assert found
+    assert [name for name in found if not (ROOT / "docs" / f"{name}.md").exists()] == []
+
+
 def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
     clean_python: Path, tmp_path: Path
 ) -> None:

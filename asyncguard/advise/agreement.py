@@ -91,10 +91,20 @@ def join(
     """Join findings and the sites of a record.
 
     findings: all that the linter knows, those included that it does not report by default;
-    reported: those that it does; points: the catalogue's entries by id; checked: the files that
-    were checked; folder: what paths of findings and files are relative to.
+    reported: those that it does (where several rules know of one wait, the reported one stands for
+    all); points: the catalogue's entries by id; checked: the files that were checked; folder: what
+    paths of findings and files are relative to.
     """
-    return _Join(record, points, set(reported), folder).of(findings, checked)
+    return _Join(record, points, reported, folder).of(findings, checked)
+
+
+_Read = tuple[str, int, int, int, int, str]
+
+
+def _read(finding: Finding) -> _Read:
+    """Where a wait stands, and what waits: several rules may know of the same."""
+    ends = (finding.end_line, finding.end_column)
+    return (finding.path, finding.line, finding.column, *ends, finding.api)
 
 
 class _Join:
@@ -109,7 +119,7 @@ class _Join:
     ) -> None:
         self._record = record
         self._points = points
-        self._reported = reported
+        self._reported = {_read(finding): finding for finding in reported}
         self._folder = folder
         self._at: dict[tuple[str, int], list[SiteStats]] = {}
         self._through: dict[tuple[str, int], list[SiteStats]] = {}
@@ -124,7 +134,7 @@ class _Join:
         self._met: set[int] = set()  # ids of sites that a finding is about
 
     def of(self, findings: Iterable[Finding], checked: Iterable[str]) -> Agreement:
-        about = [f for f in findings if f.code.startswith(WAITS) and f.cell is None]
+        about = self._about(findings)
         # The sites of the line itself first, so that a caller does not take them.
         rows = [self._row(finding, self._here(finding)) for finding in about]
         rows = [
@@ -141,6 +151,14 @@ class _Join:
             tuple(sorted(rows, key=lambda row: (order.index(row.verdict), row.path, row.line))),
             elsewhere,
         )
+
+    def _about(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings about waits, one for each: the one that is reported, or else the first."""
+        found: dict[_Read, Finding] = {}
+        for finding in findings:
+            if finding.code.startswith(WAITS) and finding.cell is None:
+                found.setdefault(_read(finding), self._reported.get(_read(finding), finding))
+        return list(found.values())
 
     def _full(self, root: str, path: str) -> str:
         """An absolute path; that of a trace from another machine is looked for here."""
@@ -164,7 +182,7 @@ class _Join:
     def _row(self, finding: Finding, sites: Sequence[SiteStats]) -> Row:
         self._met.update(map(id, sites))
         verdict, why = (Verdict.CONFIRMED, "") if sites else self._uncounted(finding)
-        reported = finding in self._reported
+        reported = _read(finding) in self._reported
         return Row(verdict, finding.path, finding.line, finding, tuple(sites), reported, why)
 
     def _uncounted(self, finding: Finding) -> tuple[Verdict, str]:

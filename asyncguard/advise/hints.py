@@ -9,7 +9,9 @@ from asyncguard.model import TraceRecord
 def hints(record: TraceRecord) -> tuple[str, ...]:
     """Return what to do so that the next trace says more; nothing where nothing is missing."""
     if not record.frameworks and not record.sites:
-        known = ", ".join(sorted(catalogue.load().frameworks))
+        every = catalogue.load().frameworks.values()
+        hooked = [each for each in every if any(point.runtime for point in each.sync)]
+        known = ", ".join(sorted(each.modules[0] for each in hooked))
         return (
             f"The program imported none of the frameworks that asyncguard knows ({known}), so there"
             " was nothing to count.",

@@ -17,8 +17,7 @@ from asyncguard import catalogue, files
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
 from asyncguard.plain import made
 
-_INSTALLED = re.compile(r".*?[\\/](?:site|dist)-packages[\\/]")
-_PACKAGE = re.compile(r"(?:.*[\\/])?(?:site|dist)-packages[\\/]([^\\/]+)")
+_INSTALLED = re.compile(r"(?:.*[\\/])?(?:site|dist)-packages[\\/](?P<inner>(?P<package>[^\\/]+).*)")
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,15 @@ def of_site(site: SiteStats) -> str:
 
 def short(path: str) -> str:
     """The path of an installed file as its package calls it."""
-    return _INSTALLED.sub("", path)
+    found = _INSTALLED.fullmatch(path)
+    return found["inner"] if found else path
 
 
 def package(site: SiteStats) -> str:
     """The name of the library that waits."""
     path = site.library[0].rpartition(" ")[0]
-    found = _PACKAGE.match(path)
-    return found[1].removesuffix(".py") if found else "A library"
+    found = _INSTALLED.fullmatch(path)
+    return found["package"].removesuffix(".py") if found else "A library"
 
 
 @lru_cache(maxsize=1)

@@ -10,25 +10,31 @@ Traces are taken in one after the other, and only their figures are kept: there 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from asyncguard import catalogue
 from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.runtime.skim import Identity, Skimmed, SkimmedSite
 
 MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
+CALLED = 20  # sites whose callers are looked up
 
 
 @dataclass(frozen=True)
 class RankSite:
-    """One site over all traces: waits and stall (nanoseconds) by trace, in their order."""
+    """One site over all traces: waits and stall (nanoseconds) by trace, in their order.
+
+    The stalls are zero where the CPU stood in for a device: they mean nothing there.
+    """
 
     site: SiteStats
     counts: tuple[int, ...]
     stalls_ns: tuple[int, ...]
     collective: bool
+    timed: bool = True  # its stalls mean something, in some of the traces at least
 
     @property
     def total_ns(self) -> int:
@@ -60,6 +66,11 @@ class RankReport:
     noun: str = "rank"
     identity: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def timed(self) -> bool:
+        """Whether any stall means something."""
+        return not self.sites or any(item.timed for item in self.sites)
+
 
 class Member(NamedTuple):
     """One trace: its name, who it is, and its totals (nanoseconds)."""
@@ -84,12 +95,11 @@ class Gathering:
     def add(self, name: str, trace: Skimmed) -> None:
         """Take in one trace."""
         at = len(self._members)
-        self._members.append(
-            Member(name, trace.extra, trace.total_syncs, trace.cpu_stall_ns, trace.duration_ns)
-        )
+        stall = sum(map(_stall, trace.sites))
+        self._members.append(Member(name, trace.extra, trace.total_syncs, stall, trace.duration_ns))
         for site in trace.sites:
             library = trace.library(site)
-            key = site.path, site.line, site.function, site.api, library
+            key = _key(site, library)
             gathered = self._sites.get(key)
             if gathered is None:
                 gathered = self._sites[key] = _Gathered(_plain(site, library))
@@ -102,8 +112,12 @@ class Gathering:
         runs = {(member.identity.job, member.identity.run) for member in self._members}
         return None not in ranks and len(set(ranks)) == len(ranks) > 1 and len(runs) == 1
 
-    def report(self) -> RankReport:
-        """Put what was taken in beside each other."""
+    def report(self, load: Callable[[str], TraceRecord] | None = None) -> RankReport:
+        """Put what was taken in beside each other.
+
+        `load` gives a whole trace by its name: the costliest sites then show who called them in
+        the trace where they waited longest.
+        """
         members, ranked = self._members, self.is_ranked
         order = list(range(len(members)))
         if ranked:
@@ -112,9 +126,11 @@ class Gathering:
         sites = tuple(
             sorted(
                 (gathered.over(order) for gathered in self._sites.values()),
-                key=lambda item: -item.total_ns,
+                key=lambda item: (-item.total_ns, -sum(item.counts)),
             )
         )
+        if load is not None:
+            sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
         waited = _waited([item for item in sites if item.collective], len(ordered))
         straggles = bool(waited) and ranked
@@ -132,6 +148,42 @@ class Gathering:
             tuple(_common([member.identity for member in ordered])),
         )
 
+    def _with_callers(
+        self, sites: Iterable[RankSite], load: Callable[[str], TraceRecord]
+    ) -> Iterable[RankSite]:
+        wanted: dict[str, set[Key]] = {}
+        for item in sites:
+            key = _key_of(item.site)
+            wanted.setdefault(self._members[self._sites[key].longest].name, set()).add(key)
+        found: dict[Key, SiteStats] = {}
+        for name, keys in wanted.items():
+            for site in load(name).sites:
+                key = _key_of(site)
+                if key in keys and key not in found:
+                    found[key] = site
+        for item in sites:
+            key = _key_of(item.site)
+            if whole := found.get(key):
+                called = replace(
+                    item.site, callers=whole.callers, library=whole.library, paths=whole.paths
+                )
+                yield replace(item, site=called)
+            else:
+                yield item
+
+
+def _key(site: SiteStats | SkimmedSite, library: str) -> Key:
+    return site.path, site.line, site.function, site.api, library
+
+
+def _key_of(site: SiteStats) -> Key:
+    return _key(site, site.library[0] if site.library else "")
+
+
+def _stall(site: SkimmedSite) -> int:
+    """The stall of a site; none where the CPU stood in for a device."""
+    return 0 if site.device == STAND_IN else site.cpu_stall_ns
+
 
 class _Gathered:
     """One site: which traces it is in, with waits and stall."""
@@ -141,16 +193,24 @@ class _Gathered:
         self._at = array("l")
         self._counts = array("q")
         self._stalls = array("q")
+        self._timed = False
+
+    @property
+    def longest(self) -> int:
+        """The trace in which it waited longest, most often where no stall means anything."""
+        of = self._stalls if self._timed else self._counts
+        return self._at[of.index(max(of))]
 
     def add(self, at: int, site: SkimmedSite) -> None:
         """Take in one trace's figures; several threads of it are added up."""
+        self._timed |= site.device != STAND_IN
         if self._at and self._at[-1] == at:
             self._counts[-1] += site.count
-            self._stalls[-1] += site.cpu_stall_ns
+            self._stalls[-1] += _stall(site)
             return
         self._at.append(at)
         self._counts.append(site.count)
-        self._stalls.append(site.cpu_stall_ns)
+        self._stalls.append(_stall(site))
 
     def over(self, order: Sequence[int]) -> RankSite:
         """The site over all traces, in that order."""
@@ -161,6 +221,7 @@ class _Gathered:
             tuple(counts.get(at, 0) for at in order),
             tuple(stalls.get(at, 0) for at in order),
             _is_collective(self._site.api),
+            self._timed,
         )
 
 

@@ -5,6 +5,9 @@ removed, batched or thinned out, and what is left is carried out on the virtual 
 device was watched, on the engine, on CUDA and under simulation, its work is known; elsewhere it is
 inferred from the waits (`asyncguard.timeline.inferred`), and the range says how much that leaves
 open. Nothing is executed.
+
+A read that goes leaves an operation in its place: the value is added up, or kept, on the device.
+Where enqueues were recorded, that costs the host what an enqueue usually does.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.timeline import inferred
 from asyncguard.timeline.program import (
@@ -29,6 +32,8 @@ from asyncguard.timeline.program import (
     recorded,
 )
 
+READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
+KEPT = READS - {SyncKind.TEXT}  # whose value is still needed where it is not read any more
 STEPS = 200  # of the newest, that are replayed at most,
 ACTIONS = 20_000  # with so many actions in all
 AVERAGED_STEPS = 20
@@ -138,6 +143,8 @@ class Replay:
         plain = _newest(program) if program is not None else _averaged(record)
         self._spread = _spread(plain.step_ns)
         self._versions = self._readings(plain)
+        self._reads = frozenset(n for n, site in enumerate(record.sites) if site.kind in KEPT)
+        self._kept_ns = _enqueue_ns(plain)
 
     def _readings(self, plain: Program) -> tuple[Program, ...]:
         """The program as it most likely is, and the extremes that the record leaves open."""
@@ -166,7 +173,7 @@ class Replay:
             high_ns=max(steps) + room,
             before_ns=self._before,
             basis=self._basis,
-            bottleneck=_bottleneck(changed(self._versions[0], changes), played),
+            bottleneck=_bottleneck(self._changed(self._versions[0], changes), played),
             peak_pending_bytes=played.peak_pending_bytes or None,
         )
 
@@ -186,25 +193,50 @@ class Replay:
 
     def _outcome(self, program: Program, changes: Changes) -> tuple[float, Played]:
         """A step after the changes; what the replay of the run as it was misses, stays missed."""
-        after = play(changed(program, changes))
+        after = play(self._changed(program, changes))
         missed = self._before - play(program).step_ns
         return max(after.step_ns + missed, 0.0), after
+
+    def _changed(self, program: Program, changes: Changes) -> Program:
+        return changed(program, changes, self._reads, self._kept_ns)
 
 
 def is_replayable(record: TraceRecord) -> bool:
     """Whether the record has whole steps one by one, and waits that took their time."""
     stood_in = any(site.device == STAND_IN for site in record.sites)
-    return bool(record.timeline and record.steady_duration_ns) and not stood_in
+    steps = record.steady_steps and record.steady_duration_ns
+    return bool(record.timeline and steps) and not stood_in
 
 
-def changed(program: Program, changes: Changes) -> Program:
-    """The program with the waits as `changes` has them."""
+def changed(
+    program: Program, changes: Changes, reads: frozenset[int] = frozenset(), kept_ns: int = 0
+) -> Program:
+    """The program with the waits as `changes` has them.
+
+    Where a wait at one of the sites `reads` goes for good, the host works for `kept_ns` instead.
+    """
     kept: list[Action] = []
     for step, actions in enumerate(_by_step(program.actions)):
         dropped = set(_dropped(actions, step, changes))
-        left = [action for action in actions if _wait_of(action) not in dropped]
+        left: list[Action] = []
+        for action in actions:
+            if _wait_of(action) not in dropped:
+                left.append(action)
+            elif kept_ns and isinstance(action, Pause) and _is_kept(action.site, changes, reads):
+                left.append(Work(kept_ns))
         kept += _ended_by_wait(left, step, changes.wait_each_step)
     return replace(program, actions=tuple(kept))
+
+
+def _is_kept(site: int | None, changes: Changes, reads: frozenset[int]) -> bool:
+    """Whether a value is kept on the device that was read; one of a batch is read with others."""
+    return site in reads and (site in changes.remove or site in changes.every)
+
+
+def _enqueue_ns(program: Program) -> int:
+    """What an enqueue usually costs the host; 0 where none was recorded."""
+    times = [action.host_ns for action in program.actions if isinstance(action, Handover)]
+    return int(statistics.median(times)) if times else 0
 
 
 def _ended_by_wait(actions: Sequence[Action], step: int, operation: bool | str) -> Iterator[Action]:

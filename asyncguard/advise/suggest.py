@@ -13,15 +13,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from asyncguard import catalogue
 from asyncguard.advise import libraries
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
-from asyncguard.advise.replay import Changes, Replay, is_replayable
+from asyncguard.advise.replay import READS, Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 
-READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
+# What waits and hands over no value that could be read otherwise: the title, and what happens.
+OTHERS = {
+    SyncKind.UPLOAD: (
+        "Upload without waiting in {function}",
+        "Python waits at {lines} until the copy to the device is done.",
+    ),
+    SyncKind.SHAPE: (
+        "Keep shapes fixed in {function}",
+        "The size of the result at {lines} depends on device data, so Python waits for it.",
+    ),
+}
+INSIDE_CALL = (
+    "Avoid the wait inside {api} in {function}",
+    "The call at {lines} reads a device value for itself.",
+)
 # A backend that is never waited for is worth a word only if its queue can grow long.
 MANY_STEPS = 100
 LINES = 12  # named in one advice
@@ -36,6 +51,7 @@ def suggest(record: TraceRecord) -> tuple[Suggestion, ...]:
         *_defer_reads(record, own),
         *_narrow_barriers(record, own),
         *_wait_less_often(record, own),
+        *_take_the_catalogues_advice(record, own),
         *_look_into_libraries(record, sites),
         *_synchronise_at_all(record),
     ]
@@ -108,6 +124,34 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
             )
 
 
+def _take_the_catalogues_advice(
+    record: TraceRecord, sites: Sequence[SiteStats]
+) -> Iterable[Candidate]:
+    """Uploads, data-dependent shapes and waits inside a call: each has its own way out."""
+    groups: dict[tuple[str, str, str, tuple[str, str]], list[SiteStats]] = defaultdict(list)
+    for site in sites:
+        words = INSIDE_CALL if _waits_for_itself(site) else OTHERS.get(site.kind)
+        if words is not None and _is_hot(record, site):
+            api = site.api if words is INSIDE_CALL else ""
+            groups[site.path, site.function, api, words].append(site)
+    for (_, _, api, (title, advice)), group in groups.items():
+        lines = f"line{'s' if len({site.line for site in group}) > 1 else ''} {_lines(group)}"
+        candidate = _suggestion(
+            record,
+            title.format(function=_function(group[0]), api=api),
+            f"{advice.format(lines=lines)} {_help(group)}".rstrip(),
+            group,
+            saved=_rate(record, group),
+        )
+        yield candidate._replace(suggestion=replace(candidate.suggestion, help=""))
+
+
+def _waits_for_itself(site: SiteStats) -> bool:
+    """Whether a call reads what its caller never sees: a check of arguments, a scaler's flag."""
+    point = _point(site)
+    return point is not None and point.runtime is not None and point.runtime.value == "call"
+
+
 def _look_into_libraries(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Candidate]:
     """Waits inside a library in every step: the user cannot change its lines, but its settings."""
     groups: dict[str, list[SiteStats]] = defaultdict(list)
@@ -147,7 +191,7 @@ def _synchronise_at_all(record: TraceRecord) -> Iterable[Candidate]:
         return
     once = Suggestion(
         f"Synchronise once a mini-batch ({', '.join(unbounded)})",
-        f"{record.step_count:,} steps ran without one sync point, so nothing keeps the frontend "
+        f"{record.step_count:,} steps ran without a single wait, so nothing keeps the frontend "
         f"from enqueuing far ahead: pending work and its memory grow.{_peak(record)}",
         (),
         syncs_saved_per_step=-1.0,
@@ -182,9 +226,13 @@ def _hot_groups(
     """Reads that happen in every step, by function."""
     groups: dict[str, list[SiteStats]] = defaultdict(list)
     for site in sites:
-        if site.kind in READS and _is_hot(record, site):
-            groups[f"{site.function or 'module'} ({site.path})"].append(site)
+        if site.kind in READS and not _waits_for_itself(site) and _is_hot(record, site):
+            groups[_function(site)].append(site)
     return {name: tuple(group) for name, group in groups.items()}
+
+
+def _function(site: SiteStats) -> str:
+    return f"{site.function or 'module'} ({site.path})"
 
 
 def _is_hot(record: TraceRecord, site: SiteStats) -> bool:
@@ -200,10 +248,16 @@ def _rate(record: TraceRecord, sites: Iterable[SiteStats]) -> float:
 
 
 def _waits_for_all(site: SiteStats) -> bool:
+    point = _point(site)
+    return point is not None and point.waits_for in {"device", "everything"}
+
+
+def _point(site: SiteStats) -> catalogue.SyncPoint | None:
+    """The catalogue's entry; None for an API of a third party's adapter that brings none."""
     try:
-        return catalogue.load()[site.api].waits_for in {"device", "everything"}
-    except KeyError:  # an API of a third party's adapter that brings no catalogue entry
-        return False
+        return catalogue.load()[site.api]
+    except KeyError:
+        return None
 
 
 def _suggestion(
@@ -238,11 +292,8 @@ def _suggestion(
 def _help(sites: Sequence[SiteStats]) -> str:
     if sites[0].library:
         return ""
-    longest = max(sites, key=lambda site: site.cpu_stall_ns)
-    try:
-        return catalogue.load()[longest.api].advice
-    except KeyError:  # an API of a third party's adapter that brings no catalogue entry
-        return ""
+    point = _point(max(sites, key=lambda site: site.cpu_stall_ns))
+    return "" if point is None else point.advice
 
 
 def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float, float, float]:

@@ -1,7 +1,8 @@
 """Two traces of one program side by side: before a change and after it.
 
 Sites are matched as the gate matches them (`compare`), so lines may move and functions be renamed.
-Figures are a step's where both traces have steps, else the whole run's.
+Figures are a step's where both traces have steps, else the whole run's; so are those of a site that
+waits outside the steps only.
 """
 
 from __future__ import annotations
@@ -50,12 +51,14 @@ class SiteChange:
     """One site: `site` as it is after, or as it was where it is gone.
 
     `numbers` are its indices in the trace before; several where several threads waited there.
+    `unit` is "step", or "run" where it waits outside the steps only.
     """
 
     site: SiteStats
     before: Figures
     after: Figures
     numbers: tuple[int, ...] = ()
+    unit: str = "step"
 
     @property
     def state(self) -> str:
@@ -71,7 +74,7 @@ class SiteChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """The sites, what changed most in stall first, and both traces' totals.
+    """The sites, those of the steps and what changed most in stall first, and the traces' totals.
 
     `unit` is "step" or "run". `expected` is None where nothing could be predicted.
     """
@@ -94,10 +97,14 @@ def difference(before: TraceRecord, after: TraceRecord) -> Difference:
     ]
     gone = [sites for key, sites in old.items() if key not in set(pairs.values())]
     changes += [_change(before, after, sites, (), by_step) for sites in gone]
-    changes.sort(key=lambda change: -abs(change.after.stall_ns - change.before.stall_ns))
+    changes.sort(key=_order)
     return Difference(
         _side(before, by_step), _side(after, by_step), tuple(changes), "step" if by_step else "run"
     )
+
+
+def _order(change: SiteChange) -> tuple[bool, float]:
+    return change.unit == "run", -abs(change.after.stall_ns - change.before.stall_ns)
 
 
 Numbered = tuple[tuple[int, SiteStats], ...]
@@ -116,7 +123,10 @@ def _change(
 ) -> SiteChange:
     site = (new or old)[0][1]
     numbers = tuple(number for number, _ in old)
-    return SiteChange(site, _figures(before, old, by_step), _figures(after, new, by_step), numbers)
+    was, now = _figures(before, old, by_step), _figures(after, new, by_step)
+    if by_step and not was.waits and not now.waits:
+        return _change(before, after, old, new, by_step=False)
+    return SiteChange(site, was, now, numbers, "step" if by_step else "run")
 
 
 def _figures(record: TraceRecord, sites: Numbered, by_step: bool) -> Figures:

@@ -59,7 +59,7 @@ class Counters:
             "asyncguard.sync_points", [self._waits], "{wait}", "Waits for the device"
         )
         meter.create_observable_counter(
-            "asyncguard.cpu_stall", [self._stalls], "s", "Host time blocked in sync points"
+            "asyncguard.cpu_stall", [self._stalls], "s", "Host time spent waiting"
         )
         meter.create_observable_counter("asyncguard.steps", [self._steps], "{step}", "Steps")
 

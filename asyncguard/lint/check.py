@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,19 +62,6 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
         facts = worker.with_deep_stack(lambda: checker.check(path, data))
         linked = linking.link(network.Network({path: facts}))
         return select(mended(linked, 1, {path: data}), settings)
-
-
-def check_text(data: bytes, path: str, configuration: Configuration) -> list[Finding]:
-    """Check what a file is to hold, within its project; `path` names it, and need not exist."""
-    settings = configuration.of(Path(path).parent)
-    others = around([path], configuration) if settings.context else []
-    checker = worker.Worker(worker.index([path, *others]), options(settings))
-    with names.extended(names.own(settings.catalogue)):
-        known = {path: worker.with_deep_stack(lambda: checker.check(path, data))}
-        for other in related([path], others):
-            known[other] = worker.with_deep_stack(partial(checker.check, other))
-        told = in_sources(linking.link(network.Network(known)))
-        return select(mended({path: told[path]}, 1, {path: data}), settings)
 
 
 def check_paths(
@@ -213,7 +199,7 @@ def _check_files(
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
-    start = worker.start, (worker.index([*files, *others]), asked)
+    start = worker.start, (worker.index([*files, *others]), asked, frozenset(fresh))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):

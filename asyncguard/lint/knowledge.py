@@ -18,9 +18,6 @@ from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import MAX_NAMES, compiled
 
-_WILD = re.compile(r"[*?\[]")
-
-
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
 _SWITCH = family("value.switch")
 
@@ -44,6 +41,11 @@ def _last_parts(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.rpartition(".")[2] for name in names if "." in name)
 
 
+def _literal_start(pattern: str) -> str:
+    """Return a pattern of names up to its first wildcard."""
+    return pattern[: min((at for at in map(pattern.find, "*?[") if at >= 0), default=len(pattern))]
+
+
 MORE = "..."  # ends a list of parameters to which others may follow
 
 
@@ -55,8 +57,8 @@ class Patterns:
         self.exact: dict[str, tuple[str, str]] = {}
         self.wild: list[tuple[int, str, str, tuple[str, str]]] = []
         for pattern, word, framework in tables:
-            if found := _WILD.search(pattern):
-                literal = pattern[: found.start()]
+            literal = _literal_start(pattern)
+            if literal != pattern:
                 specific = len(literal) * 1000 + len(pattern)
                 self.wild.append((specific, literal, pattern, (word, framework)))
             else:
@@ -200,7 +202,7 @@ class Knowledge:
         self.trigger_patterns = [
             (name, trigger)
             for name, trigger in self.trigger_functions.items()
-            if _WILD.search(name)
+            if _literal_start(name) != name
         ]
         self.trigger_memo: dict[str, Trigger | None] = {}
 

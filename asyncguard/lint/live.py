@@ -1,12 +1,13 @@
-"""Findings while somebody types: one file as it stands in the editor, the others as they are saved.
+"""Findings while somebody types: one file as it is to be, the others as they are saved.
 
-Whether a function runs in every step is often decided in another file, so the files of the folder
-are read as well, once, and again when they change.
+Whether a function runs in every step is often decided in another file, so the rest of the project
+is the context, as it is of a file that is checked alone (`run.surroundings`). What was learned of
+other files is kept until they change.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -17,67 +18,82 @@ from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import worker
 from asyncguard.lint.run.cache import Stamp, stamp_of, with_askers
 from asyncguard.lint.run.configuration import Configuration
-from asyncguard.lint.run.discover import choose, is_excluded
+from asyncguard.lint.run.discover import is_excluded
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.run.surroundings import package
-from asyncguard.model import AsyncguardError, Finding
+from asyncguard.lint.run.surroundings import around, related
+from asyncguard.model import Finding
 
-MOST_FILES = 500  # of a folder that is the context; of a larger one, only the file's package is
+
+def check_text(data: bytes, path: str, configuration: Configuration) -> list[Finding]:
+    """Check what a file is to hold, within its project; `path` names it, and need not exist."""
+    return Live().check_text(data, path, configuration)
 
 
 class Live:
-    """The files of one folder, and what was learned of them. Not for several threads at once."""
+    """What was learned of the files beside those that are edited. Not for several threads."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
         self._facts: dict[str, FileFacts] = {}
-        self._stamps: dict[str, Stamp] = {}
+        self._stamps: Mapping[str, Stamp] = {}
         self._asked: set[tuple[str, str]] = set()
         self._settings: Settings | None = None
+        self._near: dict[str, Sequence[str]] = {}  # what is looked at beside each file
+        self._wanted: frozenset[str] = frozenset()  # what was looked at last
 
     def check(self, path: Path, data: bytes) -> list[Finding]:
         """Check a file that holds `data`; raises AsyncguardError for a broken configuration."""
-        settings = Configuration().of(path.parent)
-        if is_excluded(path, settings):
+        configuration = Configuration()
+        if is_excluded(path, configuration.of(path.parent)):
             return []
+        return self.check_text(data, str(path), configuration)
+
+    def check_text(self, data: bytes, path: str, configuration: Configuration) -> list[Finding]:
+        """Check what a file is to hold, whatever is excluded; `path` need not exist."""
+        settings = configuration.of(Path(path).parent)
         if settings != self._settings:
             self._forget(settings)
-        name = str(path)
+        others = around([path], configuration) if settings.context else []
         with names.extended(names.own(settings.catalogue)):
-            checker = self._refreshed(path, settings)
-            known = dict(self._facts)
-            known[name] = worker.with_deep_stack(partial(checker.check, name, data))
-            linked = in_sources(linking.link(network.Network(known)))
-            return select(mended({name: linked[name]}, 1, {name: data}), settings)
+            near = self._refreshed(path, others)
+            wanted = frozenset([path, *near])
+            if wanted != self._wanted:  # what is told of a file hangs on what is looked at beside
+                self._wanted = wanted
+                self._facts.clear()
+            checker = worker.Worker(worker.index([path, *others]), options(settings), wanted)
+            known = {path: worker.with_deep_stack(partial(checker.check, path, data))}
+            known |= self._looked_at(near, checker)
+            told = in_sources(linking.link(network.Network(known)))
+            return select(mended({path: told[path]}, 1, {path: data}), settings)
 
     def _forget(self, settings: Settings) -> None:
         self._settings = settings
         self._facts.clear()
-        self._stamps.clear()
+        self._stamps = {}
         self._asked.clear()
+        self._near.clear()
 
-    def _refreshed(self, path: Path, settings: Settings) -> worker.Worker:
-        """Learn again of what has changed, and of what was learned with its help."""
-        files = self._context(path)
-        stamps = {name: stamp for name in files if (stamp := stamp_of(name)) is not None}
+    def _refreshed(self, path: str, others: Sequence[str]) -> Sequence[str]:
+        """Forget what has changed, and what was learned with its help; return what is looked at."""
+        read = (path, *others)
+        stamps = {name: stamp for name in read if (stamp := stamp_of(name)) is not None}
         before = self._stamps
         both = before.keys() | stamps.keys()
-        stale = with_askers({n for n in both if before.get(n) != stamps.get(n)}, self._asked)
+        changed = {name for name in both if before.get(name) != stamps.get(name)}
+        stale = with_askers(changed, self._asked)
         self._stamps = stamps
-        checker = worker.Worker(worker.index(sorted(stamps)), options(settings))
         self._facts = {n: f for n, f in self._facts.items() if n in stamps and n not in stale}
-        for name in sorted(stamps.keys() - self._facts.keys() - {str(path)}):
-            self._facts[name] = worker.with_deep_stack(partial(checker.check, name))
-        self._asked |= checker.newly_asked()
-        return checker
+        if changed:
+            self._near.clear()
+        if path not in self._near:
+            self._near[path] = related([path], others)
+        return self._near[path]
 
-    def _context(self, path: Path) -> list[str]:
-        """Return the files to be looked at with one: the folder's, or else its package's."""
-        for folder in (self.folder, package(path.parent) or path):
-            with suppress(AsyncguardError):
-                found = choose([folder], Configuration()).files
-                if len(found) <= MOST_FILES:
-                    return [name for name in found if not name.endswith(".ipynb")]
-        return []
+    def _looked_at(self, near: Sequence[str], checker: worker.Worker) -> Mapping[str, FileFacts]:
+        """Return what is known of the files that are looked at beside one."""
+        for name in near:
+            if name not in self._facts:
+                self._facts[name] = worker.with_deep_stack(partial(checker.check, name))
+        self._asked |= checker.newly_asked()
+        return {name: self._facts[name] for name in near}

@@ -5,21 +5,21 @@ One reading serves the configuration, the command line and the comments in sourc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from asyncguard.lint.labels import labels
 
 ALL = "ALL"
-_CODE = re.compile(r"ASG\d{0,3}|ALL")
+_START = "ASG"  # of every code
 
 
 def parse(text: str) -> str:
     """Return a selector as code, start of a code or ALL; raises ValueError if no rule has it."""
     selector = text.strip().upper()
     known_labels = labels()
-    if _CODE.fullmatch(selector) and any(matches(selector, label.code) for label in known_labels):
+    coded = selector == ALL or selector.startswith(_START)
+    if coded and any(matches(selector, label.code) for label in known_labels):
         return selector
     for label in known_labels:
         if label.name.upper() == selector:

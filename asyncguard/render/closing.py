@@ -48,4 +48,4 @@ def _fixable(fixes: Sequence[Fix]) -> str:
         text = f" {safe + unsafe} fixable: {safe} with --fix, {unsafe} more with --unsafe-fixes."
     elif safe or unsafe:
         text = f" {safe + unsafe} fixable with --fix{'' if safe else ' --unsafe-fixes'}."
-    return f"{text} {count(shown, 'repair')} to look at." if shown else text
+    return f"{text} {count(shown, 'repair')} to complete by hand." if shown else text

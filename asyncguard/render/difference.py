@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from asyncguard.gate.difference import Difference, SiteChange
 
 Row = tuple[str, str, str, str]
+OUTSIDE = "whole run, outside the steps"
 
 
 def total_rows(found: Difference) -> list[Row]:
@@ -50,11 +51,14 @@ def expectation(found: Difference) -> str:
     return f"{text}, {actual / expected.step_ns - 1:+.0%}." if expected.step_ns else f"{text}."
 
 
-def figures(change: SiteChange) -> tuple[str, str, str]:
-    """The waits and the stall of one site, before and after, and its state."""
+def figures(change: SiteChange, unit: str) -> tuple[str, str, str]:
+    """The waits and the stall of one site, before and after, and its state.
+
+    Where they are not those of the `unit` that the others are told by, they say so.
+    """
     waits = f"{number(change.before.waits)} -> {number(change.after.waits)}"
     stall = f"{duration(change.before.stall_ns)} -> {duration(change.after.stall_ns)}"
-    return waits, stall, change.state
+    return waits, stall, change.state if change.unit == unit else f"{change.state} ({OUTSIDE})"
 
 
 def number(value: float) -> str:

@@ -26,13 +26,14 @@ from asyncguard.render.summary import (
     rank_spread,
     rank_title,
     rank_totals,
+    rank_waits,
     totals,
     worth,
 )
 from asyncguard.render.words import duration
 
 if TYPE_CHECKING:
-    from asyncguard.advise.ranks import RankReport
+    from asyncguard.advise.ranks import RankReport, RankSite
 
 CONTEXT_LINES = 3
 SITES_SHOWN = 200  # those that cost most; JSON has all of them
@@ -90,14 +91,16 @@ def traces(report: TraceReport, screen: Screen) -> str:
 def ranks(report: RankReport, screen: Screen) -> str:
     """Return a page with the traces beside each other, and the sites by their stall over all."""
     sites = report.sites[:SITES_SHOWN]
-    longest = max((item.total_ns for item in sites), default=0) or 1
-    stalls = sorted(report.stalls_ns)
+    most = max((_weight(report, item) for item in sites), default=0) or 1
+    stalls = sorted(report.stalls_ns if report.timed else report.totals)
     highest = max(stalls, default=0) or 1
     return _page(
         "ranks.html.jinja",
         {
             "title": rank_title(report),
             "noun": report.noun,
+            "timed": report.timed,
+            "hidden": len(report.sites) - len(sites),
             "columns": rank_columns(report),
             "rows": rank_rows(report),
             "totals": list(rank_totals(report)),
@@ -105,12 +108,18 @@ def ranks(report: RankReport, screen: Screen) -> str:
             "highest": highest,
             "kinds": sorted({item.site.kind.value for item in sites}),
             "sites": [
-                (item, min(item.counts), max(item.counts), rank_spread(item, report.noun),
-                 100 * item.total_ns / longest, library_place(item.site))
+                (item, rank_waits(item), sum(item.counts), rank_spread(item, report.noun),
+                 100 * _weight(report, item) / most, library_place(item.site),
+                 called_from(item.site))
                 for item in sites
             ],
         },
     )  # fmt: skip
+
+
+def _weight(report: RankReport, item: RankSite) -> int:
+    """What the bar of a site shows: its stall, or its waits where no time means anything."""
+    return item.total_ns if report.timed else sum(item.counts)
 
 
 def _thinned(ordered: Sequence[int]) -> list[int]:
@@ -133,8 +142,19 @@ def _page(template: str, context: dict[str, Any]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"duration": duration}
+    environment.filters |= {"duration": duration, "prose": _prose}
     return environment.get_template(template).render(context)
+
+
+def _prose(text: str) -> str:
+    """Text with what stands between backticks as code; everything in it is escaped."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one backtick is left over
+        return text
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(p) if at % 2 else escape(p) for at, p in enumerate(parts))
 
 
 def _context(report: TraceReport) -> dict[str, Any]:

@@ -148,6 +148,7 @@ def _site_change(change: SiteChange) -> dict[str, Any]:
         "function": site.function,
         "api": site.api,
         "source": site.source,
+        "unit": change.unit,
         "state": change.state,
         "before": change.before._asdict(),
         "after": change.after._asdict(),

@@ -21,6 +21,7 @@ from asyncguard.render.summary import (
     rank_spread,
     rank_title,
     rank_totals,
+    rank_waits,
     totals,
     worth,
 )
@@ -84,15 +85,18 @@ def ranks(report: RankReport, screen: Screen) -> str:
         lines += [_text(line), ""]
     site_rows = (
         (
-            duration(item.total_ns),
+            duration(item.total_ns) if item.timed else "",
             _code(f"{item.site.path}:{item.site.line}") + _inside(item.site),
             _code(item.site.api),
-            f"{min(item.counts):,} to {max(item.counts):,}",
+            rank_waits(item),
             rank_spread(item, report.noun),
+            "<br>".join(_text(line) for line in called_from(item.site)),
         )
         for item in report.sites[:SITES_SHOWN]
     )
-    lines += _table(("stall", "site", "API", f"waits per {report.noun}", "stall"), site_rows)
+    lines += _table(
+        ("stall", "site", "API", f"waits per {report.noun}", "stall", "called from"), site_rows
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -105,10 +109,14 @@ def differences(found: Difference, screen: Screen) -> str:
         lines += [told, ""]
     columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
     rows = (
-        (f"`{change.site.path}:{change.site.line}`", f"`{change.site.api}`", *figures(change))
+        (
+            f"`{change.site.path}:{change.site.line}`",
+            f"`{change.site.api}`",
+            *figures(change, found.unit),
+        )
         for change in found.sites
     )
-    lines += _table(columns, rows) if found.sites else ["No sync points in either."]
+    lines += _table(columns, rows) if found.sites else ["No waits in either."]
     return "\n".join(lines) + "\n"
 
 

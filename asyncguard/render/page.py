@@ -13,7 +13,7 @@ from rich.text import Text
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen, TraceReport
-from asyncguard.render.difference import expectation, figures, total_rows
+from asyncguard.render.difference import OUTSIDE, expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
@@ -25,6 +25,7 @@ from asyncguard.render.summary import (
     rank_spread,
     rank_title,
     rank_totals,
+    rank_waits,
     totals,
     worth,
 )
@@ -122,17 +123,16 @@ def ranks(report: RankReport, screen: Screen) -> str:
     for line in rank_totals(report):
         page.line(f"\n[bold]{escape(line)}[/]")
     for item in report.sites[:SITES_SHOWN]:
-        low, high = min(item.counts), max(item.counts)
-        times = f"{high:,}" if low == high else f"{low:,} to {high:,}"
         collective = " (collective)" if item.collective else ""
+        stall = f"[bold]{duration(item.total_ns):>8}[/]  " if item.timed else ""
+        spread = rank_spread(item, report.noun)
         page.line(
-            f"\n[bold]{duration(item.total_ns):>8}[/]  {times} x "
-            f"[cyan]{escape(item.site.api)}[/]{collective}, {rank_spread(item, report.noun)}"
+            f"\n{stall}{rank_waits(item)} x [cyan]{escape(item.site.api)}[/]{collective}"
+            f"{', ' * bool(spread)}{spread}"
         )
-        page.verbatim(f"{item.site.path}:{item.site.line}", indent=4)
-        if place := library_place(item.site):
-            page.verbatim(f"-> {place}", indent=4)
-        page.verbatim(item.site.source, indent=6)
+        _place(page, item.site, 4)
+    if len(report.sites) > SITES_SHOWN:
+        page.line(f"\n... and {len(report.sites) - SITES_SHOWN:,} more sites (--format json)")
     return page.text()
 
 
@@ -148,9 +148,10 @@ def side_by_side(found: Difference, screen: Screen) -> str:
     if told := expectation(found):
         page.line(f"\n{escape(told)}")
     for change in found.sites[:SITES_SHOWN]:
-        waits, stall, state = figures(change)
+        waits, stall, state = figures(change, change.unit)
+        unit = f"a {found.unit}" if change.unit == found.unit else f"({OUTSIDE})"
         page.line(
-            f"\n[bold]{state}[/]  {waits} waits, {stall} stall a {found.unit}  "
+            f"\n[bold]{state}[/]  {waits} waits, {stall} stall {unit}  "
             f"[cyan]{escape(change.site.api)}[/]"
         )
         page.verbatim(f"{change.site.path}:{change.site.line}", indent=4)
@@ -168,16 +169,21 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
         f"\n{stall}{site.count:,} x{'  ' * bool(often)}{often}  "
         f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
     )
-    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
-    page.verbatim(where, indent=10)
-    page.verbatim(site.source, indent=12)
-    if place := library_place(site):
-        page.verbatim(f"-> {place}", indent=10)
-    for at, line in enumerate(called_from(site)):
-        page.verbatim(f"{'            ' if at else 'called from '}{line}", indent=10)
+    _place(page, site, 10)
     if site.gpu_stall_ns is not None:
         page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
     if site.allowed is not None:
         page.line(f"[green]allowed:[/] {escape(site.allowed)}", indent=10)
     else:
         page.help(advice, indent=10)
+
+
+def _place(page: Page, site: SiteStats, indent: int) -> None:
+    """Where a site is, its line of source, where in a library it waits, and who called."""
+    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
+    page.verbatim(where, indent)
+    page.verbatim(site.source, indent + 2)
+    if place := library_place(site):
+        page.verbatim(f"-> {place}", indent)
+    for at, line in enumerate(called_from(site)):
+        page.verbatim(f"{'            ' if at else 'called from '}{line}", indent)

@@ -74,7 +74,7 @@ def _span(record: TraceRecord, event: TimelineEvent, pid: int, tid: int) -> dict
     span: dict[str, Any] = {
         "ph": "X",
         "cat": event.kind,
-        "name": event.name,
+        "name": f"start-up and {event.name}" if _is_first_step(event) else event.name,
         "pid": pid,
         "tid": tid,
         "ts": event.begin_ns / 1e3,
@@ -84,6 +84,11 @@ def _span(record: TraceRecord, event: TimelineEvent, pid: int, tid: int) -> dict
         site = record.sites[event.site]
         span["args"] = {"site": f"{site.path}:{site.line}", "source": site.source}
     return span
+
+
+def _is_first_step(event: TimelineEvent) -> bool:
+    """Whether it begins with the trace: imports and set-up lie in it."""
+    return event.kind == "step" and event.begin_ns == 0
 
 
 def _name(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:

@@ -40,7 +40,14 @@ def totals(record: TraceRecord) -> Iterator[str]:
 
 
 def how_often(record: TraceRecord, site: SiteStats) -> str:
-    """How often a site waits a step; in how many steps, where that is less than half of them."""
+    """How often a site waits a step; in how many steps, where that is less than half of them.
+
+    What waits only before the second step, or after the last one, is told apart from steps.
+    """
+    if record.step_count > 1 and site.last_step == 0:
+        return "before the second step"
+    if record.step_count and site.first_step is not None and site.first_step >= record.step_count:
+        return "after the last step"
     if _is_rare(record, site):
         return f"in {site.steps:,} of {count(record.step_count, 'step')}"
     rate = record.per_step(site.count, site.steady_count)
@@ -66,34 +73,36 @@ def gain(suggestion: Suggestion, record: TraceRecord) -> str:
 
 
 RANKS_SHOWN = 10  # those that waited longest, where there are more
-QUANTILES = {"least": 0.0, "half of them at most": 0.5, "90% at most": 0.9, "most": 1.0}
+QUANTILES = {"least": 0.0, "median": 0.5, "90th percentile": 0.9, "most": 1.0}
 
 
 def rank_columns(report: RankReport) -> tuple[str, ...]:
     """The heads of the columns of `rank_rows`."""
+    if not report.timed:
+        return (report.noun, "waits")
     late = ("for the straggler",) if report.straggler is not None else ()
-    return (report.noun, "waits", "waited", "of", *late)
+    return (report.noun, "waits", "time waited", "total time", *late)
 
 
 def rank_rows(report: RankReport) -> list[tuple[str, ...]]:
     """What each rank waited, by `rank_columns`; of many, those that waited longest."""
     every = range(len(report.ranks))
-    longest = sorted(every, key=lambda at: -report.stalls_ns[at])[:RANKS_SHOWN]
+    of = report.stalls_ns if report.timed else report.totals
+    longest = sorted(every, key=lambda at: -of[at])[:RANKS_SHOWN]
     return [
-        (
-            report.names[at],
-            f"{report.totals[at]:,}",
-            duration(report.stalls_ns[at]),
-            duration(report.durations_ns[at]),
-            *late(report, at),
-        )
+        (report.names[at], f"{report.totals[at]:,}", *_times(report, at))
         for at in (longest if len(every) > RANKS_SHOWN else every)
     ]
 
 
-def late(report: RankReport, at: int) -> tuple[str, ...]:
-    """What one of the ranks waited for the straggler, where there is one."""
-    return (duration(report.waited_for_straggler_ns[at]),) if report.straggler is not None else ()
+def _times(report: RankReport, at: int) -> tuple[str, ...]:
+    """What one of the ranks waited, of how long, and for the straggler, where there is one."""
+    if not report.timed:
+        return ()
+    times = duration(report.stalls_ns[at]), duration(report.durations_ns[at])
+    if report.straggler is None:
+        return times
+    return (*times, duration(report.waited_for_straggler_ns[at]))
 
 
 def quantile(ordered: Sequence[int], share: float) -> int:
@@ -112,19 +121,36 @@ def rank_totals(report: RankReport) -> Iterator[str]:
         yield ", ".join(f"{name} {value}" for name, value in report.identity)
     if report.straggler is not None:
         yield f"Rank {report.straggler} came last at collectives most of the time."
-    if len(report.ranks) > RANKS_SHOWN:
-        stalls = sorted(report.stalls_ns)
-        found = [f"{name} {duration(quantile(stalls, q))}" for name, q in QUANTILES.items()]
+    if not report.timed:
         yield (
-            f"The {RANKS_SHOWN} of {len(report.ranks):,} {report.noun}s that waited longest; "
-            f"all waited: {', '.join(found)}."
+            "No accelerator was in use: CPU tensors were counted instead. Counts carry over to a "
+            "GPU run, times do not."
+        )
+    if len(report.ranks) > RANKS_SHOWN:
+        values = sorted(report.stalls_ns if report.timed else report.totals)
+        say = duration if report.timed else lambda number: f"{number:,}"
+        found = [f"{name} {say(quantile(values, q))}" for name, q in QUANTILES.items()]
+        yield (
+            f"The {RANKS_SHOWN} of {len(report.ranks):,} {report.noun}s that waited "
+            f"{'longest' if report.timed else 'most often'}. Of all: {', '.join(found)}."
         )
 
 
+def rank_waits(item: RankSite) -> str:
+    """How often one of the traces waited at a site: one figure, or from least to most."""
+    low, high = min(item.counts), max(item.counts)
+    return f"{high:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def rank_spread(item: RankSite, noun: str) -> str:
-    """How long one of the traces waited at a site: one figure, or from least to most."""
+    """How long one of the traces waited at a site; nothing where times mean nothing."""
+    if not item.timed:
+        return ""
     low, middle, high = (quantile(sorted(item.stalls_ns), share) for share in (0, 0.5, 1))
-    return f"{duration(low)} to {duration(high)} per {noun}, half at most {duration(middle)}"
+    if low == high:
+        return f"{duration(low)} per {noun}"
+    median = f", median {duration(middle)}" if len(item.stalls_ns) > 2 else ""
+    return f"{duration(low)} to {duration(high)} per {noun}{median}"
 
 
 def _steps(record: TraceRecord, rate: float) -> str:

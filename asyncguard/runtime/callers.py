@@ -11,7 +11,15 @@ from __future__ import annotations
 from itertools import islice
 from types import CodeType, FrameType
 
-from asyncguard.runtime.frames import MAX_CODES, Rank, Ranks, line_of, outwards, qualname
+from asyncguard.runtime.frames import (
+    MAX_CODES,
+    Rank,
+    Ranks,
+    line_of,
+    of_the_program,
+    outwards,
+    qualname,
+)
 
 Frames = tuple[str, ...]  # "path:line function", innermost first
 
@@ -79,7 +87,7 @@ class Callers:
         way = self._ways.get(key)
         if way is not None and way.leads_to(frame):
             return way, way.callers
-        callers = self._look(frame.f_back)
+        callers = self._look(frame)
         if way is not None:
             way.looked(callers)
         else:
@@ -99,12 +107,18 @@ class Callers:
                 self._entries[key] = found
         return found
 
-    def _look(self, frame: FrameType | None) -> Frames:
-        """The user's and third-party frames from here on."""
+    def _look(self, frame: FrameType) -> Frames:
+        """The user's and third-party frames that called `frame`.
+
+        Third-party ones outside of all of the user's run the program, as a notebook's kernel or a
+        test runner does: they are not part of it.
+        """
         ranks = self._ranks
-        frames = list(
-            islice((f for f in outwards(frame) if ranks(f.f_code) <= Rank.LIBRARY), MOST_FRAMES)
-        )
+        program = (f for f in of_the_program(frame.f_back) if ranks(f.f_code) <= Rank.LIBRARY)
+        frames = list(islice(program, MOST_FRAMES))
+        own = [at for at, f in enumerate((frame, *frames)) if ranks(f.f_code) < Rank.LIBRARY]
+        if own:
+            del frames[own[-1] :]
         if not self._are_kept(frames):
             return self._told_apart(tuple(map(self.entry, frames)))
         key = tuple([number for f in frames for number in (id(f.f_code), f.f_lasti)])

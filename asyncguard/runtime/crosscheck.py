@@ -148,7 +148,7 @@ class CrossCheck:
         if self._unattributed:
             notes = (
                 *notes,
-                f"torch waited {self._unattributed} times where the catalogue names no sync point"
+                f"torch waited {self._unattributed} times at places that asyncguard does not know"
                 f' (api "{UNATTRIBUTED}"); how long is not known, and they show no stall.',
             )
         return replace(record, notes=notes, extra={**record.extra, "cross_check": found})

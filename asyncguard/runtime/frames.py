@@ -17,9 +17,11 @@ import sys
 import sysconfig
 from array import array
 from collections.abc import Iterator
+from itertools import takewhile
 from types import CodeType, FrameType
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LAUNCHER = os.path.join(_HERE, "runtime", "launch.py")  # what calls it started the program
 _STDLIB = tuple(
     {os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")}
     | {sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")}
@@ -138,6 +140,11 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
+
+
+def of_the_program(frame: FrameType | None) -> Iterator[FrameType]:
+    """The same, up to where `asyncguard run` started the program."""
+    return takewhile(lambda each: each.f_code.co_filename != _LAUNCHER, outwards(frame))
 
 
 if sys.version_info >= (3, 11):

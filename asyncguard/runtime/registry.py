@@ -133,9 +133,7 @@ class Registry:
                 except Exception:  # noqa: BLE001  the user's program must run, hooked or not
                     self._failed.add(home.framework)
                     self._installed.pop(home.framework, None)
-                    log.exception(
-                        "%s cannot be hooked; its sync points are not counted", home.framework
-                    )
+                    log.exception("%s cannot be hooked; its waits are not counted", home.framework)
         with hub.lock:
             self._watch()
 

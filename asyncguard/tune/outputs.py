@@ -1,14 +1,19 @@
-"""What two runs printed, compared: the same text, the same but for rounding, or something else."""
+"""What two runs printed, compared: the same text, the same but for rounding, or something else.
+
+A program that prints how long it took prints something else each time. A second run of the
+unchanged program tells such numbers and lines apart from those that a repair has changed.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
 TOLERANCE = 1e-5  # relative; sums of floats in another order differ by less
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\d.])")
 
 
 class Comparison(NamedTuple):
@@ -18,38 +23,73 @@ class Comparison(NamedTuple):
     difference: float  # relative, of numbers in text that is the same
     first: tuple[str, str] | None  # lines before and after, where they are not equal
     fewer: int = 0  # lines that are missing, where the others are the same and in their order
+    unstable: int = 0  # lines in which the unchanged program differs from run to run
 
 
-def compare(before: str, after: str) -> Comparison:
-    """Compare two outputs line by line; numbers with a point may differ by TOLERANCE."""
+class _Line(NamedTuple):
+    """A line of the unchanged program's output."""
+
+    text: str
+    unstable: frozenset[int] = frozenset()  # positions of numbers that differ from run to run
+    is_free: bool = False  # its text differs from run to run
+
+    def difference(self, new: str) -> float:
+        """Return the largest relative difference to a line; infinity if the text differs."""
+        if self.is_free or self.text == new:
+            return 0.0
+        if _NUMBER.sub("#", self.text) != _NUMBER.sub("#", new):
+            return math.inf
+        apart = _apart(self.text, new)
+        return max((d for at, d in enumerate(apart) if at not in self.unstable), default=0.0)
+
+
+def compare(before: str, after: str, again: str | None = None) -> Comparison:
+    """Compare two outputs line by line; numbers with a point may differ by TOLERANCE.
+
+    `again` is the output of another run of the unchanged program: numbers and lines in which it
+    differs from `before` are left out.
+    """
+    lines = _expected(before.splitlines(), None if again is None else again.splitlines())
+    unstable = sum(line.is_free or bool(line.unstable) for line in lines)
+    new_lines = after.splitlines()
     largest = 0.0
-    for old, new in zip_longest(before.splitlines(), after.splitlines()):
-        difference = _difference(old, new)
+    for old, new in zip_longest(lines, new_lines):
+        difference = math.inf if old is None or new is None else old.difference(new)
         if difference > TOLERANCE:
-            fewer = _missing(before.splitlines(), after.splitlines())
-            return Comparison(False, difference, (old or "", new or ""), fewer)
+            first = (old.text if old else "", new or "")
+            return Comparison(False, difference, first, _missing(lines, new_lines), unstable)
         largest = max(largest, difference)
-    return Comparison(True, largest, None)
+    return Comparison(True, largest, None, 0, unstable)
 
 
-def _missing(before: list[str], after: list[str]) -> int:
+def _expected(before: Sequence[str], again: Sequence[str] | None) -> list[_Line]:
+    """Mark in each line what another run of the same program has printed differently."""
+    if again is None:
+        return [_Line(text) for text in before]
+    lines = []
+    for text, other in zip_longest(before, again[: len(before)]):
+        if other is None or _NUMBER.sub("#", text) != _NUMBER.sub("#", other):
+            lines.append(_Line(text, is_free=True))
+        else:
+            apart = enumerate(_apart(text, other))
+            lines.append(_Line(text, frozenset(at for at, d in apart if d > TOLERANCE)))
+    return lines
+
+
+def _missing(before: Sequence[_Line], after: Sequence[str]) -> int:
     """Return how many lines are missing, if nothing else has changed; else 0."""
     rest = iter(before)
-    alike = all(any(_difference(old, new) <= TOLERANCE for old in rest) for new in after)
+    alike = all(any(old.difference(new) <= TOLERANCE for old in rest) for new in after)
     return len(before) - len(after) if alike else 0
 
 
-def _difference(old: str | None, new: str | None) -> float:
-    """Return the largest relative difference of two lines; infinity if the text differs."""
-    if old == new:
-        return 0.0
-    if old is None or new is None or _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
-        return math.inf
+def _apart(old: str, new: str) -> list[float]:
+    """Return the relative differences of the numbers of two lines with the same text."""
     pairs = zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True)
-    return max((_apart(a, b) for a, b in pairs), default=0.0)
+    return [_relative(a, b) for a, b in pairs]
 
 
-def _apart(old: str, new: str) -> float:
+def _relative(old: str, new: str) -> float:
     left, right = float(old), float(new)
     if left == right:
         return 0.0

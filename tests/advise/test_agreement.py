@@ -59,6 +59,20 @@ def test_each_site_of_a_line_goes_to_the_finding_of_its_api() -> None:
     assert only(joined([finding(3)], [counted(3, TOLIST)])).verdict is Verdict.CONFIRMED
 
 
+def test_a_wait_that_two_rules_know_of_is_one_place() -> None:
+    accumulated = finding(3, code="ASG302", advice="Add on the device.")
+    found = join(
+        [finding(3, advice="With all rules."), accumulated],
+        [finding(3, advice="By default.")],
+        replace(record(counted(3)), root="/nowhere"),
+        POINTS,
+        ["train.py"],
+        "/nowhere",
+    )
+    row = only(found)
+    assert (row.finding.code, row.finding.advice, row.reported) == ("ASG102", "By default.", True)
+
+
 def test_a_statement_over_several_lines_is_one_place() -> None:
     assert only(joined([finding(3, end_line=5)], [counted(4)])).verdict is Verdict.CONFIRMED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from asyncguard.cli import main
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.runtime import store
+from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.runtime.skim import skim
 from tests.records import record, site
 
@@ -95,7 +97,7 @@ def test_many_ranks_show_the_worst_ten_and_quantiles() -> None:
     merged = merge([run(at, stall=1000 * at, rank=at, host="n") for at in range(1000)])
     text = " ".join(reports.render.find("text", "ranks")(merged, Screen(200)).split())
     assert "999 (n)" in text
-    assert "half of them at most 1.50 ms" in text or "half of them at most" in text
+    assert "median 1.50 ms, 90th percentile 1.90 ms" in text
     assert text.count("(n)") == 10
     data = json.loads(reports.render.find("json", "ranks")(merged, Screen()))
     assert data["sites"][1]["stall_quantiles_ns"] == [0, 499_000, 899_000, 989_000, 999_000]
@@ -115,3 +117,51 @@ def test_a_folder_without_traces_is_an_error(
 ) -> None:
     assert main(["report", str(tmp_path)]) == 2
     assert "holds no traces" in capsys.readouterr().err
+
+
+def stand_in(number: int, waits: int, **extra: object) -> TraceRecord:
+    """A run where the CPU stood in for a device: its times mean nothing."""
+    return record(site(device=STAND_IN, count=waits, cpu_stall_ns=10**6 + number), extra=extra)
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_times_of_the_stand_in_are_in_no_report_of_many(tmp_path: Path, name: str) -> None:
+    saved(tmp_path, *(stand_in(at, 10 + at, rank=at, host="n") for at in range(12)))
+    text = reports.of_files([tmp_path], name, Screen(200))
+    assert not re.search(
+        r"\d (?:ns|us|ms|s)\b", re.sub(r"<style>.*?</style>", "", text, flags=re.S)
+    )
+    assert "waited most often" in text
+    assert "10 to 21" in text
+    assert "times do not" in text
+
+
+def test_of_mixed_traces_only_true_times_count(tmp_path: Path) -> None:
+    saved(tmp_path, stand_in(0, 5), run(1, 900))
+    data = json.loads(reports.of_files([tmp_path], "json", Screen()))
+    assert data["stalls_ns"] == [0, 1_000_900]
+    assert [item["total_ns"] for item in data["sites"]] == [1_000_000, 900]
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html", "json"])
+def test_a_report_of_many_says_who_called_where_it_waited_longest(
+    tmp_path: Path, name: str
+) -> None:
+    few, most = (
+        record(
+            site(cpu_stall_ns=stall, callers=(f"main.py:{line} caller{line}",)), extra={"rank": at}
+        )
+        for at, (stall, line) in enumerate([(5, 3), (900, 7)])
+    )
+    saved(tmp_path, few, most)
+    text = reports.of_files([tmp_path], name, Screen(200))
+    assert "caller7" in text
+    assert "caller3" not in text
+
+
+def test_one_figure_is_not_said_as_a_range(tmp_path: Path) -> None:
+    saved(tmp_path, run(0, 7), run(1, 7))
+    text = reports.of_files([tmp_path], "html", Screen())
+    assert "10 waits per trace" in text
+    assert "1 wait per trace" in text
+    assert " to 10 " not in text

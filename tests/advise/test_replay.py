@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 import asyncguard
 from asyncguard.advise.replay import predict
+from asyncguard.advise.suggest import suggest
 from asyncguard.api import Trace
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import AsyncguardError, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 from tests.machine import Machine
 from tests.records import record, steady
@@ -62,6 +64,23 @@ def test_the_time_without_a_wait_is_predicted(host: int, device: int) -> None:
     assert found.low_ns < found.step_ns < found.high_ns
     assert found.basis == "measured"
     assert found.before_ns == trace.steady_duration_ns / STEPS
+
+
+@pytest.mark.parametrize("kind", [SyncKind.SCALAR, SyncKind.BARRIER, SyncKind.TEXT])
+def test_a_read_that_goes_leaves_an_operation_in_its_place(kind: SyncKind) -> None:
+    """A sum on the device costs the host an enqueue; a barrier and a print leave nothing."""
+
+    def step(machine: Machine, number: int, *, waits: bool = True) -> None:
+        machine.enqueue(5 * US, host_ns=50 * US)
+        if waits:
+            machine.wait(0, return_ns=3 * US)
+        elif kind is SyncKind.SCALAR:
+            machine.enqueue(5 * US, host_ns=50 * US)
+
+    trace = run(step).record()
+    trace = replace(trace, sites=tuple(replace(site, kind=kind) for site in trace.sites))
+    found = predict(trace, remove=trace.sites)
+    assert found.step_ns == pytest.approx(actual(partial(step, waits=False)), rel=0.02)
 
 
 @pytest.mark.parametrize(("host", "device"), SHAPES)
@@ -211,3 +230,10 @@ def test_a_trace_predicts() -> None:
     found = trace.predict(remove=trace.sites)
     assert isinstance(found, asyncguard.Prediction)
     assert found.step_ns < trace.steady_duration_ns / trace.steady_steps
+
+
+def test_a_timeline_without_whole_steps_says_no_more_than_the_sums_do() -> None:
+    told = replace(run(reads(100, 100, sites=2)).record(sites=2), steady_steps=0)
+    assert told.timeline
+    assert told.steady_duration_ns
+    assert suggest(told) == suggest(replace(told, timeline=()))

@@ -58,6 +58,36 @@ def test_reads_of_different_functions_are_not_batched() -> None:
     assert not any("one transfer" in item.title for item in suggest(trace))
 
 
+def test_what_a_call_reads_for_itself_is_not_stacked_with_other_values() -> None:
+    scaler = steady(1, line=7, stall_ns=200_000, api="torch.amp.GradScaler.step")
+    trace = run(steady(1, line=5, stall_ns=100_000), scaler)
+    found = suggest(trace)
+    assert not any("one transfer" in item.title for item in found)
+    alone = titled(found, "Avoid the wait inside torch.amp.GradScaler.step")
+    assert (alone.syncs_saved_per_step, alone.saving_ns_per_step) == (1, 200_000)
+    assert "line 7 reads" in alone.advice
+    assert "bfloat16" in alone.advice
+
+
+@pytest.mark.parametrize(
+    ("kind", "api", "title"),
+    [
+        (SyncKind.UPLOAD, "torch.Tensor.to.device", "Upload without waiting in main (train.py)"),
+        (SyncKind.SHAPE, "torch.nonzero", "Keep shapes fixed in main (train.py)"),
+    ],
+)
+def test_uploads_and_shapes_in_every_step_are_suggestions_too(
+    kind: SyncKind, api: str, title: str
+) -> None:
+    place = {"kind": kind, "api": api, "function": "main"}
+    hot = [steady(2, line=line, stall_ns=100_000, **place) for line in (5, 6)]
+    rare = site(count=1, steady_count=1, line=9, **place)
+    found = titled(suggest(run(*hot, rare)), title)
+    assert "lines 5, 6" in found.advice
+    assert found.advice.endswith(catalogue.load()[api].advice)
+    assert (found.syncs_saved_per_step, found.saving_ns_per_step) == (4, 400_000)
+
+
 def test_a_read_each_step_can_be_deferred() -> None:
     found = titled(suggest(run(steady(1, stall_ns=400_000))), "Read less often")
     assert found.syncs_saved_per_step == 1

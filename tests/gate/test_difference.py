@@ -15,10 +15,10 @@ from asyncguard.advise.replay import Changes
 from asyncguard.api import diff
 from asyncguard.gate.difference import SiteChange, difference
 from asyncguard.model import SiteStats, TraceRecord
-from asyncguard.render import Screen, formats
+from asyncguard.render import Screen, find, formats
 from asyncguard.runtime import store
 from tests.advise.test_replay import reads, run
-from tests.records import record, steady
+from tests.records import record, site, steady
 
 STEPS = 10
 
@@ -53,6 +53,25 @@ def test_each_site_is_told_by_what_became_of_it() -> None:
     assert states(found.sites) == {11: "same", 2: "gone", 13: "fewer", 20: "new"}
     assert (found.before.total.waits, found.after.total.waits) == (4, 3)
     assert (found.unit, found.before.step_ns, found.before.steps) == ("step", 10_000, STEPS)
+
+
+def test_a_site_outside_the_steps_is_told_by_the_whole_run() -> None:
+    """An upload before the first step has not gone, though it waits in no step after either."""
+    kept = site(line=1, source="model.to(device)", count=2, steady_count=0)
+    after_loop = site(line=9, source="float(total)", count=1, steady_count=0, function="end")
+    found = difference(trace(kept, steady(1, line=5)), trace(kept, after_loop))
+    assert states(found.sites) == {5: "gone", 1: "same", 9: "new"}
+    assert [change.unit for change in found.sites] == ["step", "run", "run"]
+    assert {c.site.line: (c.before.waits, c.after.waits) for c in found.sites[1:]} == {
+        1: (2, 2),
+        9: (0, 1),
+    }
+    text = find("text", "differences")(found, Screen(120))
+    assert "0 -> 1 waits" in text
+    assert "(whole run, outside the steps)" in text
+    assert "same (whole run, outside the steps)" in find("markdown", "differences")(
+        found, Screen(120)
+    )
 
 
 def test_the_largest_change_of_stall_comes_first() -> None:

@@ -80,3 +80,12 @@ def test_verbose_tells_it_also_from_the_cache(
         main(["check", *filter(None, [option]), "."])
         told = "a.py:4: code that nests deeper is not followed (bound: 60)"
         assert (told in capsys.readouterr().err) == bool(option)
+
+
+def test_an_elif_is_no_deeper_than_its_if(tmp_path: Path) -> None:
+    chain = "".join(f"        elif kind == {n}: pass\n" for n in range(200))
+    last = "        else: print(model(x))\n"
+    (tmp_path / "a.py").write_text(f"{LOOP}        if kind == 'a': pass\n{chain}{last}")
+    found = check_paths([tmp_path], Settings(cache=False, jobs=1))
+    assert found.bounds == ()
+    assert [finding.line for finding in found.findings] == [205]

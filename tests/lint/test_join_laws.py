@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asyncguard.lint.check import check_source
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import CERTAIN, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -48,7 +49,7 @@ SCALARS = (
     device("torch"),
     device("torch", USED),
     device("torch", Reason(Provenance.GUESS)),
-    device("torch", CERTAIN, frozenset({1})),
+    device("torch", CERTAIN, Dependence(frozenset({1}))),
     device("torch")._replace(role=Role.MASK),
     device("torch")._replace(role=Role.MODEL_OUTPUT),
     unplaced("torch", USED),
@@ -74,6 +75,7 @@ functions = st.builds(
     st.sampled_from(FUNCTIONS),
     st.none() | st.sampled_from(SCALARS),
 )
+SOME = st.frozensets(st.integers(0, 2))
 PATHS = (Doubt.ANOTHER_PATH, Doubt.ANOTHER_PATH | Doubt.HOST_PATH)
 others = st.builds(
     lambda kind, framework, why, role, name, literal, ref, doubt, params: Value(
@@ -87,7 +89,7 @@ others = st.builds(
     st.sampled_from([None, 0, 1, True, "cpu"]),
     st.sampled_from([None, int, str]),
     st.sampled_from([Doubt.NONE, Doubt.INFERRED, Doubt.MAY_HOLD, *PATHS]),
-    st.frozensets(st.integers(-2, 2)),
+    st.builds(Dependence, SOME, SOME),
 ).filter(lambda value: value.kind != HOST or value.doubt not in PATHS)
 scalars = st.one_of(st.sampled_from(SCALARS), functions, others)
 values = st.recursive(

@@ -10,11 +10,10 @@ from types import FrameType, ModuleType
 
 import pytest
 
+from asyncguard.lint.check import check_source
 from asyncguard.lint.contexts.variables import UNCHANGED, Variables
 from asyncguard.lint.domain.values import HOST_VALUE, UNKNOWN_VALUE, device
-from asyncguard.lint.program.linking import link
-from asyncguard.lint.program.network import Network
-from asyncguard.lint.run import worker
+from asyncguard.lint.run.settings import Settings
 
 SMALL, LARGE = 60, 240
 PROPORTION = LARGE / SMALL * 1.05
@@ -34,15 +33,12 @@ def _shapes() -> ModuleType:
 SHAPES = _shapes().SHAPES
 
 
-def analysed(source: str) -> None:
-    checker = worker.Worker({}, worker.Options())
-    facts = worker.with_deep_stack(lambda: checker.check("train.py", source.encode()))
-    link(Network({"train.py": facts}))
+SETTINGS = Settings(cache=False, jobs=1)
 
 
 def calls_of(source: str) -> int:
-    """Analyse a source, and return how many functions were called for it, and resumed."""
-    analysed(source)  # once before: names are classified once
+    """Check a source, repairs included; return how many functions were called and resumed."""
+    check_source(source, "train.py", SETTINGS)  # once before: names are classified once
     count = 0
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -50,9 +46,11 @@ def calls_of(source: str) -> int:
         count += 1
 
     threading.setprofile(note)  # the analysis runs in a thread of its own
+    sys.setprofile(note)
     try:
-        analysed(source)
+        check_source(source, "train.py", SETTINGS)
     finally:
+        sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
     return count
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint import check
-from asyncguard.lint.check import check_paths, check_text
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.live import check_text
 from asyncguard.lint.run import surroundings, worker
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
@@ -90,6 +91,17 @@ def test_of_a_large_project_those_that_mention_the_file_are_looked_at(
     assert found == ["train.py", "run.py"]
     monkeypatch.setattr(surroundings, "MOST", 200)
     assert surroundings.related(named, others) == []
+
+
+def test_a_read_in_a_file_that_is_not_looked_at_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    monkeypatch.setattr(surroundings, "SMALL", 10)  # so what the file imports is read on demand
+    train = tmp_path / "scripts" / "train.py"
+    train.write_text(f"{train.read_text()}        print(loss)\n")
+    alone = check_paths([train], SETTINGS).findings
+    assert [(finding.path, finding.line) for finding in alone] == [(str(train), 9)]
 
 
 def test_nothing_is_read_again_until_something_changes(

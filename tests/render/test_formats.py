@@ -130,6 +130,35 @@ def test_perfetto_has_host_and_device_tracks_and_a_flow_to_each_bubble() -> None
     assert (start["pid"], finish["pid"]) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (0, 0, "before the second step"),
+        (5, 5, "after the last step"),
+        (0, 4, "0.20 per step"),
+        (4, 5, "in 1 of 5 steps"),
+    ],
+)
+def test_set_up_and_what_follows_the_last_step_are_no_steps(
+    first: int, last: int, said: str
+) -> None:
+    place = site(count=1, first_step=first, last_step=last, steps=3 if said[0] == "0" else 1)
+    text = formats("traces")["text"](TraceReport(record(place, step_count=5)), SCREEN)
+    assert said in text
+
+
+def test_perfettos_tracks_have_names_and_no_process_is_empty() -> None:
+    """Nor is the start-up of the program taken for a step."""
+    steps = (TimelineEvent("step", "step 0", 0, 900), TimelineEvent("step", "step 1", 900, 1000))
+    report = replace(REPORT, record=replace(REPORT.record, timeline=(*steps, *EVENTS[1:3])))
+    events = json.loads(formats("traces")["perfetto"](report, SCREEN))["traceEvents"]
+    named = [event for event in events if event["ph"] == "M"]
+    assert all(event["args"]["name"] for event in named)
+    assert {event["pid"] for event in named} == {e["pid"] for e in events if e["ph"] == "X"} == {1}
+    found = [event["name"] for event in events if event.get("cat") == "step"]
+    assert found == ["start-up and step 0", "step 1"]
+
+
 @pytest.mark.parametrize("idle_from", [50, 100, 550])
 def test_perfettos_flows_begin_in_the_wait_and_end_later_in_the_bubble(idle_from: int) -> None:
     *others, idle = EVENTS
@@ -359,7 +388,7 @@ def test_of_a_thousand_ranks_the_worst_are_shown(name: str) -> None:
     ]
     text = " ".join(formats("ranks")[name](merge(ranks), SCREEN).split())
     assert "Rank 0 came last at collectives most of the time." in text
-    assert "The 10 of 1,000 ranks that waited longest; all waited: least 0 ns" in text
+    assert "The 10 of 1,000 ranks that waited longest. Of all: least 0 ns" in text
     assert len(text) < 20_000  # the styles and the script alone are half of it
     few = formats("ranks")[name](merge(ranks[:3]), SCREEN)
     assert "that waited longest" not in few

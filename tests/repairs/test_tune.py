@@ -139,3 +139,38 @@ def test_reports_that_are_printed_less_often_are_no_difference(
 )
 def test_outputs_are_equal_but_for_rounding(before: str, after: str, equal: bool) -> None:
     assert outputs.compare(before, after).equal == equal
+
+
+@pytest.mark.parametrize(
+    ("before", "again", "after", "equal", "unstable"),
+    [
+        ("loss 1.5 in 3.25 s\n", "loss 1.5 in 3.5 s\n", "loss 1.5 in 4.0 s\n", True, 1),
+        ("loss 1.5 in 3.25s\n", "loss 1.5 in 3.5s\n", "loss 1.6 in 4.0s\n", False, 1),
+        ("at 0x7f1\nloss 1.5\n", "at 0x8e2\nloss 1.5\n", "at 0x999\nloss 1.5\n", True, 1),
+        ("at 0x7f1\nloss 1.5\n", "at 0x8e2\nloss 1.5\n", "at 0x999\nloss 2.5\n", False, 1),
+        ("loss 1.5\n", "loss 1.5\n", "loss 1.6\n", False, 0),
+        ("a\nb\n", "a\n", "a\nc\n", True, 1),
+        ("a\n", "a\nb\n", "a\nb\n", False, 0),
+    ],
+)
+def test_what_differs_from_run_to_run_is_left_out(
+    before: str, again: str, after: str, equal: bool, unstable: int
+) -> None:
+    assert not outputs.compare(before, after).equal
+    found = outputs.compare(before, after, again)
+    assert (found.equal, found.unstable) == (equal, unstable)
+
+
+def test_reports_that_are_printed_less_often_may_say_how_long_they_took() -> None:
+    before, again = "1.5 in 7 s\n2.5 in 7 s\n3.5 in 7 s\n", "1.5 in 8 s\n2.5 in 8 s\n3.5 in 9 s\n"
+    assert outputs.compare(before, "1.5 in 2 s\n3.5 in 3 s\n", again).fewer == 1
+    assert outputs.compare(before, "1.5 in 2 s\n4.5 in 3 s\n", again).fewer == 0
+
+
+def test_a_program_that_prints_its_time_prints_the_same(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script.write_text(TRAIN + "import time\nprint(time.perf_counter(), 'seconds')\n")
+    assert tune("--unsafe-fixes", "train.py") == 0
+    told = "outputs: equal, but for 1 line in which runs of the old program differ\n"
+    assert told in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -199,3 +200,36 @@ def test_allowed_waits_keep_their_call_paths() -> None:
             evaluate(value, 5)
     allowed = next(site for site in trace.sites if site.allowed)
     assert by_caller(allowed) == {"train": 4, "evaluate": 5}
+
+
+def in_file(path: str, source: str) -> dict[str, Any]:
+    """Code that says it is from that file."""
+    names: dict[str, Any] = {}
+    exec(compile(source, path, "exec"), names)
+    return names
+
+
+RUNNER = "/env/lib/site-packages/runner/core.py"
+USER = "/home/me/train.py"
+
+
+def test_what_runs_the_program_is_not_part_of_it() -> None:
+    """A notebook's kernel or a test runner: library frames outside of all of the user's."""
+    cell = in_file(USER, "def log(x):\n    x.item()\ndef cell(x, through):\n    through(log, x)\n")
+    library = in_file(RUNNER, "def call(then, *given):\n    then(*given)\n")
+    with asyncguard.trace() as trace:
+        library["call"](cell["cell"], torch.ones(()), library["call"])
+    (site,) = trace.sites
+    ours = [entry.rpartition(" ")[2] for entry in site.callers]
+    # This test's own function is the user's as well; pytest, which called it, is not.
+    assert ours == ["call", "cell", "call", "test_what_runs_the_program_is_not_part_of_it"]
+
+
+def test_a_program_that_is_all_library_keeps_its_callers() -> None:
+    names = in_file(RUNNER, "def read(x):\n    x.item()\ndef run(x):\n    read(x)\n")
+    with asyncguard.trace() as trace:
+        thread = threading.Thread(target=names["run"], args=(torch.ones(()),))
+        thread.start()
+        thread.join()
+    (site,) = trace.sites
+    assert [entry.rpartition(" ")[2] for entry in site.callers] == ["run"]

@@ -298,6 +298,19 @@ def test_ten_thousand_increments_on_mxnet_without_a_word_about_numpy(script: Any
         assert record.command == f"script.py {how}"
 
 
+def test_a_spawned_loader_is_given_a_function_of_torch(script: Any, run: Any) -> None:
+    require("torch")
+    text = """
+        import torch
+        from torch.utils.data import DataLoader
+        if __name__ == "__main__":
+            loader = DataLoader(range(4), 2, num_workers=1, multiprocessing_context="spawn",
+                                collate_fn=torch.tensor)
+            print([batch.tolist() for batch in loader])
+    """
+    assert run(ASYNCGUARD, script(text)).out == "[[0, 1], [2, 3]]\n"
+
+
 def test_torch_is_hooked_when_the_script_imports_it(script: Any, run: Any) -> None:
     require("torch")
     script(
@@ -340,3 +353,20 @@ def test_full_depth_says_where_it_saw_nothing_below_python(script: Any, run: Any
     script(WAIT)
     (note,) = store.load(run([*ASYNCGUARD, "--depth", "full"], "script.py").trace).notes
     assert note.startswith("Full depth saw nothing below Python")
+
+
+def test_call_paths_end_where_the_program_begins(run: Any, script: Any) -> None:
+    """The script that starts us (`bin/asyncguard`) is nobody's caller."""
+    starter = script("from asyncguard.cli import main\nmain()\n", "starter.py")
+    name = script(
+        """\
+        from asyncguard.engine import np
+        def train():
+            np.ones(1).wait_to_read()
+        train()
+        """
+    )
+    ran = run([sys.executable, starter, "run", "-q", "-o", "trace.json"], name)
+    assert ran.status == 0, ran.err
+    (site,) = store.load(ran.trace).sites
+    assert site.callers == ("script.py:4 <module>",)

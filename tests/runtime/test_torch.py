@@ -370,6 +370,23 @@ def test_threads_that_trace_at_once_leave_nothing_behind() -> None:
     assert changed(torch.Tensor, before) == []
 
 
+def test_each_update_of_eight_threads_is_a_step() -> None:
+    def work() -> None:
+        parameter = torch.nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.SGD([parameter], lr=0.1)
+        parameter.grad = torch.ones(2)
+        for _ in range(100):
+            optimizer.step()
+
+    with Session(frameworks=["torch"]) as session:
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert session.record().step_count == 800
+
+
 @pytest.mark.parametrize("within", [True, False], ids=["within", "afterwards"])
 def test_a_tensor_is_no_sequence_to_c_code(within: bool) -> None:
     with Session():

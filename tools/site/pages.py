@@ -84,7 +84,15 @@ def rules_page(rules: list[Rule]) -> str:
         f"{'yes' if r.fixable else ''} |"
         for r in rules
     ]
-    head = ["# Rules", "", "| code | name | what | on | fix |", "| --- | --- | --- | --- | --- |"]
+    head = [
+        "# Rules",
+        "",
+        "`asyncguard explain CODE` prints one of these pages; `extend-select` turns on a rule that "
+        "is off by default.",
+        "",
+        "| code | name | finds | default | safe or unsafe fix |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     return "\n".join([*head, *rows, ""])
 
 

@@ -1,8 +1,8 @@
 """All queued work is waited for each step.
 
 `waitall`, `torch.cuda.synchronize` and `dist.barrier` wait for everything, so Python can never
-run ahead of the device. Timing code that reads a clock next to the barrier needs it and is
-left alone.
+run ahead of the device. Code that measures needs a barrier next to the clock, and is left alone;
+a training that reads a clock in every step is slowed down by it, and is told so.
 
 Before:
 
@@ -22,13 +22,14 @@ Reference: https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP
 from asyncguard.lint.report.reports import report_site, sites_of
-from asyncguard.lint.report.timing import untimed
+from asyncguard.lint.report.timing import TIMED, timed_advice, timed_steps, untimed
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -42,18 +43,6 @@ MESSAGE = (
 )
 VALID = [
     TORCH_STEP + "pass\n    torch.cuda.synchronize()\n",
-    """\
-import torch
-import torch.nn.functional as F
-import time
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-""",
     """\
 import time
 import torch
@@ -78,6 +67,18 @@ INVALID = [
     TORCH_STEP + "torch.cuda.synchronize()",
     MXNET_STEP + "npx.waitall()",
     TORCH_STEP + "torch.distributed.barrier()",
+    """\
+import torch
+import torch.nn.functional as F
+import time
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+""",
 ]
 
 
@@ -86,6 +87,8 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     for site in untimed(sites_of(analysis, CODE)):
         if not _holds_loop(site.statement):
             yield report_site(site, CODE, MESSAGE)
+    for site in timed_steps(sites_of(analysis, CODE)):
+        yield replace(report_site(site, CODE, TIMED), advice=timed_advice(site))
 
 
 def _holds_loop(statement: cst.CSTNode | None) -> bool:

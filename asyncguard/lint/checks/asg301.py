@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
@@ -167,7 +168,8 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     indices = Indices()
     for site in analysis.sites:
         place = suite(site.blocks)
-        if site.point.kind not in READS or site.guarded or site.subject is None or place is None:
+        rare = site.context.guarded
+        if site.point.kind not in READS or rare or site.subject is None or place is None:
             continue
         if site.via is None and _of_elements(site, indices):
             yield report_site(site, CODE, EACH)
@@ -221,7 +223,7 @@ def _of_elements(site: Site, indices: Indices) -> bool:
     record = site.loops[-1]
     if site.point.kind != SyncKind.SCALAR:
         return False
-    if record.kind != Loop.NONE or record.weak or record.strong:
+    if record.kind != Loop.NONE or record.work & (Work.RUNS_MODEL | Work.GRADIENTS):
         return False
     targets = _targets(record)
     if not targets & names_in(site.subject):

@@ -32,7 +32,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.reports import Report
 from asyncguard.model import Loop
@@ -109,7 +111,7 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
             if _is_short(loop.node):
                 continue
             head = loop.node.iter if isinstance(loop.node, cst.For) else loop.node.test
-            report = Report(CODE, MESSAGE, head, info, Loop.STEP, False, MEDIUM, framework)
+            report = Report(CODE, MESSAGE, head, info, IN_STEP, MEDIUM, framework)
             report.advice = ADVICE
             yield report
 
@@ -136,7 +138,7 @@ def _training_loops(analysis: FileAnalysis, info: FunctionInfo) -> Iterator[tupl
             within.setdefault(id(loop), []).append(event)
     for loop in loops.values():
         events = within[id(loop)]
-        if not loop.strong or not _updates(analysis, events):
+        if not loop.work & Work.GRADIENTS or not _updates(analysis, events):
             continue
         owners = set(_frameworks(events))
         unbounded = [f for f in owners if analysis.knowledge.frameworks[f].unbounded_queue]
@@ -155,7 +157,7 @@ def _updates(analysis: FileAnalysis, events: Iterable[Event]) -> bool:
 
 
 def _trains(info: FunctionInfo) -> bool:
-    return info.summary is not None and info.summary.trained
+    return info.summary is not None and bool(info.summary.work & Work.GRADIENTS)
 
 
 def _method(node: cst.CSTNode) -> str:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.measurements import Measurements
@@ -236,7 +237,7 @@ def _report(knowledge: Knowledge, info: FunctionInfo, clock: Event, work: Event)
     wait = _wait_of(knowledge, work.framework)
     message = MESSAGE.format(barrier=f" (`{wait}`)" if wait else "")
     loop = next((r.kind for r in reversed(clock.loops) if r.kind != Loop.NONE), Loop.NONE)
-    report = Report(CODE, message, clock.node, info, loop, False, MEDIUM, work.framework)
+    report = Report(CODE, message, clock.node, info, Context(loop), MEDIUM, work.framework)
     report.extra_nodes = (work.node,)
     return report
 

@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from asyncguard.catalogue import Graph
+from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import HIGH
 from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import Report
-from asyncguard.model import Applicability, Edit, Fix, Loop
+from asyncguard.model import Applicability, Edit, Fix
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.definitions import FunctionInfo
@@ -234,7 +235,7 @@ def _in_function(
 def _report(kept: Kept, info: FunctionInfo, framework: str, detach: str) -> Report:
     name = kept.tied[0].value
     message = MESSAGE.format(into=kept.into, name=name, detach=detach)
-    report = Report(CODE, message, kept.statement, info, Loop.STEP, False, HIGH, framework)
+    report = Report(CODE, message, kept.statement, info, IN_STEP, HIGH, framework)
     report.advice = f"Accumulate `{name}{detach}`, which holds the number and not its history."
     report.extra_nodes = kept.tied
 

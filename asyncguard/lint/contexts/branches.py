@@ -6,41 +6,53 @@ program does not run in every step, whatever its condition says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from asyncguard.catalogue import load
-from asyncguard.lint.contexts.conditions import IDENTITY, MORE
+from asyncguard.lint.contexts.conditions import IDENTITY
+from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard, LoopRecord
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
+_STATE = family("state.itself")
+
 
 def fills_in(node: cst.If) -> bool:
     """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
 
-    Or `if key not in cache: cache[key] = ...`.
+    Or `if key not in cache: cache[key] = ...`, or an optimizer's state: `if len(state) == 0:`.
     """
     test = node.test
-    path = ""
-    if type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Is:
-        path = dotted(test.left)
-    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.Equal:
-        size = test.left  # of what an optimizer keeps for a parameter: `len(state) == 0`
-        sized = type(size) is cst.Call and dotted(size.func) == "len" and len(size.args) == 1
-        return sized and dotted(size.args[0].value) == "state"  # type: ignore[attr-defined]
-    elif type(test) is cst.Comparison and type(test.comparisons[0].operator) is cst.NotIn:
-        kept = test.comparisons[0].comparator
-        targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
-        return any(
-            type(target) is cst.Subscript and target.value.deep_equals(kept) for target in targets
-        )
-    if not path.startswith("self."):
+    if type(test) is not cst.Comparison:
         return False
-    targets = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
-    return any(dotted(target) == path for target in targets)
+    operator = type(test.comparisons[0].operator)
+    if operator is cst.Equal:
+        counted = _counted(test.left)
+        return counted is not None and _STATE(dotted(counted))
+    kept = test.comparisons[0].comparator
+    if operator is cst.NotIn:
+        return any(
+            type(target) is cst.Subscript and target.value.deep_equals(kept)
+            for target in _targets(node.body)
+        )
+    path = dotted(test.left) if operator is cst.Is else ""
+    return path.startswith("self.") and path in map(dotted, _targets(node.body))
+
+
+def _counted(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Return what `len` is asked of; None if this is no such call."""
+    if type(node) is cst.Call and dotted(node.func) == "len" and len(node.args) == 1:
+        return node.args[0].value
+    return None
+
+
+def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
+    """Yield what is assigned in a branch, within blocks of it too."""
+    return (n.target for n in walk(body) if type(n) is cst.AssignTarget)
 
 
 def grows(frame: Frame, node: cst.If) -> bool:
@@ -76,9 +88,8 @@ def _sized(node: cst.BaseExpression) -> str:
         return dotted(node.value).removesuffix(".shape")
     if type(node) is not cst.Call:
         return dotted(node)
-    if dotted(node.func) == "len" and len(node.args) == 1:
-        return dotted(node.args[0].value)
-    return dotted(node.func).removesuffix(".size")
+    counted = _counted(node)
+    return dotted(counted) if counted is not None else dotted(node.func).removesuffix(".size")
 
 
 def recalls(node: cst.If) -> bool:
@@ -103,8 +114,7 @@ def fills_first(frame: Frame, node: cst.If) -> Guard | None:
     path = dotted(test.left) if type(target.operator) is cst.Is else ""
     if not path or dotted(target.comparator) != "None":
         return None
-    filled = (n.target for n in walk(node.body) if type(n) is cst.AssignTarget)
-    if not any(path == dotted(target) for target in filled):
+    if path not in map(dotted, _targets(node.body)):
         return None
     first = len(frame.loops)
     while first and not _unsets(frame.loops[first - 1], path):
@@ -199,22 +209,28 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
         return False
     if type(test.comparisons[0].operator) not in (*MORE, cst.Equal):
         return False
-    left = test.left
-    if type(left) is cst.BinaryOperation and type(left.operator) is cst.Subtract:
-        return any(
-            path == dotted(left.right) and value.deep_equals(left.left)
-            for path, value in _assignments(body)
-        )
-    anew = _is_number
-    if type(left) is cst.Call and dotted(left.func) == "len" and len(left.args) == 1:
-        left, anew = left.args[0].value, _is_empty
-    bound = test.comparisons[0].comparator
-    return any(
-        (path == dotted(left) and (anew(value) or _is_less(value, left, bound)))
-        or (path == dotted(bound) and _is_further(value, path, left))
-        for path, value in _assignments(body)
-        if path
-    )
+    begins = _begins(test.left, test.comparisons[0].comparator)
+    return any(begins(path, value) for path, value in _assignments(body) if path)
+
+
+def _begins(reached: cst.BaseExpression, bound: cst.BaseExpression) -> Assigns:
+    """Return which assignments begin a new period, where `reached` has come to `bound`."""
+    if type(reached) is cst.BinaryOperation and type(reached.operator) is cst.Subtract:
+        since, now = dotted(reached.right), reached.left  # `now - since`
+        return lambda path, value: path == since and value.deep_equals(now)
+    held = _counted(reached)
+    counted, is_reset = (reached, _is_number) if held is None else (held, _is_empty)
+    counter, limit = dotted(counted), dotted(bound)
+
+    def begins(path: str, value: cst.BaseExpression) -> bool:
+        if path == counter and (is_reset(value) or _is_less(value, counted, bound)):
+            return True
+        return path == limit and _is_further(value, path, counted)
+
+    return begins
+
+
+Assigns = Callable[[str, cst.BaseExpression], bool]
 
 
 def _is_further(node: cst.BaseExpression, bound: str, counted: cst.BaseExpression) -> bool:

@@ -6,11 +6,22 @@ is not a guard: that rank still waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection
+from typing import TypeGuard
 
 import libcst as cst
 
-from asyncguard.catalogue import load
+from asyncguard.lint.contexts.counters import (
+    MORE,
+    RARELY_FALSE,
+    RARELY_TRUE,
+    USUAL,
+    Rarity,
+    counter_comparison,
+    counts_periods,
+    has_modulo,
+    modulo_truth,
+)
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.effects import Guard
 from asyncguard.lint.names import family
@@ -20,9 +31,7 @@ _FLAG = family("test.flag")
 _PERIOD = family("period.length")
 _COUNTER = family("counter.compared")
 
-
-# A counter, which is no key.
-_LISTED = family("counter.asked")
+_LISTED = family("counter.asked")  # a counter, which is no key
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _CHOOSING = _CONDITIONS | {cst.IfExp}
 _SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
@@ -60,18 +69,20 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
         return None, None
     depth = len(frame.loops)
-    if frame.loops and _counts_periods(frame.loops[-1].targets, test):
-        frame.loops[-1].periodic = True
-    when_true, when_false = rare(frame, test)
-    if not when_true and not when_false:
+    if frame.loops and counts_periods(frame.loops[-1].targets, test):
+        loop = frame.loops[-1]
+        loop.shape = loop.shape._replace(periodic=True)
+    rarity = rare(frame, test)
+    if rarity == USUAL:
         return None, None
     asked = test
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         asked = test.expression
-    loop = _counted(frame, test)
-    one = loop >= 0 and _asks_for_one(test)
-    flag = Guard(depth, is_flag(asked), first=loop) if one else Guard(depth, is_flag(asked), loop)
-    return (flag if when_true else None), (flag if when_false else None)
+    counted = _counted(frame, test)
+    one = counted >= 0 and _asks_for_one(test)
+    lasting = is_flag(asked)
+    flag = Guard(depth, lasting, first=counted) if one else Guard(depth, lasting, counted)
+    return (flag if rarity.rarely_true else None), (flag if rarity.rarely_false else None)
 
 
 def _counted(frame: Frame, test: cst.BaseExpression) -> int:
@@ -92,44 +103,95 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
     return named and type(asked.operator) in _EQUAL
 
 
-def rare(frame: Frame, test: cst.BaseExpression) -> tuple[bool, bool]:
-    """Whether the condition is rarely true, and whether it is rarely false."""
+def rare(frame: Frame, test: cst.BaseExpression) -> Rarity:
+    """Return whether the condition is rarely true, and whether it is rarely false.
+
+    A connective hands on what holds of its parts; of another condition the first question decides
+    that has an answer.
+    """
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
-        if _has_modulo(test.expression):
-            return _modulo_truth(test.expression, negated=True)
-        true, false = rare(frame, test.expression)
-        return false, true
+        return _of_opposite(frame, test.expression)
     if type(test) is cst.BooleanOperation:
-        left, right = rare(frame, test.left), rare(frame, test.right)
-        if type(test.operator) is cst.And:
-            return left[0] or right[0], left[1] and right[1]
-        rarely = (left[0] or _is_switch(test.left)) and (right[0] or _is_switch(test.right))
-        odd = any(map(_abnormal, (test.left, test.right)))  # and so is what else is asked for
-        return odd or (rarely and (left[0] or right[0])), left[1] or right[1]
+        return _of_both(frame, test)
     if type(test) is cst.NamedExpr:
         return rare(frame, test.value)
-    if (abnormal := _abnormal(test)) is not None:
-        return abnormal, not abnormal
+    answers = (question(frame, test) for question in _QUESTIONS)
+    return next((answer for answer in answers if answer is not None), USUAL)
+
+
+def _of_opposite(frame: Frame, test: cst.BaseExpression) -> Rarity:
+    if has_modulo(test):
+        return modulo_truth(test, negated=True)
+    return rare(frame, test).inverted()
+
+
+def _of_both(frame: Frame, test: cst.BooleanOperation) -> Rarity:
+    left, right = rare(frame, test.left), rare(frame, test.right)
+    if type(test.operator) is cst.And:
+        both_false = left.rarely_false and right.rarely_false
+        return Rarity(left.rarely_true or right.rarely_true, both_false)
+    rarely = (left.rarely_true or _is_switch(test.left)) and (
+        right.rarely_true or _is_switch(test.right)
+    )
+    odd = any(map(_abnormal, (test.left, test.right)))  # and so is what else is asked for
+    true = odd or (rarely and (left.rarely_true or right.rarely_true))
+    return Rarity(true, left.rarely_false or right.rarely_false)
+
+
+def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    abnormal = _abnormal(test)
+    return None if abnormal is None else Rarity(abnormal, not abnormal)
+
+
+def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    named = is_flag(test) or _RARE_EVENT(dotted(test).rpartition(".")[2])
+    return RARELY_TRUE if named or _asks_when(frame, test) else None
+
+
+def _of_remembered(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """Answer for the condition that a variable holds, which may name the variable itself."""
     path = dotted(test)
-    if is_flag(test) or _RARE_EVENT(path.rpartition(".")[2]) or _asks_when(frame, test):
-        return True, False
-    if condition := frame.conditions.pop(path, None):  # which may name itself
-        remembered = rare(frame, condition)
-        frame.conditions[path] = condition
-        return remembered
-    if _has_modulo(test):
-        return _modulo_truth(test, negated=False)
-    if type(test) is cst.Comparison and len(test.comparisons) == 1:
-        if type(test.comparisons[0].operator) in MORE and _reads_clock(frame, test):
-            return True, False  # so long after the last time
-        if type(test.comparisons[0].operator) in _EQUAL and _asks_for_host(frame, test):
-            there = type(test.comparisons[0].operator) is cst.NotEqual
-            return not there, there
-        return _counter_comparison(frame, test)
-    return False, False
+    condition = frame.conditions.pop(path, None)
+    if condition is None:
+        return None
+    remembered = rare(frame, condition)
+    frame.conditions[path] = condition
+    return remembered
 
 
-_STEPS = family("counter.asked")
+def _of_period(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    return modulo_truth(test, negated=False) if has_modulo(test) else None
+
+
+def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """`time.time() - last > interval`: so long after the last time."""
+    return RARELY_TRUE if _compares(test, MORE) and _reads_clock(frame, test) else None
+
+
+def _of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    if not _compares(test, _EQUAL) or not _asks_for_host(frame, test):
+        return None
+    elsewhere = type(test.comparisons[0].operator) is cst.NotEqual
+    return RARELY_FALSE if elsewhere else RARELY_TRUE
+
+
+def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    single = type(test) is cst.Comparison and len(test.comparisons) == 1
+    return counter_comparison(frame, test) if single else None  # type: ignore[arg-type]
+
+
+def _compares(
+    test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
+) -> TypeGuard[cst.Comparison]:
+    """Whether a test is one comparison by one of these operators."""
+    single = type(test) is cst.Comparison and len(test.comparisons) == 1
+    return single and type(test.comparisons[0].operator) in operators  # type: ignore[attr-defined]
+
+
+# What makes a condition rare, in the order in which it is asked.
+_QUESTIONS = (
+    _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place, _of_counter,
+)  # fmt: skip
 
 
 def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
@@ -137,10 +199,10 @@ def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
     if type(test) is not cst.Call or len(test.args) < 2:
         return False
     if _PERIOD(dotted(test.func).rpartition(".")[2]):
-        return any(_STEPS(dotted(argument.value)) for argument in test.args)
+        return any(_LISTED(dotted(argument.value)) for argument in test.args)
     path = dotted(test.args[0].value)
     counted = any(path in loop.targets for loop in frame.loops)
-    return counted and _STEPS(path)
+    return counted and _LISTED(path)
 
 
 def _is_switch(test: cst.BaseExpression) -> bool:
@@ -151,8 +213,7 @@ def _is_switch(test: cst.BaseExpression) -> bool:
     return bool(dotted(test))
 
 
-MORE = (cst.GreaterThan, cst.GreaterThanEqual)
-_EQUAL = frozenset({cst.Equal, cst.NotEqual})
+_EQUAL = (cst.Equal, cst.NotEqual)
 _PLACE = family("value.device")
 
 
@@ -211,58 +272,6 @@ def _abnormal(test: cst.BaseExpression) -> bool | None:
     return True if any(map(_ABNORMAL, names)) else None
 
 
-def _modulo_truth(test: cst.BaseExpression, *, negated: bool) -> tuple[bool, bool]:
-    """`i % n == 0` is rarely true; `i % n`, `i % n != 0` are rarely false."""
-    usual = True
-    if type(test) is cst.Call:  # of a function that compares: `tf.equal(i % n, 0)`
-        usual = dotted(test.func).rpartition(".")[2] != "equal"
-    if type(test) is cst.Comparison:
-        usual = type(test.comparisons[0].operator) in (cst.NotEqual, cst.GreaterThan)
-    if negated:
-        usual = not usual
-    return (not usual), usual
-
-
-def _counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
-    """Whether a test asks what is left of one of these counters: `i % n == 0`."""
-    periods = (n.left for n in walk(test) if type(n) is cst.BinaryOperation) if counters else ()
-    names = (n for left in periods for n in walk(left) if type(n) is cst.Name)
-    return _has_modulo(test) and any(name.value in counters for name in names)
-
-
-def _has_modulo(test: cst.BaseExpression) -> bool:
-    """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
-    if type(test) is cst.Comparison and all(map(_is_plain, _sides(test))):
-        return False
-    return not dotted(test) and any(
-        not _ACCUMULATES(dotted(divisor))
-        and not (type(divisor) is cst.Integer and divisor.value == "1")
-        for divisor in _divisors(test)
-    )
-
-
-def _sides(test: cst.Comparison) -> list[cst.BaseExpression]:
-    return [test.left, *(target.comparator for target in test.comparisons)]
-
-
-def _is_plain(node: cst.BaseExpression) -> bool:
-    return type(node) in (cst.Integer, cst.SimpleString) or dotted(node) != ""
-
-
-def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """Yield what a test divides by for the remainder: `i % n`, `mod(i, n)`."""
-    for node in walk(test):
-        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
-            if type(node.left) not in (cst.SimpleString, cst.FormattedString):
-                yield node.right
-        elif type(node) is cst.Call and len(node.args) == 2 and _gives_remainder(node.func):
-            yield node.args[1].value
-
-
-def _gives_remainder(func: cst.BaseExpression) -> bool:
-    return dotted(func).rpartition(".")[2] in load().language.remainders
-
-
 def is_flag(test: cst.BaseExpression) -> bool:
     """Whether the condition is a flag for debugging, logging now, the first or the last step."""
     if type(test) is cst.Comparison:
@@ -277,49 +286,6 @@ def is_flag(test: cst.BaseExpression) -> bool:
         return bool(_FLAG(dotted(test.func).rpartition(".")[2]))
     path = dotted(test)
     return bool(path and _FLAG(path.rpartition(".")[2]))
-
-
-def _counter_comparison(frame: Frame, test: cst.Comparison) -> tuple[bool, bool]:
-    """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
-    operator = test.comparisons[0].operator
-    sides = (test.left, test.comparisons[0].comparator)
-    if any(type(side) is cst.SimpleString for side in sides):
-        return False, False  # a name, which counts nothing
-    if not any(_counts(frame, side) for side in sides):
-        return False, False
-    if any(_ACCUMULATES(n.value) for n in walk(test) if type(n) is cst.Name):
-        return False, False  # one optimizer step
-    if type(operator) is cst.Equal:
-        return True, False
-    if type(operator) is cst.NotEqual:
-        return False, True
-    if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
-        listed = _LISTED(dotted(test.left).rpartition(".")[2])
-        return (listed, False) if type(operator) is cst.In else (False, listed)
-    if type(operator) in MORE and _ALL(dotted(sides[1]).rpartition(".")[2]):
-        return True, False  # at the end: `step >= total_steps`
-    if type(operator) in (cst.LessThan, cst.LessThanEqual):
-        bound = sides[1]
-        return type(bound) is cst.Integer and int(bound.value, 0) <= 20, False
-    return False, False
-
-
-_ALL = family("total.reached")
-_ACCUMULATES = family("value.accumulation")
-_HOW_MANY = family("value.how_many")
-_RANK = family("value.rank")
-
-
-def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
-    if type(node) is cst.Call and dotted(node.func) == "int" and len(node.args) == 1:
-        return _counts(frame, node.args[0].value)
-    if type(node) is cst.BinaryOperation:
-        counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
-    else:
-        path = dotted(node).rpartition(".")[2]
-        named = path and _COUNTER(path) and not _HOW_MANY(path)
-        counts = bool(named) or any(path in loop.targets for loop in frame.loops)
-    return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
 
 
 _LOGGER = family("value.logger")

@@ -7,32 +7,31 @@ look ahead).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.lint.contexts.hotness import why_repeated
+from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
-    DEVICE,
     FUNCTION,
     HOST,
     HOST_ARRAY,
     INSTANCE,
     MODEL,
-    NO_PARAMS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -41,24 +40,14 @@ from asyncguard.lint.domain.values import (
     settled,
     without_params,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
-# What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
-_OPTIONS = family("value.options")
-
-_TEST_CASE = family("function.test_case")
-_TESTS = family("file.test")  # files of unit tests
-# A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
-_BENCH = family("function.benchmark")
-_BENCHES = family("file.benchmark")
-# What does something with a model: `build_model`, `save_net`.
-_DOES = family("function.does")
 
 
 @dataclass(eq=False, slots=True)
@@ -73,8 +62,7 @@ class Frame:
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
-    loops: list[LoopRecord] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)
+    nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
@@ -82,24 +70,24 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
-    named: set[tuple[str, Loop, bool]] = field(default_factory=set)  # calls known by name alone
-    works: bool = False  # calls a model or enqueues device work outside its own loops
-    trained: bool = False  # runs a training step outside its own loops
-    stepped: bool = False  # and does not merely ask for gradients
-    updates: bool = False  # and changes the model, as far as is seen
-    prepares: bool = False  # makes an optimizer, which no step does
-    step_loops: bool = False  # contains a step loop
-    rounds: bool = False  # contains a loop of training steps
-    acts: bool = False  # steps an environment outside its own loops
+    named: set[tuple[str, Context]] = field(default_factory=set)  # calls known by name alone
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
-    left_out: frozenset[int] = NO_PARAMS  # `~p` of each parameter that has been left out here
+    left_out: Dependence = INDEPENDENT  # parameters that have been left out here
     statement: cst.CSTNode | None = None
     looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
     last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
     last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.nest = Nesting(self.function, self.analysis.path)
+
+    @property
+    def loops(self) -> list[LoopRecord]:
+        """The loops that are open, outermost first."""
+        return self.nest.loops
 
     def let_go(self) -> None:
         """Keep the variables alone."""
@@ -142,27 +130,6 @@ class Frame:
             value = without_params(value)
             self.given[name] = join(self.given[name], value) if name in self.given else value
 
-    def hint(self, path: str, *, named: bool = True) -> Value:
-        """Return what usage and, if `named`, names say about a path of unknown value."""
-        found = self.usage(path)
-        if found:
-            why = self.reason(Provenance.USAGE, f"the methods called on `{path}` are those of one")
-            role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
-            return Value(found[0], found[1], why, role)
-        if not named:
-            return UNKNOWN_VALUE
-        owner, _, last = path.rpartition(".")
-        if owner and _OPTIONS(owner):
-            return UNKNOWN_VALUE
-        if found := self.analysis.knowledge.by_name(last, self.analysis.with_numpy):
-            if found[0] == MODEL and _DOES(last):
-                return UNKNOWN_VALUE
-            kind, framework = found
-            text = f"`{path}` is named like {_WORDS.get(kind, kind)}"
-            told = self.analysis.named(*found, self.by_name(text, f"{framework}.names.{kind}"))
-            return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
-        return UNKNOWN_VALUE
-
     def reason(self, kind: Provenance, text: str, family: str = "") -> Reason:
         """Return a reason that the statement under execution gives."""
         return Reason(kind, text, self.analysis.path, self.line(), family)
@@ -190,25 +157,11 @@ class Frame:
             return 0
         return line_of(unit, self.statement)
 
-    def usage(self, path: str) -> tuple[str, str] | None:
-        """Return the kind and framework that the methods called on a path tell."""
-        frame: Frame | None = self
-        while frame is not None:
-            if frame.function.hints and path in frame.function.hints:
-                return frame.function.hints[path]
-            frame = frame.parent
-        if path.startswith("self.") and self.function.cls is not None:
-            for cls in self.function.cls.family():
-                if path in cls.hints:
-                    return cls.hints[path]
-        return None
-
     @property
     def trains(self) -> bool:
         """Whether the function shows by itself that it runs training or inference steps."""
         function = self.function
-        hooked = function.marks_step or function.hook == Loop.STEP
-        return hooked or any(loop.kind == Loop.STEP for loop in self.loops)
+        return function.marks_step or function.hook == Loop.STEP or self.nest.has_steps
 
     @property
     def is_eager(self) -> bool:
@@ -216,99 +169,22 @@ class Frame:
 
         It loops over steps, calls the traced one, or has made an array by now.
         """
-        looping = any(loop.kind == Loop.STEP for loop in self.loops)
-        stepping = self.trained and not self.function.marks_step
-        return looping or stepping or any(s.point.kind == SyncKind.ARRAY for s in self.sites)
-
-    # ---- contexts
-
-    def context(self) -> tuple[Loop, bool]:
-        """Return how often the current place executes within its function, and if guarded."""
-        index = self._repeating()
-        if index < 0:
-            return Loop.NONE, self._guarded(0)
-        loop = self.loops[index].kind
-        return loop, self._guarded(index + 1 if loop == Loop.STEP else 0)
-
-    def why_repeated(self) -> Reason | None:
-        """Return why the current place is repeated within its function, if it is."""
-        index = self._repeating()
-        return why_repeated(self.loops[index], self.analysis.path) if index >= 0 else None
-
-    def _repeating(self) -> int:
-        """Return which of the open loops says how often the current place executes; -1: none."""
-        aside = self._is_aside
-        rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
-        for index in range(len(self.loops) - 1, -1, -1):
-            loop = self.loops[index]
-            steps = loop.over_steps or not (aside or (rare and not loop.weak and not loop.acts))
-            if loop.kind == Loop.STEP and steps:
-                return index
-        epochs = (i for i, loop in enumerate(self.loops) if loop.kind == Loop.EPOCH)
-        return next(epochs, -1)
-
-    @property
-    def _is_aside(self) -> bool:
-        name = self.function.name
-        return is_test(name, self.analysis.path) or is_aside(name)
-
-    @property
-    def _measures(self) -> bool:
-        return _BENCHES(self.analysis.path) or _BENCH(self.function.name)
-
-    def _guarded(self, depth: int) -> bool:
-        return any(
-            guard.lasting
-            or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
-            for guard in self.guards
-        )
-
-    def evidence(self, *, strong: bool = False, update: bool = True, asked: bool = False) -> None:
-        """Note that the innermost loop calls a model (`strong`: runs a training step).
-
-        `update`: which changes the model, as far as is seen; `asked`: or merely asks for gradients.
-        """
-        if self.loops and self.loops[-1].comprehension:
-            self.loops[-1].weak = True
-        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
-        if loop is None:
-            self.works = True
-            self.trained |= strong
-            self.stepped |= strong and not asked
-            self.updates |= strong and update and not asked
-        elif strong:
-            loop.strong = True
-            loop.updates |= update
-        else:
-            loop.weak = True
-
-    def contains_steps(self, *, trainings: bool = False) -> None:
-        """Note that the innermost loop contains one over steps, in each of its rounds."""
-        depth = len(self.loops)
-        if depth and not any(guard.depth >= depth for guard in self.guards):
-            self.loops[-1].inner = True
-            self.loops[-1].trainings |= trainings
-
-    @contextmanager
-    def fresh_evidence(self) -> Iterator[LoopRecord]:
-        """Run something in a loop record of its own, to see what it is evidence of."""
-        record = LoopRecord(self.function.node)
-        self.loops.append(record)
-        yield record
-        self.loops.pop()
+        stepping = self.nest.work & Work.GRADIENTS and not self.function.marks_step
+        if self.nest.has_steps or stepping:
+            return True
+        return any(site.point.kind == SyncKind.ARRAY for site in self.sites)
 
     def operation(self, framework: str) -> None:
-        """Note that the innermost loop enqueues device work.
+        """Note that device work of a framework is enqueued.
 
-        Where a framework knows no training step, such a loop is what its programs run in.
+        Where it knows no training step, a loop that enqueues is what its programs run in.
         """
-        if self.loops and self.loops[-1].comprehension:
-            self.loops[-1].ops = True
-        loop = next((r for r in reversed(self.loops) if not r.transparent), None)
         known = self.analysis.knowledge.frameworks.get(framework)
-        if loop is not None and known is not None:
-            loop.ops = True
-            loop.weak |= not known.steps.methods and not known.steps.functions
+        if known is None:
+            self.nest.enqueues(None)
+        else:
+            has_steps = known.steps.methods or known.steps.functions
+            self.nest.enqueues(Work.NONE if has_steps else Work.RUNS_MODEL)
 
     # ---- sites
 
@@ -326,23 +202,14 @@ class Frame:
         """Note that `node` waits, because `value` is on the device."""
         if self.silent or not self.analysis.waits(point.framework):
             return
-        if point.framework in self.analysis.symbolic and (
-            sink or point.kind in _OF_SYMBOLS or (point.source and point.source.protocols)
-        ):
+        if self._has_no_value(point, sink=sink):
             return
-        loop, guarded = self.context()
-        barrier = point.kind == SyncKind.BARRIER and not self._is_aside
-        if loop == Loop.NONE and barrier and any(r.ops and not r.inner for r in self.loops):
-            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
-        guarded |= point.kind == SyncKind.TEXT and self.findings > 0
-        guarded |= barrier and self._measures
         limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
         site = Site(
             point,
             node,
             self.function,
-            loop,
-            guarded,
+            self.nest.context_of(point.kind, news=self.findings > 0),
             value.why,
             value.doubt,
             min(value.confidence, limit),
@@ -355,12 +222,18 @@ class Frame:
             tuple(self.blocks),
             value.params | self.left_out,
             value.role == Role.MASK,
-            self.why_repeated(),
+            self.nest.why_repeated(),
         )
         if site.params:
             self.reads.append(site)
         if value.kind != UNKNOWN:
             self.sites.append(site)
+
+    def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
+        """Whether what is read is a node of a graph, of which this asks for no value."""
+        if point.framework not in self.analysis.symbolic:
+            return False
+        return sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
 
     def event(
         self,
@@ -378,7 +251,7 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is None or self.silent:
             return None
-        self.edges.append(Edge(callee, *self.context(), self.line(), self.why_repeated()))
+        self.edges.append(Edge(callee, self.nest.context(), self.line(), self.nest.why_repeated()))
         return self.edges[-1]
 
     def hand_over(self, value: Value) -> None:
@@ -396,17 +269,10 @@ class Frame:
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.silent and not own:
-            self.named.add((name, *self.context()))
+            self.named.add((name, self.nest.context()))
 
-    def guard(self, guard: Guard | None) -> bool:
-        """Put up a guard until the end of the block; return whether it was not up already."""
-        new = guard is not None and guard not in self.guards
-        if new:
-            self.guards.append(guard)  # type: ignore[arg-type]
-        return new
-
-    def guarded(self, guard: Guard | None, left_out: frozenset[int] = NO_PARAMS) -> _Guarded:
-        """Run a block under a guard, where these parameters have been left out (`~p`)."""
+    def guarded(self, guard: Guard | None, left_out: Dependence = INDEPENDENT) -> _Guarded:
+        """Run a block under a guard, where these parameters have been left out."""
         return _Guarded(self, guard, left_out)
 
     def quiet(self) -> _Quiet:
@@ -419,19 +285,19 @@ class _Guarded:
 
     __slots__ = ("before", "frame", "guard", "left_out", "opened")
 
-    def __init__(self, frame: Frame, guard: Guard | None, left_out: frozenset[int]) -> None:
+    def __init__(self, frame: Frame, guard: Guard | None, left_out: Dependence) -> None:
         self.frame, self.guard, self.left_out = frame, guard, left_out
 
     def __enter__(self) -> None:
         self.before = self.frame.left_out
         if self.left_out:
             self.frame.left_out = self.before | self.left_out
-        self.opened = self.frame.guard(self.guard)
+        self.opened = self.frame.nest.guard(self.guard)
 
     def __exit__(self, *error: object) -> None:
         self.frame.left_out = self.before
         if self.opened:
-            self.frame.guards.pop()
+            self.frame.nest.guards.pop()
 
 
 class _Quiet:
@@ -449,12 +315,6 @@ class _Quiet:
         self.frame.silent = self.before
 
 
-def is_test(name: str, path: str) -> bool:
-    """Whether a function of this name, in this file, is a unit test."""
-    return _TEST_CASE(name) and _TESTS(path)
-
-
-_WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 _PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
 Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
 Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]
@@ -532,8 +392,3 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
     value = handler(frame, node)
     frame.depth -= 1
     return value
-
-
-# What draws something for someone to look at, a few samples at most, sets things up, or moves them
-# to and from files: its loops are no steps, unless they train or go over a loader.
-is_aside = family("function.aside")

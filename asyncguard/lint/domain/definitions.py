@@ -11,6 +11,7 @@ import libcst as cst
 from asyncguard.lint.domain.hints import Hints
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import Value
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import Unit, docstring, dotted
@@ -104,6 +105,7 @@ class FunctionInfo:
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     abroad: bool = False  # called from another file
+    decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
     summary: Any = None  # the Summary, once it is final
 
     @property
@@ -144,12 +146,13 @@ class FunctionInfo:
         summary = self.summary
         if summary is None or not self.name or _ONCE(self.name):
             return self.hook
-        acts = summary.acts and not _BETWEEN(self.name)
-        stepped = summary.stepped and (self.marks_step or not summary.step_loops)
-        if stepped or acts:
+        work = summary.work
+        acts = work & Work.STEPS_ENVIRONMENT and not _BETWEEN(self.name)
+        whole = self.marks_step or not work & Work.CONTAINS_STEPS
+        if acts or (work & Work.TRAINS and whole):
             return Loop.STEP
-        trains = summary.rounds and not _ACTS(self.name)
-        return Loop.EPOCH if trains and self.hook == Loop.STEP else self.hook
+        rounds = work & Work.CONTAINS_TRAINING and not _ACTS(self.name)
+        return Loop.EPOCH if rounds and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:

@@ -13,8 +13,10 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
-from asyncguard.lint.domain.values import NO_PARAMS
+from asyncguard.lint.domain.work import UNSHAPED, LoopShape, Work, classify
 from asyncguard.lint.syntax.tree import NO_TREE, Place, place
 from asyncguard.model import Loop
 
@@ -25,42 +27,27 @@ class LoopRecord:
 
     node: cst.CSTNode
     targets: frozenset[str] = frozenset()
-    epoch_name: bool = False
-    step_name: bool = False  # its variables or what it goes over are named after batches or steps
-    periodic: bool = False  # it does something every n-th time
+    shape: LoopShape = UNSHAPED
+    work: Work = Work.NONE
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
-    loader: int = -1  # confidence that it iterates over batches; -1: no sign
-    placed: bool = False  # the batches are device values, of which not all come to a model
-    strong: bool = False  # runs a backward pass, an optimizer's step, records a graph
-    updates: bool = False  # and does not merely ask for gradients
-    weak: bool = False  # calls a model
-    ops: bool = False  # enqueues device work of other kinds
-    acts: bool = False  # steps an environment
-    once: bool = False  # goes round once or so, or as often as someone types
-    inner: bool = False  # contains a loop over steps
-    trainings: bool = False  # contains a loop of training steps
     line: int = 0  # where it stands
     source: Reason | None = None  # why what it goes over is taken for a loader
 
     @property
     def over_steps(self) -> bool:
         """Whether it is plainly the training or inference loop."""
-        works = not self.placed or self.weak or self.ops
-        return self.strong or (self.loader >= 0 and works)
+        return self.shape.over_steps(self.work)
 
     @property
     def kind(self) -> Loop:
         """How often its body runs."""
-        if self.once or self.acts:
-            return Loop.STEP if self.acts else Loop.NONE
-        rounds = self.trainings and not self.strong  # of training, whatever it goes over
-        if self.over_steps and not rounds and not (self.epoch_name and self.inner):
-            return Loop.STEP
-        if self.inner or self.epoch_name:
-            return Loop.EPOCH
-        steps = self.step_name and (self.ops or self.periodic)
-        return Loop.STEP if self.weak or steps else Loop.NONE
+        return classify(self.shape, self.work)
+
+    def draws(self, batches: int) -> None:
+        """Note that it goes over batches, as surely as this at least."""
+        if batches > self.shape.batches:
+            self.shape = self.shape._replace(batches=batches)
 
 
 class Guard(NamedTuple):
@@ -79,15 +66,14 @@ class Guard(NamedTuple):
 class Site:
     """One operation that reads a device value or waits for the device.
 
-    `loop` and `guarded` are as seen within its function; how often that is entered is decided
-    later, when all callers are known.
+    `context` is as seen within its function; how often that is entered is decided later, when all
+    callers are known.
     """
 
     point: SyncPoint
     node: cst.CSTNode
     function: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     why: Reason
     doubt: int
     confidence: int
@@ -98,7 +84,7 @@ class Site:
     loops: tuple[LoopRecord, ...] = ()
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
-    params: frozenset[int] = frozenset()  # parameters that the value read comes from
+    params: Dependence = INDEPENDENT  # of the value read
     compared: bool = False  # it reads the outcome of a comparison
     hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
@@ -141,8 +127,7 @@ class Edge:
     """A call of a function whose body is at hand."""
 
     callee: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    spared: frozenset[int] = NO_PARAMS  # parameters that it hands what is in host memory
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those

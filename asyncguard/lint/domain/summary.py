@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Edge, Event, Site, drop_trees
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.tree import NO_TREE
-from asyncguard.model import Loop
 
 
 class Summary(NamedTuple):
@@ -19,14 +20,8 @@ class Summary(NamedTuple):
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
-    named: tuple[tuple[str, Loop, bool], ...] = ()
-    works: bool = False
-    trained: bool = False
-    stepped: bool = False
-    updates: bool = False
-    step_loops: bool = False
-    rounds: bool = False
-    acts: bool = False
+    named: tuple[tuple[str, Context], ...] = ()
+    work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
 
     def without_trees(self) -> Summary:

@@ -12,6 +12,7 @@ import enum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
 from asyncguard.lint.names.words import MAX_NAMES
 
@@ -31,7 +32,6 @@ INSTANCE = "instance"  # of such a class
 INSTANCES = "instances"  # of one of several such classes, or of one and something unknown
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
-NO_PARAMS: frozenset[int] = frozenset()
 
 
 class Role(enum.IntEnum):
@@ -65,8 +65,8 @@ START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})  # that variables are set 
 class Value(NamedTuple):
     """What is known about one object.
 
-    `params` are the positions of the enclosing function's parameters that the value's data comes
-    from: reading such a value reads that argument, wherever the function is called.
+    `params` are the enclosing function's parameters that the value's data comes from: reading such
+    a value reads that argument, wherever the function is called.
     """
 
     kind: str = UNKNOWN
@@ -80,7 +80,7 @@ class Value(NamedTuple):
     fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
     ref: Any = None
     doubt: int = 0  # flags of `Doubt`
-    params: frozenset[int] = NO_PARAMS
+    params: Dependence = INDEPENDENT
 
     @property
     def confidence(self) -> int:
@@ -110,12 +110,12 @@ HOST_VALUE = Value(HOST)
 NONE_VALUE = Value(HOST, role=Role.ABSENT)
 
 
-def device(framework: str, why: Reason = CERTAIN, params: frozenset[int] = NO_PARAMS) -> Value:
+def device(framework: str, why: Reason = CERTAIN, params: Dependence = INDEPENDENT) -> Value:
     """Return a device value of `framework`."""
     return Value(DEVICE, framework, why, params=params)
 
 
-def unplaced(framework: str, why: Reason, params: frozenset[int] = NO_PARAMS) -> Value:
+def unplaced(framework: str, why: Reason, params: Dependence = INDEPENDENT) -> Value:
     """Return an array of `framework` that may be in host memory still, if it is moved."""
     return Value(DEVICE, framework, why, Role.UNPLACED, params=params)
 
@@ -176,7 +176,7 @@ def settled(value: Value) -> Value:
     return value if value.kind != INSTANCES else Value(params=value.params)
 
 
-def from_params(value: Value, params: frozenset[int]) -> Value:
+def from_params(value: Value, params: Dependence) -> Value:
     """Return `value` as data of these parameters; `_replace` takes several times as long."""
     return Value._make((*value[:-1], params))
 
@@ -189,11 +189,11 @@ def with_role(value: Value, role: Role) -> Value:
 def without_params(value: Value) -> Value:
     """Return `value`, and what it holds, as other functions see it: from none of its arguments."""
     if value.kind != CONTAINER:
-        return from_params(value, NO_PARAMS) if value.params else value
+        return from_params(value, INDEPENDENT) if value.params else value
     element = without_params(value.element) if value.element is not None else None
     items = tuple(map(without_params, value.items)) if value.items is not None else None
     fields = tuple((key, without_params(inner)) for key, inner in value.fields)
-    return value._replace(params=NO_PARAMS, element=element, items=items, fields=fields)
+    return value._replace(params=INDEPENDENT, element=element, items=items, fields=fields)
 
 
 CALLABLE = frozenset({MODEL, "criterion"})

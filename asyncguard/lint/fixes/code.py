@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
 
+from asyncguard.lint.source.fixes import lines_of
 from asyncguard.model import Edit
 
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_LINE_END = re.compile(r"\r\n|\r|\n")
+Loop = ast.For | ast.AsyncFor | ast.While
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
@@ -29,7 +30,7 @@ class Code:
     def __init__(self, text: str) -> None:
         """Parse `text`; raises SyntaxError, ValueError or RecursionError where that fails."""
         self.text = text
-        self.lines = _LINE_END.split(text)
+        self.lines = lines_of(text)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.tree = ast.parse(text)
@@ -37,7 +38,9 @@ class Code:
         self._parents: dict[ast.AST, ast.AST] = {}
         self._mapped: set[ast.stmt] = set()
         self._by_span: dict[Span, ast.expr] = {}
+        self._places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
         self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}  # at the end of the newest name made from each
 
     def expression_at(self, span: Span) -> ast.expr | None:
         """Return the expression that stands exactly there."""
@@ -80,12 +83,13 @@ class Code:
 
     def block(self, statement: ast.stmt) -> tuple[list[ast.stmt], int]:
         """Return the list of statements that one is in, and its index there."""
-        parent = self.parent(statement) or self.tree
-        for name in _BLOCKS:
-            body = getattr(parent, name, ())
-            if isinstance(body, list) and statement in body:
-                return body, body.index(statement)
-        raise ValueError("a statement outside of any block")
+        if statement not in self._places:
+            parent = self.parent(statement) or self.tree
+            for name in _BLOCKS:
+                body = getattr(parent, name, ())
+                if isinstance(body, list):  # that of a lambda is an expression
+                    self._places.update({part: (body, at) for at, part in enumerate(body)})
+        return self._places[statement]
 
     def span(self, node: ast.AST) -> Span:
         """Return where a node stands."""
@@ -179,13 +183,13 @@ class Code:
 
     def fresh(self, name: str) -> str:
         """Return a name that the file does not use, as close to `name` as there is."""
-        words = self._words
-        number = 1
-        tried = name
-        while tried in words or tried in self._taken or keyword.iskeyword(tried):
+        number = self._numbers.get(name, 1)
+        tried = name if number == 1 else f"{name}_{number}"
+        while tried in self._words or tried in self._taken or keyword.iskeyword(tried):
             number += 1
             tried = f"{name}_{number}"
         self._taken.add(tried)
+        self._numbers[name] = number
         return tried
 
     @cached_property
@@ -245,10 +249,13 @@ def dotted(node: ast.AST) -> str:
 
 def same(left: ast.AST, right: ast.AST) -> bool:
     """Whether two pieces of code read the same, stores and loads alike."""
-    return _dump(left) == _dump(right)
+    return type(left) is type(right) and written(left) == written(right)
 
 
-def _dump(node: ast.AST) -> str:
+def written(node: ast.AST) -> str:
+    """Return a text that two pieces of code share if they read the same, stores and loads alike."""
+    if isinstance(node, ast.Name):
+        return f"Name({node.id!r})"
     return re.sub(r"ctx=\w+\(\)", "", ast.dump(node))
 
 

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
-from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Scope, dotted
+from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 
 # Calls through which a function's variables can be seen or changed by name.
 _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
 _SWALLOWING = ("suppress", "raises", "assertRaises")
-# What is known of a scope is found once: a file is repaired scope by scope, at few at a time.
-SCOPES_KEPT = 256
-STATEMENTS_KEPT = 4096
 
 
 def walk_own(node: ast.AST) -> Iterator[ast.AST]:
@@ -61,7 +58,7 @@ def changed(nodes: Iterable[ast.AST]) -> set[str]:
     return {name for node in nodes for name in _changed(node)}
 
 
-@lru_cache(STATEMENTS_KEPT)
+@kept(OF_STATEMENTS)
 def _changed(node: ast.AST) -> frozenset[str]:
     found = bound(node)
     for part in walk_own(node):
@@ -96,13 +93,13 @@ def uses(within: ast.AST, name: str, but: Iterable[ast.AST] = ()) -> list[ast.AS
 
     `name` may be dotted (`self.total`).
     """
-    found = _mentions(within).get(name, ())
-    left_out = [_parts(node) for node in but] if found else []
-    return [node for node in found if not any(node in parts for parts in left_out)]
+    found = mentions(within).get(name, ())
+    left_out = [parts(node) for node in but] if found else []
+    return [node for node in found if not any(node in inside for inside in left_out)]
 
 
-@lru_cache(SCOPES_KEPT)
-def _mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
+@kept(OF_SCOPES)
+def mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
     """Return where each name is mentioned in a piece of code."""
     found: dict[str, list[ast.AST]] = {}
     for node in ast.walk(within):
@@ -111,8 +108,9 @@ def _mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
     return found
 
 
-@lru_cache(SCOPES_KEPT)
-def _parts(node: ast.AST) -> frozenset[ast.AST]:
+@kept(OF_SCOPES)
+def parts(node: ast.AST) -> frozenset[ast.AST]:
+    """Return a node and all that is below it."""
     return frozenset(ast.walk(node))
 
 
@@ -122,7 +120,7 @@ def is_private(code: Code, scope: Scope, name: str) -> bool:
     return shared is not None and name not in shared
 
 
-@lru_cache(SCOPES_KEPT)
+@kept(OF_SCOPES)
 def _shared(scope: Scope) -> frozenset[str] | None:
     """Return the names of a scope that others know; None where that may be all of them."""
     found: set[str] = set()
@@ -141,7 +139,7 @@ def assignments(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
     return _assignments(scope).get(name, ())
 
 
-@lru_cache(SCOPES_KEPT)
+@kept(OF_SCOPES)
 def _assignments(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     found: dict[str, list[ast.expr | None]] = {}
     plain: set[ast.AST] = set()
@@ -182,9 +180,9 @@ def _is_made(value: ast.expr | None) -> bool:
     return not (isinstance(value.func, ast.Attribute) and value.func.attr in VIEWS)
 
 
-def loops_around(code: Code, node: ast.AST) -> list[ast.For | ast.AsyncFor | ast.While]:
+def loops_around(code: Code, node: ast.AST) -> list[Loop]:
     """Return the loops around a node within its function, innermost first."""
-    found: list[ast.For | ast.AsyncFor | ast.While] = []
+    found: list[Loop] = []
     for parent in code.parents(node):
         if isinstance(parent, SCOPES):
             break
@@ -276,7 +274,7 @@ def may_change(statements: Iterable[ast.AST], node: ast.AST) -> bool:
     return any(_may_be_changed_by(call, needed, held) for part in parts for call in _calls(part))
 
 
-@lru_cache(STATEMENTS_KEPT)
+@kept(OF_STATEMENTS)
 def _calls(node: ast.AST) -> tuple[ast.Call, ...]:
     return tuple(part for part in ast.walk(node) if isinstance(part, ast.Call))
 
@@ -377,7 +375,7 @@ def is_pure(node: ast.AST) -> bool:
     return True
 
 
-@lru_cache(SCOPES_KEPT)
+@kept(OF_SCOPES)
 def losses(scope: ast.AST) -> frozenset[str]:
     """Return what `backward` starts from in a scope."""
     return frozenset(
@@ -388,9 +386,3 @@ def losses(scope: ast.AST) -> frozenset[str]:
         and node.func.attr == "backward"
         and not node.args
     )
-
-
-def forget() -> None:
-    """Let go of what is known of a file's scopes and statements."""
-    for known in (_mentions, _parts, _shared, _assignments, _changed, _calls, losses):
-        known.cache_clear()

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from asyncguard.lint.fixes import families, flow
+from asyncguard.lint.fixes import families, kept
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
@@ -30,7 +30,7 @@ def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     except (SyntaxError, ValueError, RecursionError):
         return tuple(findings)
     finally:
-        flow.forget()
+        kept.forget()
     return tuple(replace(f, fix=fixes[f]) if f in fixes else f for f in findings)
 
 
@@ -55,7 +55,8 @@ def _sound(text: str, repairs: Sequence[Repair]) -> Sequence[Repair]:
     """
     if not repairs or _is_python(apply(text, [repair.fix for repair in repairs])):
         return repairs
-    return [repair for repair in repairs if _is_python(apply(text, [repair.fix]))]
+    half = len(repairs) // 2
+    return [*_sound(text, repairs[:half]), *_sound(text, repairs[half:])] if half else []
 
 
 def _is_python(text: str) -> bool:

@@ -11,6 +11,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.values import DEVICE, HOST, SYMBOL, UNKNOWN, Value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -63,8 +64,8 @@ def either_argument(left: Value, right: Value) -> Value:
     return right if right.kind == DEVICE and left.kind != DEVICE else left
 
 
-def argument_params(arguments: Arguments) -> frozenset[int]:
-    return frozenset().union(*(a.value.params for a in arguments if a.value.kind == UNKNOWN))
+def argument_params(arguments: Arguments) -> Dependence:
+    return together(a.value.params for a in arguments if a.value.kind == UNKNOWN)
 
 
 _SIZE = family("value.size")

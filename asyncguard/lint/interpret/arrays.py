@@ -19,11 +19,17 @@ from asyncguard.lint.domain.values import (
     Value,
     confirmed,
     derived,
+    no_surer,
 )
 from asyncguard.lint.interpret.arguments import argument_params, conditions_hold
 from asyncguard.lint.interpret.lookup import DESCRIBES
 from asyncguard.lint.interpret.placement import as_mask, copied_to_host, moved_to, uploads
-from asyncguard.lint.interpret.reads import blocking_value, takes_device_values, trigger_sites
+from asyncguard.lint.interpret.reads import (
+    blocking_value,
+    number_read,
+    takes_device_values,
+    trigger_sites,
+)
 from asyncguard.lint.interpret.structures import mapping_method
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -88,18 +94,25 @@ def device_method(
         if point.framework not in frameworks or not conditions_hold(frame, point, arguments):
             continue
         uploads_host = point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject))
-        if not uploads_host and _is_given_its_due(point, arguments):
-            frame.site(point, node, owner, subject=subject)
+        read = _waited_for(point, owner, arguments) if not uploads_host else None
+        if read is not None:
+            frame.site(point, node, read, subject=subject)
             break
     return device_method_result(frame, owner, method, arguments, frameworks)
 
 
-def _is_given_its_due(point: SyncPoint, arguments: Arguments) -> bool:
-    """Whether a method that waits for its arguments is given such as it waits for."""
+def _waited_for(point: SyncPoint, owner: Value, arguments: Arguments) -> Value | None:
+    """Return the value that a method waits for: its owner, or a number that it is given.
+
+    None if it waits for its arguments, and is given none of the kind.
+    """
     source = point.source
     if source is None or source.functions or not source.arguments:
-        return True
-    return takes_device_values(point, source.arguments, arguments)
+        return owner
+    if point.kind == SyncKind.SCALAR:
+        read = number_read(source.arguments, arguments)
+        return read and no_surer(read, owner)
+    return owner if takes_device_values(point, source.arguments, arguments) else None
 
 
 _VIEWS = frozenset({"items", "keys", "values", "popitem"})

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
-from asyncguard.lint.domain.values import SYMBOL
+from asyncguard.lint.domain.values import SYMBOL, Value
 
 
 def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
     """Execute statements in order; return whether the end is reached."""
-    opened = len(frame.guards)
+    opened = len(frame.nest.guards)
     falls_through = True
     frame.blocks.append((body, 0))
     for index, statement in enumerate(body):
@@ -21,7 +21,7 @@ def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
             falls_through = False
             break
     frame.blocks.pop()
-    del frame.guards[opened:]
+    del frame.nest.guards[opened:]
     return falls_through
 
 
@@ -49,6 +49,15 @@ def suite(frame: Frame, body: cst.BaseSuite) -> bool:
 
 def evaluate_name(frame: Frame, func: cst.BaseExpression) -> str:
     """Return the dotted name, imports resolved, of what is called, or ""."""
+    return name_of(evaluate_quietly(frame, func))
+
+
+def evaluate_quietly(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Return what is known of an expression, noting nothing."""
     with frame.quiet():
-        value = evaluate(frame, func)
+        return evaluate(frame, node)
+
+
+def name_of(value: Value) -> str:
+    """Return the dotted name of something imported, or ""."""
     return value.name if value.kind == SYMBOL else ""

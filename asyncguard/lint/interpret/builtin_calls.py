@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     container,
     without_params,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import attribute_of
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def opened(frame: Frame, value: Value) -> Value:
     frame.call(method)
     summary = frame.analysis.summary_for(method)
     given = summary.result
-    if given.kind == CONTAINER and given.ref is None and summary.step_loops:
+    if given.kind == CONTAINER and given.ref is None and summary.work & Work.CONTAINS_STEPS:
         why = frame.reason(Provenance.USAGE, f"`{method.qualname}` goes over batches")
         return given._replace(ref=Value("loader", frame.analysis.frameworks[0], why))
     return given if given.kind in (CONTAINER, "loader") else value

@@ -6,7 +6,7 @@ import functools
 
 import libcst as cst
 
-from asyncguard.lint.contexts import conditions, loops
+from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
@@ -22,6 +22,7 @@ from asyncguard.lint.domain.values import (
     UNKNOWN,
     Value,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
@@ -42,8 +43,8 @@ def call_expression(frame: Frame, node: cst.Call) -> Value:
 
 def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
-    if frame.loops and loops.names_epochs(node):
-        frame.loops[-1].inner = frame.loops[-1].trainings = True
+    if frame.loops and trainings.names_epochs(node):
+        frame.loops[-1].work |= Work.CONTAINS_STEPS | Work.CONTAINS_TRAINING
     if type(func) is cst.Attribute:
         path = dotted(func)
         stored = frame.lookup(path) if path else None
@@ -56,7 +57,7 @@ def _called(frame: Frame, node: cst.Call) -> Value:
     if frame.loops and type(func) is cst.Name and func.value in frame.loops[-1].targets:
         frame.loops[-1].transparent = True  # it goes over functions
     if type(func) is cst.Call and _differentiates(frame, func.func):
-        frame.evidence(strong=True, update=False, asked=True)
+        frame.nest.does(Work.GRADIENTS)
     return dispatch_call(frame, node, callee, _arguments(frame, node))
 
 

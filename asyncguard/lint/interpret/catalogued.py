@@ -7,12 +7,14 @@ import libcst as cst
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.hotness import ONCE
 from asyncguard.lint.domain.values import (
     DEVICE,
     SUPER,
     UNKNOWN,
     Value,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import conditions_hold
 from asyncguard.lint.interpret.functions import mark_compiled
@@ -21,7 +23,7 @@ from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already,
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.model import Loop, SyncKind
+from asyncguard.model import SyncKind
 
 
 def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -57,12 +59,12 @@ def _note_work(frame: Frame, node: cst.Call, name: str) -> None:
     knowledge = frame.analysis.knowledge
     if knowledge.step_functions.find(name) and (frame.loops or not knowledge.compiled.find(name)):
         # What a transformation makes may be called later.
-        asked = name not in knowledge.updating
-        frame.evidence(strong=True, update=not asked, asked=asked)
+        frame.nest.does(Work.STEP if name in knowledge.updating else Work.GRADIENTS)
     if name in knowledge.clocks:
         frame.event("clock", node)
     if name in knowledge.language.asks and frame.loops:
-        frame.loops[-1].once = True
+        loop = frame.loops[-1]
+        loop.shape = loop.shape._replace(once=True)
     if name == "next":
         loops.note_draw(frame, node)
 
@@ -84,7 +86,8 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
     result = symbol_result(frame, name, arguments)
-    frame.prepares |= result.kind == "optimizer" and frame.context() == (Loop.NONE, False)
+    if result.kind == "optimizer" and frame.nest.context() == ONCE:
+        frame.nest.work |= Work.MAKES_OPTIMIZER
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     if result.kind != UNKNOWN or name in knowledge.language.plain_functions:

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, conditions, loops
+from asyncguard.lint.contexts import branches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.effects import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import asked_for, asks_whether_on_device, narrow, truth
 from asyncguard.lint.names import family
@@ -47,7 +48,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 frame.env[path] = from_params(value, value.params | left_out)
     leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
     if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
-        frame.guard(guard_false)  # `if step % n: continue`: the rest is guarded
+        frame.nest.guard(guard_false)  # `if step % n: continue`: the rest is guarded
     return then_falls or else_falls
 
 
@@ -79,7 +80,10 @@ def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
         if isinstance(node.orelse, cst.Else):
             return suite(frame, node.orelse.body)
         frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None
-        return execute(frame, node.orelse)
+        frame.depth -= 1  # an `elif` is no deeper than its `if`
+        falls = execute(frame, node.orelse)
+        frame.depth += 1
+        return falls
 
 
 def _is_step_after(frame: Frame, guard: Guard) -> bool:
@@ -100,9 +104,9 @@ def _last_training(frame: Frame, body: Sequence[cst.CSTNode], start: int) -> int
     last = max((i for i in range(start, len(body)) if _names_training(body[i])), default=-1)
     with _looking_ahead(frame) as evidence:
         for index in range(start, len(body)):
-            evidence.strong = False
+            evidence.work &= ~Work.GRADIENTS
             falls = run(frame, body[index : index + 1])
-            if evidence.strong:
+            if evidence.work & Work.GRADIENTS:
                 last = max(last, index)
             if not falls:
                 break
@@ -119,8 +123,9 @@ def _trains(frame: Frame, node: cst.If) -> bool:
     with _looking_ahead(frame) as evidence:
         narrow(frame, node.test, True)
         suite(frame, node.body)
-    asks = evidence.strong and not evidence.updates
-    trains = evidence.strong and not (asks and any(map(loops.evaluates, walk(node.body))))
+    trains = bool(evidence.work & Work.GRADIENTS)
+    if trains and not evidence.work & Work.UPDATES:
+        trains = not any(map(trainings.evaluates, walk(node.body)))
     return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
 
 
@@ -147,7 +152,7 @@ def _drops(node: cst.Assign) -> bool:
 def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
     """Run code to see what it is evidence of in a loop of its own; nothing else comes of it."""
     before, frame.looks_ahead = frame.looks_ahead, True
-    with frame.quiet(), frame.fresh_evidence() as evidence, frame.env.fork() as fork:
+    with frame.quiet(), frame.nest.apart() as evidence, frame.env.fork() as fork:
         yield evidence
         fork.take()
     frame.looks_ahead = before
@@ -156,7 +161,7 @@ def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
 def _names_training(node: cst.CSTNode) -> bool:
     if type(node) in (cst.For, cst.While):
         return False
-    return loops.names_training(node) or any(map(_names_training, children(node)))
+    return trainings.names_training(node) or any(map(_names_training, children(node)))
 
 
 STATEMENTS: Statements = {

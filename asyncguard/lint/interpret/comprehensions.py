@@ -6,7 +6,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
-from asyncguard.lint.contexts.loops import goes_over_keys
+from asyncguard.lint.contexts.loops import goes_over_keys, shape_of
 from asyncguard.lint.domain.effects import LoopRecord
 from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
 from asyncguard.lint.interpret.binding import bind_target
@@ -46,13 +46,15 @@ def open_comprehension_loop(
 ) -> None:
     """Bind a `for` clause's targets and push its loop."""
     iterable = evaluate(frame, clause.iter)
-    record = LoopRecord(clause, comprehension=True, transparent=True, line=frame.line())
     origin = source_of(iterable)
-    if origin.kind == "loader":
-        record.loader = origin.confidence
-        record.source = origin.why
-        known = frame.analysis.knowledge.frameworks.get(origin.framework)
-        record.placed = known is not None and known.asynchronous_cpu
+    record = LoopRecord(
+        clause,
+        shape=shape_of(frame, origin),
+        comprehension=True,
+        transparent=True,
+        line=frame.line(),
+        source=origin.why if origin.kind == "loader" else None,
+    )
     frame.loops.append(record)
     element = loop_element(frame, iterable)
     if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):

@@ -14,6 +14,7 @@ from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
@@ -34,6 +35,7 @@ from asyncguard.lint.domain.values import (
     container,
     doubted,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
@@ -60,9 +62,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            edge.spared = frozenset(i for i, value in bound.items() if is_on_host(value))
-        edge.spared |= passed
-    reads = tuple(read for read in summary.reads if passed.isdisjoint(read.params))
+            handed = frozenset(i for i, value in bound.items() if is_on_host(value))
+            edge.spared = Dependence(handed)
+        edge.spared |= Dependence(when_omitted=passed)
+    reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
@@ -90,23 +93,21 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
-    if summary.trained:
-        frame.evidence(strong=True, update=summary.updates, asked=not summary.stepped)
-    if summary.step_loops:
-        frame.contains_steps()
-    frame.rounds |= summary.rounds
-    if summary.works:
-        frame.evidence()
-    if summary.acts:
+    if summary.work & Work.RUNS_MODEL:
+        frame.nest.does(summary.work & Work.OF_CALLER)
+    if summary.work & Work.CONTAINS_STEPS:
+        frame.nest.contains_steps()
+    frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
+    if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
 
 
 def _passed_for_omitted(
     frame: Frame, summary: Summary, bound: Mapping[int, Value]
 ) -> frozenset[int]:
-    """Return `~p` of the parameters whose omission some read asks for, and which are passed."""
-    asked = {param for read in summary.reads for param in read.params if param < 0}
-    return frozenset(param for param in asked if _is_given_to(frame, bound.get(~param)))
+    """Return the parameters whose omission some read asks for, and which are passed."""
+    asked = frozenset[int]().union(*(read.params.when_omitted for read in summary.reads))
+    return frozenset(param for param in asked if _is_given_to(frame, bound.get(param)))
 
 
 def _is_given_to(frame: Frame, value: Value | None) -> bool:
@@ -114,7 +115,7 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
     if value is None or value == NONE_VALUE or value.kind == DEVICE:
         return False
     own = frame.function.parameters if frame.function is not None and value.params else ()
-    return not any(own[p].may_be_none for p in value.params if 0 <= p < len(own))
+    return not any(own[p].may_be_none for p in value.params.on if p < len(own))
 
 
 _MAPS = family("function.maps_tree")
@@ -123,7 +124,7 @@ _MAPS = family("function.maps_tree")
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
-    inner.loops = frame.loops  # it runs in them
+    inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, None)
@@ -144,8 +145,8 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
         if site not in inner.sites:
             value = Value(params=site.params)
         frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
-    if inner.works:
-        frame.evidence()
+    if inner.nest.work & Work.RUNS_MODEL:
+        frame.nest.does(Work.RUNS_MODEL)
     return result
 
 
@@ -154,9 +155,9 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        if read.guarded or read.loop == Loop.STEP:  # rare, or reported where it stands
-            continue
-        for param in read.params:
+        if read.context.guarded or read.context.loop == Loop.STEP:
+            continue  # rare, or reported where it stands
+        for param in sorted(read.params.on):
             value = bound.get(param, UNKNOWN_VALUE)
             if not read.whole:
                 value = first_device(value)
@@ -183,17 +184,21 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     """Put the arguments in the place of the parameters that a result came from."""
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
-    passed = [bound[param] for param in result.params if param in bound]
-    told = result.kind == DEVICE and result.confidence < MEDIUM
-    if result.params and (told or result.kind == UNKNOWN):
+    passed = [bound[param] for param in sorted(result.params.on) if param in bound]
+    inferred = result.kind == DEVICE and result.confidence < MEDIUM
+    if result.params and (inferred or result.kind == UNKNOWN):
         made = _made_of(result, passed)
-        if made is not None or not told:
+        if made is not None or not inferred:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
+    params = together(value.params for value in passed)
+    return result._replace(params=params, role=_role_with(result, passed))
+
+
+def _role_with(result: Value, passed: list[Value]) -> Role:
+    """Return the role of a result; one that may be anywhere is where an argument is."""
     placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
-    role = Role.NONE if placed and result.role == Role.UNPLACED else result.role
-    params = frozenset[int]().union(*(value.params for value in passed))
-    return result._replace(params=params, role=role)
+    return Role.NONE if placed and result.role == Role.UNPLACED else result.role
 
 
 def _made_of(result: Value, passed: list[Value]) -> Value | None:
@@ -251,9 +256,9 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
 def note_act(frame: Frame) -> None:
     """Note a step of an environment."""
     if frame.loops:
-        frame.loops[-1].acts = True
+        frame.loops[-1].work |= Work.STEPS_ENVIRONMENT
     else:
-        frame.acts = True
+        frame.nest.work |= Work.STEPS_ENVIRONMENT
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:
@@ -261,8 +266,8 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
     info = arguments[0].value.ref if arguments else None
     if isinstance(info, FunctionInfo):
         frame.call(info)
-        if frame.analysis.summary_for(info).trained:
-            frame.evidence(strong=True)
+        if frame.analysis.summary_for(info).work & Work.GRADIENTS:
+            frame.nest.does(Work.STEP)
 
 
 def mark_compiled(frame: Frame, arguments: Arguments) -> None:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -33,6 +34,7 @@ from asyncguard.lint.domain.values import (
     part_of,
     symbol,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -61,7 +63,7 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     found = element(frame, owner, index) if element is not None else None
     if found is not None:
         return found
-    return frame.hint(path) if path else UNKNOWN_VALUE
+    return prior_for(frame, path) if path else UNKNOWN_VALUE
 
 
 def _masks(frame: Frame, node: cst.Subscript, values: list[Value]) -> Iterator[Value]:
@@ -101,7 +103,7 @@ def _of_masked(frame: Frame, index: Index) -> Value:
 def _of_container(frame: Frame, owner: Value, index: Index) -> Value:
     item = _container_item(frame, index.node, owner, index.values)
     told = item.kind == UNKNOWN and index.path and owner.framework  # by its name
-    return frame.hint(index.path) if told else item
+    return prior_for(frame, index.path) if told else item
 
 
 def _of_plain(frame: Frame, owner: Value, index: Index) -> Value | None:
@@ -337,7 +339,7 @@ _SAMPLED = family("indices.sampled")
 def samples(frame: Frame, node: cst.BaseSlice) -> bool:
     """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
     name = dotted(node.value) if type(node) is cst.Index else ""
-    drawn = any(name in loop.targets for loop in frame.loops if loop.strong)
+    drawn = any(name in loop.targets for loop in frame.loops if loop.work & Work.GRADIENTS)
     return drawn and _SAMPLED(name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -47,7 +48,7 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
     starred = frame.analysis.from_star_imports(node.value)
     if starred is not None:
         return starred
-    hinted = frame.hint(node.value)
+    hinted = prior_for(frame, node.value)
     return hinted if hinted.kind != UNKNOWN else symbol(node.value)
 
 
@@ -61,7 +62,7 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return known
     if known.was_read and not known.params:
         return known  # usage and its name tell of what it was before it was read
-    hinted = frame.hint(path, named=known.role != Role.OPAQUE_RESULT)
+    hinted = prior_for(frame, path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
     if known.kind == DEVICE:
@@ -79,7 +80,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     owner = evaluate(frame, node.value)
     value = attribute_of(frame, owner, node.attr.value)
     if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
-        hinted = frame.hint(path or f".{node.attr.value}")
+        hinted = prior_for(frame, path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
     return value

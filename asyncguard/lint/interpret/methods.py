@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
@@ -28,6 +29,7 @@ from asyncguard.lint.domain.values import (
     device,
     unplaced,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.interpret.arrays import (
     array_method,
@@ -80,7 +82,7 @@ def _array_method(
 ) -> Value:
     """Call a method of a device value, or of an argument that may be one."""
     if owner.kind == UNKNOWN and frame.loops and any_device(arguments):
-        frame.loops[-1].ops = True  # of an object, whatever its class
+        frame.loops[-1].work |= Work.ENQUEUES  # of an object, whatever its class
     result = device_method(frame, node, owner, method, arguments)
     made = of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
     return made if made.kind == DEVICE else acted(frame, method, arguments, result)
@@ -130,7 +132,7 @@ def instance_method(
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
     path = dotted(node.func)
-    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
     if hinted.kind != UNKNOWN:
         return call_value(frame, node, hinted, arguments)
     method_sites(frame, node, owner, method, arguments)
@@ -176,9 +178,9 @@ def unknown_method(
     method = func.attr.value
     answer = opaque(frame, node, arguments)
     path = dotted(func)
-    hinted = frame.hint(path) if path else UNKNOWN_VALUE
+    hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
     if hinted.kind in CALLABLE:
-        frame.evidence()
+        frame.nest.does(Work.RUNS_MODEL)
         role = Role.NONE if hinted.kind == "criterion" else Role.MODEL_OUTPUT
         return derived(hinted, DEVICE, hinted.framework, role)
     if kind := frame.analysis.knowledge.part(owner.framework, owner.kind, method):

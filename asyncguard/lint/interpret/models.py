@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.reasons import LOW, Doubt
@@ -29,6 +30,7 @@ from asyncguard.lint.domain.values import (
     derived,
     doubted,
 )
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.interpret.functions import call_function, note_act
 from asyncguard.lint.interpret.indexing import chosen_from_device
@@ -43,8 +45,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if _makes_node(frame, node, callee, arguments):
         return UNKNOWN_VALUE
     if callee.role == Role.GRADIENT_FUNCTION:
-        frame.evidence(strong=True, update=False, asked=True)
-    frame.evidence()
+        frame.nest.does(Work.GRADIENTS)
+    frame.nest.does(Work.RUNS_MODEL)
     for argument in arguments:
         if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
             chosen_from_device(frame, argument.node, callee.framework)
@@ -84,10 +86,10 @@ def _run_forward(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
 
 def _call_compiled(frame: Frame, info: FunctionInfo, framework: str) -> Value:
     """Call a compiled function."""
-    if frame.analysis.summary_for(info).trained:
-        frame.evidence(strong=True)
-    elif frame.loops and frame.loops[-1].step_name:
-        frame.loops[-1].loader = max(frame.loops[-1].loader, LOW)  # one step is compiled
+    if frame.analysis.summary_for(info).work & Work.GRADIENTS:
+        frame.nest.does(Work.STEP)
+    elif frame.loops and frame.loops[-1].shape.names_steps:
+        frame.loops[-1].draws(LOW)  # one step is compiled
     return compiled_result(frame, info, framework)
 
 
@@ -116,24 +118,24 @@ def model_method(
     if kind == MODEL:
         return owner
     if kind == DEVICE:
-        frame.evidence()
+        frame.nest.does(Work.RUNS_MODEL)
         return derived(owner, DEVICE, owner.framework)
     if kind is not None:
         if owner.framework in frame.analysis.knowledge.trainings.get(method, NOTHING):
             note_training(frame, arguments)
         if kind == HOST_ARRAY and arguments:
-            frame.evidence()  # it predicts
+            frame.nest.does(Work.RUNS_MODEL)  # it predicts
         return derived(owner, kind, owner.framework)
     frame.call_by_name(method)
     if ACTS(method):
-        frame.evidence()
+        frame.nest.does(Work.RUNS_MODEL)
         return Value(role=Role.ACTION)  # an environment wants arrays in host memory mostly
     if _GIVES_TEXT(method):
         return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
-        frame.evidence()
+        frame.nest.does(Work.RUNS_MODEL)
         return doubted(derived(owner, DEVICE, owner.framework, Role.MODEL_OUTPUT), Doubt.INFERRED)
     return UNKNOWN_VALUE
 
@@ -141,9 +143,10 @@ def model_method(
 def note_training(frame: Frame, arguments: Arguments) -> None:
     """A loop that trains a model for epochs goes over trainings, unless it is named after steps."""
     epochs = next((a.value for a in arguments if a.keyword == "epochs"), None)
-    loop = next((r for r in reversed(frame.loops) if not r.transparent), None)
-    if epochs is not None and epochs.literal != 1 and loop is not None and not loop.step_name:
-        loop.inner = loop.trainings = True
+    loop = frame.nest.enclosing
+    if epochs is None or epochs.literal == 1 or loop is None or loop.shape.names_steps:
+        return
+    loop.work |= Work.CONTAINS_STEPS | Work.CONTAINS_TRAINING
 
 
 _GIVES_TEXT = family("function.gives_text")
@@ -162,22 +165,24 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     active = frame.analysis.frameworks
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
-            frame.evidence(strong=True, update=method in knowledge.updating)
+            updates = method in knowledge.updating
+            frame.nest.does(Work.STEP if updates else Work.GRADIENTS | Work.TRAINS)
             frame.event("work", node, owner.framework or active[0])
     elif method == "step" and _is_environment(frame, node, owner):
-        frame.evidence()
+        frame.nest.does(Work.RUNS_MODEL)
         note_act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
-        frame.evidence(strong=True)
+        frame.nest.does(Work.STEP)
         frame.event("work", node, owner.framework or active[0])
-    elif owner.kind in (UNKNOWN, MODEL) and loops.runs_step(node):
-        frame.evidence(strong=True, update=loops.TRAINING(method), asked=True)
+    elif owner.kind in (UNKNOWN, MODEL) and trainings.runs_step(node):
+        updates = trainings.is_training(method)
+        frame.nest.does(Work.GRADIENTS | Work.UPDATES if updates else Work.GRADIENTS)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
-        frame.evidence()  # of whatever class, it is called once a step
+        frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
 
 
 def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:
     """Whether a method is one of an environment, of a class of its own maybe."""
     if owner.kind != INSTANCE or type(node.func) is not cst.Attribute:
         return owner.kind == "environment"
-    return frame.hint(dotted(node.func.value)).kind == "environment"
+    return prior_for(frame, dotted(node.func.value)).kind == "environment"

@@ -8,7 +8,9 @@ import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -18,7 +20,6 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    NO_PARAMS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -60,7 +61,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
 def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether nothing but a variable's name or usage says what it is."""
     path = dotted(node)
-    if not path or frame.hint(path).kind != DEVICE:
+    if not path or prior_for(frame, path).kind != DEVICE:
         return False
     known = frame.lookup(path)
     return known is None or known.kind == UNKNOWN
@@ -157,7 +158,7 @@ def _of_types(current: Value, known: list[Value]) -> Value:
     if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
         value = container(current)
     unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
-    keep = current.params if unsure else NO_PARAMS
+    keep = current.params if unsure else INDEPENDENT
     role = Role.UNPLACED if value.kind == DEVICE else value.role
     return doubted(value, Doubt.INFERRED)._replace(params=keep, role=role)
 
@@ -173,8 +174,8 @@ def _is_tensor(node: cst.BaseExpression) -> bool:
 
 def _aliases(frame: Frame, path: str) -> list[str]:
     """Return the other names of a parameter that `path` holds: after `original = x`, `x`."""
-    params = frame.env[path].params if path in frame.env else frozenset()
-    if len(params) != 1:
+    params = frame.env[path].params if path in frame.env else INDEPENDENT
+    if params.only < 0:
         return []
     return [other for other, value in frame.env.items() if value.params == params]
 
@@ -191,18 +192,17 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
     return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
 
 
-def asked_for(
-    frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]
-) -> frozenset[int]:
-    """Return `~p` of the parameter of which this asks if a call leaves it out: `p is None`."""
+def asked_for(frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]) -> Dependence:
+    """Return the parameter of which this asks if a call leaves it out: `p is None`."""
     if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
-        return NO_PARAMS
+        return INDEPENDENT
     path = dotted(test.left)
     value = frame.env.get(path)
-    if value is None or len(value.params) != 1 or dotted(test.comparisons[0].comparator) != "None":
-        return NO_PARAMS
-    index = next(iter(value.params))
+    if value is None or dotted(test.comparisons[0].comparator) != "None":
+        return INDEPENDENT
+    index = value.params.only
     parameters = frame.function.parameters if frame.function is not None else ()
     if not 0 <= index < len(parameters) or parameters[index].name != path:
-        return NO_PARAMS
-    return frozenset({~index}) if parameters[index].may_be_none else NO_PARAMS
+        return INDEPENDENT
+    omitted = Dependence(when_omitted=frozenset({index}))
+    return omitted if parameters[index].may_be_none else INDEPENDENT

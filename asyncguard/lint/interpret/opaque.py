@@ -9,12 +9,13 @@ import sys
 
 import libcst as cst
 
-from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VALUE, Role, Value
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -30,7 +31,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     name = node.func.attr.value if type(node.func) is cst.Attribute else dotted(node.func)
     given = any_device(arguments)
     if given and frame.loops:
-        frame.loops[-1].ops = True
+        frame.loops[-1].work |= Work.ENQUEUES
     if given or _WAITS(name):
         frame.event("opaque", node)
     if (made := of_parameters(frame, name, arguments)).kind == DEVICE:
@@ -84,7 +85,7 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
     if (
         not last
         or any(part[:1].isupper() for part in (*owners, last))
-        or loops.TO_HOST(last)
+        or trainings.TO_HOST(last)
         or _TELLS(last.lower())
     ):
         return None

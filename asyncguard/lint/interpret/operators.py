@@ -221,13 +221,23 @@ def _compare(
         named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name
         if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
-        if left.kind == DEVICE and left.confidence == HIGH and holds_numbers(right):
-            protocol_site(frame, "__bool__", node, left)
+        _compared_with_each(frame, node, left, right)
         return HOST_VALUE
     equal = type(operator) in (cst.Equal, cst.NotEqual)
     if any(_is_plain_side(frame, side, equal=equal) for side in (left, right)):
         return HOST_VALUE
     return combine(left, right, mask=True)
+
+
+def _compared_with_each(frame: Frame, node: cst.Comparison, left: Value, right: Value) -> None:
+    """`x in [a, b]` compares one after the other, and reads each result."""
+    if left.kind == DEVICE and left.confidence >= MEDIUM and holds_numbers(right):
+        if left.role not in (Role.NAME_INFERRED, Role.UNPLACED):
+            protocol_site(frame, "__bool__", node, left)
+        return
+    held = right.element if right.kind == CONTAINER and right.role != Role.DICT else None
+    if held is not None and held.kind == DEVICE and not isinstance(left.literal, str):
+        protocol_site(frame, "__bool__", node, held)
 
 
 def _is_plain_side(frame: Frame, side: Value, *, equal: bool) -> bool:

@@ -10,6 +10,7 @@ import libcst as cst
 from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -30,6 +31,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
 from asyncguard.lint.interpret.structures import innermost_value
+from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
@@ -83,29 +85,39 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
 def as_mask(
     frame: Frame, result: Value, name: str, operands: Sequence[Value], arguments: Arguments
 ) -> Value:
-    """Return an array with its name set: what a function or method makes may be a mask."""
+    """Return an array in the role that what makes it gives: a mask, indices, or none of its own."""
     if result.kind not in ARRAYS:
         return result
-    knowledge = frame.analysis.knowledge
-    makes = knowledge.makes_masks.get(result.framework, NOTHING)
-    keeps = knowledge.keeps_masks.get(result.framework, NOTHING)
-    if (
-        name in makes
-        or (name in keeps and any(map(_is_mask, operands)))
-        or any(
-            a.value.kind == SYMBOL and last(a.value.name) in knowledge.mask_types for a in arguments
-        )
-        or (name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments)))
-    ):
+    knowledge, framework = frame.analysis.knowledge, result.framework
+    unplaced = result.role == Role.UNPLACED
+    if _makes_mask(knowledge, framework, name, operands, arguments):
         return with_role(result, Role.MASK)
-    if name in keeps and any(innermost_value(o).role == Role.INDICES for o in operands[:1]):
+    keeps = name in knowledge.keeps_masks.get(framework, NOTHING)
+    if keeps and any(innermost_value(o).role == Role.INDICES for o in operands[:1]):
         return with_role(result, Role.INDICES)
-    anywhere = (
-        result.role == Role.UNPLACED and name in knowledge.whole
-    )  # it is still not known where
-    if name in knowledge.makes_indices.get(result.framework, NOTHING) and not anywhere:
+    anywhere = unplaced and name in knowledge.whole  # it is still not known where
+    if name in knowledge.makes_indices.get(framework, NOTHING) and not anywhere:
         return with_role(result, Role.INDICES)
-    return with_role(result, Role.UNPLACED if result.role == Role.UNPLACED else Role.NONE)
+    return with_role(result, Role.UNPLACED if unplaced else Role.NONE)
+
+
+def _makes_mask(
+    knowledge: Knowledge,
+    framework: str,
+    name: str,
+    operands: Sequence[Value],
+    arguments: Arguments,
+) -> bool:
+    """Whether a function or method makes a mask: always, of masks, or as it is told to."""
+    if name in knowledge.makes_masks.get(framework, NOTHING):
+        return True
+    if name in knowledge.keeps_masks.get(framework, NOTHING) and any(map(_is_mask, operands)):
+        return True
+    if any(
+        a.value.kind == SYMBOL and last(a.value.name) in knowledge.mask_types for a in arguments
+    ):
+        return True
+    return name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
 
 
 NOTHING: frozenset[str] = frozenset()
@@ -203,7 +215,7 @@ def unknown_upload(
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ())
     if arguments and not _names_where(frame, points, arguments):
         return None
-    if frame.hint(dotted(owner)).kind in CALLABLE:
+    if prior_for(frame, dotted(owner)).kind in CALLABLE:
         return None
     if not frame.loops and _makes_instance(owner):
         why = frame.reason(Provenance.MOVED, "it is made and moved to a device")

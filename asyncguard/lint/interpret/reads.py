@@ -61,6 +61,21 @@ def takes_device_values(
 UPLOADED_KINDS = frozenset({CONTAINER, HOST_ARRAY})
 
 
+def number_read(wanted: tuple[int | str, ...], arguments: Arguments) -> Value | None:
+    """Return the surest device value that is given where a number or a size is expected."""
+    given = [first_device(a.value) for a in selected_arguments(wanted, arguments) if not a.stars]
+    numbers = [as_number(value) for value in given if may_be_read(value)]
+    return max(numbers, key=lambda value: (value.kind == DEVICE, value.confidence), default=None)
+
+
+def as_number(value: Value) -> Value:
+    """Return what is given for a number: where little tells of an array, it is a plain one."""
+    return doubted(value, Doubt.MAY_BE_HOST) if value.role in _MAYBE_NUMBERS else value
+
+
+_MAYBE_NUMBERS = frozenset({Role.UNPLACED, Role.NAME_INFERRED, Role.MODEL_OUTPUT})
+
+
 def may_be_read(value: Value) -> bool:
     return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
 
@@ -96,7 +111,8 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         if is_function and is_first and value.kind in (DEVICE, UNKNOWN):
             return _worked_on(frame, point, value)
         if may_be_read(value):
-            return value
+            is_number = point.kind == SyncKind.SCALAR and not is_first
+            return as_number(value) if is_number else value
     return None
 
 

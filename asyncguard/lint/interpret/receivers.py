@@ -95,9 +95,9 @@ def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
         if node.func.attr.value not in frame.analysis.knowledge.whole:
             return False
         node = node.func.value
-    if owner.kind != DEVICE or type(node) is not cst.Name or len(owner.params) != 1:
+    index = owner.params.only
+    if owner.kind != DEVICE or type(node) is not cst.Name or index < 0:
         return False
-    index = next(iter(owner.params))
     named = index < len(function.parameters) and function.parameters[index].name == node.value
     model = function.cls is not None and instance_of(function.cls).kind in CALLABLE
     return named and not model

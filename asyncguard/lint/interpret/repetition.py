@@ -25,8 +25,6 @@ from asyncguard.lint.interpret.blocks import suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.stores import store
-from asyncguard.lint.syntax.tree import dotted
-from asyncguard.model import Loop
 
 
 def for_(frame: Frame, node: cst.For) -> bool:
@@ -79,24 +77,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
             fork.apply(fork.merged(UNCHANGED, fork.take()))
         body()
         fork.apply(fork.merged(UNCHANGED, fork.take()))
-    frame.loops.pop()
-    if record.kind == Loop.NONE:
-        if frame.loops:
-            frame.loops[-1].ops |= record.ops
-        return
-    if record.over_steps or record.inner or record.epoch_name or _counts_steps(record):
-        frame.contains_steps(trainings=record.strong or record.trainings)
-        frame.step_loops = True
-        frame.rounds |= record.updates
-    else:
-        frame.evidence()
-
-
-def _counts_steps(record: LoopRecord) -> bool:
-    """Whether a loop goes over so many steps by its name: `for i in range(max_iter)`."""
-    iterable = record.node.iter if type(record.node) is cst.For else None
-    counts = type(iterable) is cst.Call and dotted(iterable.func) == "range"
-    return counts and record.step_name
+    frame.nest.leave()
 
 
 STATEMENTS: Statements = {

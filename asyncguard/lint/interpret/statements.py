@@ -9,11 +9,23 @@ from functools import reduce
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
 from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.effects import Guard
-from asyncguard.lint.domain.values import CONTAINER, HOST_VALUE, UNKNOWN_VALUE
+from asyncguard.lint.domain.reasons import Provenance
+from asyncguard.lint.domain.values import (
+    CALLABLE,
+    CONTAINER,
+    HOST_VALUE,
+    MODEL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Value,
+)
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
@@ -28,8 +40,27 @@ def line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
 
 def expression(frame: Frame, node: cst.Expr) -> bool:
     """An expression for its effect."""
+    if type(node.value) is cst.Call and type(node.value.func) is cst.Attribute:
+        _learn_model(frame, node.value.func)
     evaluate(frame, node.value)
     return True
+
+
+def _learn_model(frame: Frame, func: cst.Attribute) -> None:
+    """Learn that `net.cuda()`, whose result is dropped, moves a model: arrays are not moved so."""
+    path = dotted(func.value)
+    if not path or func.attr.value not in load().moves:
+        return
+    known = frame.lookup(path)
+    if known is not None and known.kind != UNKNOWN:
+        return
+    analysis = frame.analysis
+    named = analysis.knowledge.by_name(path.rpartition(".")[2], analysis.with_numpy)
+    kind, framework = named or (MODEL, next(iter(analysis.frameworks), ""))
+    if kind in CALLABLE and (named or frame.function.calls(path)):
+        why = frame.reason(Provenance.USAGE, f"`{path}.{func.attr.value}()` moves it in place")
+        params = known.params if known is not None else INDEPENDENT
+        frame.note(path, Value(kind, framework, why, params=params))
 
 
 def return_(frame: Frame, node: cst.Return) -> bool:
@@ -107,8 +138,9 @@ def with_(frame: Frame, node: cst.With) -> bool:
         if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
             if name and frame.analysis.knowledge.step_contexts.find(name):
-                trains = not item.item.args or dotted(item.item.args[0].value) != "False"
-                frame.evidence(strong=trains, asked=True)
+                records = not item.item.args or dotted(item.item.args[0].value) != "False"
+                work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
+                frame.nest.does(work)
         if item.asname is not None:
             store(frame, item.asname.name, value)
     return suite(frame, node.body)

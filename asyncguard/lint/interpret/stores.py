@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from asyncguard.catalogue import load
-from asyncguard.lint.contexts import conditions, loops
+from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.join import join
@@ -46,7 +46,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     """`a = b = value`."""
     value = evaluate(frame, node.value)
     if type(node.value) is cst.Call:
-        value = loops.note_update(frame, node, node.value, value)
+        value = trainings.note_update(frame, node, node.value, value)
     conditions.remember(frame, node.targets[0].target, node.value)
     for target in node.targets:
         if type(target.target) is cst.Subscript and _is_of(node.value, target.target):

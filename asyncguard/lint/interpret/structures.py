@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts import iteration, loops
+from asyncguard.lint.contexts import iteration, trainings
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     doubted,
     part_of,
 )
+from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -44,8 +45,8 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     given = [a for a in arguments[1:] if not a.keyword]
     elements = [a._replace(value=iteration.loop_element(frame, a.value)) for a in given]
     origin = iteration.source_of(given[0].value)
-    loader = origin.confidence if origin.kind == "loader" else -1
-    frame.loops.append(LoopRecord(node, loader=loader, transparent=True, line=frame.line()))
+    shape = LoopShape(origin.confidence) if origin.kind == "loader" else LoopShape()
+    frame.loops.append(LoopRecord(node, shape=shape, transparent=True, line=frame.line()))
     frame.hand_over(arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()
@@ -78,7 +79,7 @@ def _brings_to_host(function: Value) -> bool:
     node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
     body = node.body if type(node) is cst.Lambda else None
     called = body.func if type(body) is cst.Call else None
-    return type(called) is cst.Attribute and loops.TO_HOST(called.attr.value)
+    return type(called) is cst.Attribute and trainings.TO_HOST(called.attr.value)
 
 
 def leaf(tree: Value) -> Value:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 
-_RAISES_OR_PASSES = re.compile(r"\s*(raise\b|return$|pass\b|\.\.\.)|.*\"\"\"\s*$")
+_STARTS = ("raise", "return", "pass", "...")  # of the last line of a body that does nothing
 
 
 def is_abstract(info: FunctionInfo) -> bool:
     """Whether a method only raises or does nothing: some subclass says what."""
     outlined = info.outlined
     if outlined is not None and not any(
-        map(_RAISES_OR_PASSES.match, info.module.lines[outlined.last - 4 : outlined.last])
+        map(_may_do_nothing, info.module.lines[outlined.last - 4 : outlined.last])
     ):
         return False
     info.module.grow(info)
@@ -24,6 +22,11 @@ def is_abstract(info: FunctionInfo) -> bool:
         return False
     small = [part for line in body if type(line) is cst.SimpleStatementLine for part in line.body]
     return not any(map(_does_something, small))
+
+
+def _may_do_nothing(line: str) -> bool:
+    """Whether a line may be the last of a body that does nothing; its tree tells for sure."""
+    return line.lstrip().startswith(_STARTS) or line.rstrip().endswith('"""')
 
 
 def _does_something(statement: cst.CSTNode) -> bool:

@@ -25,6 +25,7 @@ def kinds_by_name(name: str) -> list[str]:
 _CLASS_METHODS = {
     "buffer": (family("function.samples"), family("function.adds")),  # of experience
     "environment": (family("function.steps"), family("function.resets")),
+    "metric": (family("function.collects"), family("function.sums_up")),
 }
 
 

@@ -107,7 +107,10 @@ class Definitions(Scope):
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
     ) -> Value:
         func = node.func if type(node) is cst.Call else node
-        name = blocks.evaluate_name(frame, func)
+        decorator = blocks.evaluate_quietly(frame, func)
+        if decorator.kind == FUNCTION:
+            info.decorators += (decorator.ref,)
+        name = blocks.name_of(decorator)
         last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
         if last in ("property", "cached_property"):
             info.is_property = True

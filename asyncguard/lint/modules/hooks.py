@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from asyncguard.lint.contexts.frame import is_test
+from collections.abc import Mapping
+
+from asyncguard.lint.contexts.nesting import is_test
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.values import MODEL
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
@@ -17,22 +19,26 @@ _STANDS_IN = family("function.stands_in")
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a framework enters a function of a file."""
-    alone = info.cls is None and _METHOD_ONLY(info.name)
-    if alone or is_test(info.name, scope.path):
-        return Loop.NONE
-    knowledge, active = scope.knowledge, set(scope.frameworks)
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
+    alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
+    if alone or is_test(info.name, scope.path):
+        return Loop.NONE
+    knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
-    hooked = any(knowledge.hot_functions.get(name, frozenset()) & active for name in names)
-    is_cold = any(knowledge.cold_functions.get(name, frozenset()) & active for name in names)
+    is_cold = _is_listed(knowledge.cold_functions, names, scope)
     if is_cold and info.name not in knowledge.cold_functions:
         return Loop.EPOCH  # of this kind of class, whatever others do
-    if hooked or knowledge.enters(taken):
+    if _is_listed(knowledge.hot_functions, names, scope) or knowledge.enters(taken):
         return Loop.STEP
     if outlined is not None and _is_eager(scope) and outline.is_step(outlined):
         return Loop.STEP
     return Loop.EPOCH if is_cold else Loop.NONE
+
+
+def _is_listed(table: Mapping[str, frozenset[str]], names: list[str], scope: Scope) -> bool:
+    """Whether a framework of the file has one of these names in a table."""
+    return any(not table.get(name, frozenset()).isdisjoint(scope.frameworks) for name in names)
 
 
 def _hook_names(

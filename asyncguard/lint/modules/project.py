@@ -117,9 +117,14 @@ class Project:
     """
 
     def __init__(
-        self, modules: Mapping[str, str], knowledge: Knowledge, device: Device = Device.WRITTEN
+        self,
+        modules: Mapping[str, str],
+        knowledge: Knowledge,
+        device: Device = Device.WRITTEN,
+        wanted: frozenset[str] | None = None,
     ) -> None:
         self.device = device
+        self.wanted = wanted  # the files whose facts may be asked for; None: all
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
@@ -133,6 +138,7 @@ class Project:
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.summaries = Summaries()
         self.packages: dict[Path, bool] = {}
+        self.absolute: dict[str, Path] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
         self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
@@ -167,13 +173,19 @@ class Project:
             if os.path.basename(path) == INIT
         }
 
+    def _absolute(self, path: str) -> Path:
+        """Return a path from the root; the working directory is asked for once."""
+        if path not in self.absolute:
+            self.absolute[path] = Path(path).absolute()
+        return self.absolute[path]
+
     def _is_described(self, name: str, asker: str) -> bool:
         """Whether the catalogue, and not its source, says what a module does.
 
         So it is for everybody but the package itself: as where it is installed elsewhere.
         """
         folder = self.described.get(name.partition(".")[0])
-        return folder is not None and not Path(asker).absolute().is_relative_to(folder)
+        return folder is not None and not self._absolute(asker).is_relative_to(folder)
 
     def _path(self, name: str, asker: str) -> str | None:
         """Return the path of a module; of several with its name, that beside the asker."""
@@ -183,13 +195,13 @@ class Project:
             return self.modules.get(name)
         key = (name, asker)
         if key not in self.nearest:
-            self.nearest[key] = self._beside_asker(name, Path(asker).absolute())
+            self.nearest[key] = self._beside_asker(name, self._absolute(asker))
         return self.nearest[key]
 
     def _beside_asker(self, name: str, asker: Path) -> str:
         for folder in asker.parents[:NEAR]:
             path = self.modules.get(f"{folder.name}.{name}", "")
-            beside = path and Path(path).absolute().is_relative_to(folder)
+            beside = path and self._absolute(path).is_relative_to(folder)
             if beside and not _is_package(folder, self.packages):
                 return path
         return self.modules[name]
@@ -200,6 +212,10 @@ class Project:
         if analysis is not None and analysis in self.standing:
             del self.standing[analysis]
             self.standing[analysis] = None
+
+    def is_wanted(self, path: str) -> bool:
+        """Whether the facts of a file may be asked for; of others, only what is called is run."""
+        return self.wanted is None or path in self.wanted
 
     def overgrown(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""
@@ -350,7 +366,7 @@ class Project:
     def is_packaged(self, path: str) -> bool:
         """Whether a file is in a package, and so imports by full names alone."""
         if path not in self.packaged:
-            self.packaged[path] = _is_package(Path(path).absolute().parent, self.packages)
+            self.packaged[path] = _is_package(self._absolute(path).parent, self.packages)
         return self.packaged[path]
 
     def _may_be_checked(self, name: str) -> bool:
@@ -364,7 +380,7 @@ class Project:
 
     def name(self, path: str) -> str:
         """Return the module name of a file, one of those to check or not."""
-        return self.names.get(path) or module_name(Path(path).absolute(), self.packages)
+        return self.names.get(path) or module_name(self._absolute(path), self.packages)
 
     def file(self, path: str) -> FileAnalysis | None:
         """Return the analysis of a file to check, if importers have asked for it before."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -46,12 +48,12 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     info = frame.function
     if index == 0 and info.has_self and info.cls is not None:
         return types.instance_of(info.cls)
-    params = frozenset({index})
+    params = Dependence(frozenset({index}))
     value = _declared(frame, parameter)
     if info.compiled and value.kind == UNKNOWN:
         value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)
     if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
-        usage = frame.hint(parameter.name)
+        usage = prior_for(frame, parameter.name)
         value = usage if usage.kind != UNKNOWN else _argument(frame, info)
     if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
         value = value._replace(element=_argument(frame, info))

@@ -155,7 +155,7 @@ def _same(one: Summary, other: Summary) -> bool:
 def _key(summary: Summary) -> Key:
     """Return what callers can tell a summary by."""
     plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=())
-    edges = {(id(e.callee), e.loop, e.guarded, e.spared) for e in summary.edges if e.callee.name}
+    edges = {(id(e.callee), e.context, e.spared) for e in summary.edges if e.callee.name}
     sites = (_site_keys(summary.reads), _site_keys(summary.sites))
     return (_value_key(summary.result), *sites, frozenset(edges), *plain)
 
@@ -169,7 +169,7 @@ def _site_key(site: Site) -> Key:
 
     Around a circle of calls they grow longer in each round.
     """
-    where = (site.point.id, id(site.node), site.loop, site.guarded, site.confidence, site.params)
+    where = (site.point.id, id(site.node), site.context, site.confidence, site.params)
     return (*where, site.sink, site.whole, site.compared, id(site.read.node))
 
 

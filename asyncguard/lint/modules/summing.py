@@ -9,6 +9,7 @@ from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import HOST_VALUE, Value, container, settled
+from asyncguard.lint.domain.work import Work
 
 
 def summary_of(frame: Frame) -> Summary:
@@ -16,6 +17,7 @@ def summary_of(frame: Frame) -> Summary:
     result = settled(_join_all(frame.returns))
     if frame.yields:
         result = container(_join_all(frame.yields))
+    work = frame.nest.work
     return Summary(
         result,
         _once(frame.reads),
@@ -23,13 +25,7 @@ def summary_of(frame: Frame) -> Summary:
         tuple(frame.edges),
         tuple(frame.events),
         tuple(frame.named),
-        frame.works,
-        frame.trained and not frame.prepares,
-        frame.stepped and not frame.prepares,
-        frame.updates and not frame.prepares,
-        frame.step_loops,
-        frame.rounds,
-        frame.acts,
+        work & ~Work.STEP if work & Work.MAKES_OPTIMIZER else work,
         tuple(frame.compiles),
     )
 

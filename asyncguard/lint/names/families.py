@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
+from string import ascii_lowercase
 from typing import NamedTuple
 
 import tomli
@@ -29,7 +30,6 @@ _TESTS = ("words", "pattern", "exact")  # how a family decides; an entry has one
 _TEXTS = ("id", "says", "pattern", "reason")
 _LISTS = ("of", "words", "exact", "not", "hit", "miss")
 _NEEDED = ("id", "of", "says", "hit", "miss")
-_ID = re.compile(r"[a-z]+\.[a-z_]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")  # of snake_case, camelCase and dotted names
 
 Predicate = Callable[[str], bool]
@@ -208,7 +208,7 @@ def _family(where: str, entry: Mapping[str, object]) -> Family:
     lists = {key: _list(where, key, entry[key]) for key in _LISTS if key in entry}
     if sum(key in entry for key in _TESTS) != 1:
         raise FamilyError(f"{where}: give exactly one of {', '.join(_TESTS)}")
-    if not _ID.fullmatch(texts["id"]):
+    if not _is_id(texts["id"]):
         raise FamilyError(f"{where}: an id is `group.name`, in lower case")
     if unknown := set(lists["of"]) - set(KINDS):
         raise FamilyError(
@@ -218,6 +218,12 @@ def _family(where: str, entry: Mapping[str, object]) -> Family:
         if word != "_".join(split(word)):
             raise FamilyError(f"{where}: {word!r} never occurs as a word; write it in lower case")
     return Family(**texts, unless=lists.pop("not", ()), **lists)  # type: ignore[arg-type]
+
+
+def _is_id(text: str) -> bool:
+    group, dot, name = text.partition(".")
+    letters = frozenset(ascii_lowercase)
+    return bool(group and dot and name) and letters.issuperset(group + name.replace("_", ""))
 
 
 def _text(where: str, key: str, value: object) -> str:

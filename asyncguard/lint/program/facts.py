@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
@@ -39,7 +41,7 @@ class Candidate(NamedTuple):
     """
 
     finding: Finding
-    params: frozenset[int] = frozenset()
+    params: Dependence = INDEPENDENT
     named: bool = False
     by: Via | None = None
 
@@ -67,9 +69,8 @@ class Call(NamedTuple):
     caller: str
     callee_path: str
     callee: str
-    loop: Loop
-    guarded: bool
-    spared: frozenset[int] = frozenset()  # parameters that it hands what is in host memory
+    context: Context
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 
@@ -80,8 +81,7 @@ class NamedCall(NamedTuple):
     caller_path: str
     caller: str
     name: str
-    loop: Loop
-    guarded: bool
+    context: Context
 
 
 class Hook(NamedTuple):
@@ -91,6 +91,14 @@ class Hook(NamedTuple):
     function: str
     loop: Loop
     why: str = ""  # a clause
+
+
+class Decorated(NamedTuple):
+    """A function that a decorator of checked code replaces by one of those defined in it."""
+
+    function: Key
+    decorator: Key
+    line: int = 0  # of the function
 
 
 class FileFacts(NamedTuple):
@@ -106,6 +114,7 @@ class FileFacts(NamedTuple):
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of its functions
     rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
     compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
+    decorated: frozenset[Decorated] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
@@ -119,6 +128,7 @@ class FileFacts(NamedTuple):
             named=self.named + more.named,
             rounds=self.rounds | more.rounds,
             compiled=self.compiled | more.compiled,
+            decorated=self.decorated | more.decorated,
         )
 
 

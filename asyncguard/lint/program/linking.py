@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.explained import PLACE
+from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.facts import Candidate, FileFacts, Linked, Via
 from asyncguard.lint.program.merging import Told, merged
-from asyncguard.lint.program.network import COLD, EPOCH, GUARDED, Network
+from asyncguard.lint.program.network import Network
 from asyncguard.lint.program.ways import Ways
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.model import CallSite, Confidence, Finding, FindingReason, Loop
@@ -31,6 +33,8 @@ def link(network: Network) -> dict[str, Linked]:
     silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
     told: dict[str, list[Told]] = {path: [] for path in files}
     for candidate, finding in _in_contexts(candidates, network):
+        if finding.path not in files:
+            continue  # a read in a file that was followed to, of which nothing is reported
         call = _call(candidate.by, files)
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {
@@ -67,10 +71,10 @@ def _in_contexts(
             levels = nearby
         if params := candidate.params:
             at_calls = (finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, spared.get(function, frozenset())):
+            if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
                 levels = network.hooks
-        level = levels.get(function, COLD)
-        if candidate.named and level >= GUARDED:
+        level = levels.get(function, Hotness.COLD)
+        if candidate.named and level >= Hotness.RARE:
             finding = replace(finding, confidence=Confidence.MEDIUM)
         hot = in_context(finding, level)
         if hot is not finding:
@@ -109,10 +113,10 @@ def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> Fi
     return replace(why, line=line, cell=cell)
 
 
-def _is_spared(params: frozenset[int], spared: frozenset[int]) -> bool:
-    """Whether no call hands a function what it reads, or all what spares it to make that (`~p`)."""
-    read = {p for p in params if p >= 0}
-    return (bool(read) and read <= spared) or any(p < 0 for p in params & spared)
+def _is_spared(params: Dependence, spared: Dependence) -> bool:
+    """Whether no call hands a function what it reads, or none omits what it makes that for."""
+    handed = bool(params.on) and params.on <= spared.on
+    return handed or not params.when_omitted.isdisjoint(spared.when_omitted)
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:
@@ -129,13 +133,11 @@ def _is_doubtful(candidate: Candidate) -> bool:
     return candidate.finding.confidence == Confidence.LOW and not candidate.named
 
 
-def in_context(finding: Finding, level: int) -> Finding:
+def in_context(finding: Finding, level: Hotness) -> Finding:
     """Return the finding with the context that its function's entry level gives it."""
-    if finding.loop == Loop.STEP or level == COLD:
-        return finding
-    if level == EPOCH:
-        return replace(finding, loop=Loop.EPOCH)
-    return replace(finding, loop=Loop.STEP, guarded=finding.guarded or level == GUARDED)
+    own = Context(finding.loop, finding.guarded)
+    context = own.within(level)
+    return finding if context is own else replace(finding, **context._asdict())
 
 
 def worded(finding: Finding) -> Finding:

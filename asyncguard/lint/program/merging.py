@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from asyncguard.lint.domain.explained import DOUBT
-from asyncguard.lint.program.network import LEVELS
+from asyncguard.lint.domain.hotness import OF_LOOP
 from asyncguard.model import CallSite, Confidence, Finding
 
 _SURENESS = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
@@ -69,4 +69,4 @@ def _rank(told: Told) -> tuple[Heat, str, str, int, tuple[str, ...], tuple[tuple
 
 def heat(finding: Finding) -> Heat:
     """Return how often a finding executes, and how sure that is; more is hotter."""
-    return LEVELS[finding.loop], not finding.guarded, _SURENESS.index(finding.confidence)
+    return OF_LOOP[finding.loop], not finding.guarded, _SURENESS.index(finding.confidence)

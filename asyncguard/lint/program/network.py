@@ -5,8 +5,10 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from asyncguard.lint.domain.dependence import Dependence
+from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
@@ -14,8 +16,6 @@ from asyncguard.model import Loop
 
 _TEST_CASE = family("function.test_case")
 _TESTS = family("file.test")
-COLD, EPOCH, GUARDED, STEP = range(4)  # how often a function is entered
-LEVELS = {Loop.NONE: COLD, Loop.EPOCH: EPOCH, Loop.STEP: STEP}
 
 
 class Network:
@@ -27,17 +27,17 @@ class Network:
         self.compiled = frozenset[Key]().union(*(facts.compiled for facts in files))
         meant = definitions(files, classes_above(files))
         named = {call for facts in files for call in facts.named}
-        known = {call for facts in files for call in facts.calls}
+        known = {call for each in files for call in each.calls} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
         guesses = (
-            Call(call.caller_path, call.caller, *key, call.loop, call.guarded)
+            Call(call.caller_path, call.caller, *key, call.context)
             for call in named
             for key in meant.of(call)
         )
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
-        self.hooks = {(hook.path, hook.function): LEVELS[hook.loop] for hook in hooks}
+        self.hooks = {(hook.path, hook.function): OF_LOOP[hook.loop] for hook in hooks}
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
 
@@ -45,50 +45,52 @@ class Network:
         """Whether a call says how often a program runs: not in a test, nor while it is traced."""
         return not _tests(call) and (call.caller_path, call.caller) not in self.compiled
 
-    def _entries(self) -> dict[Key, int]:
+    def _entries(self) -> dict[Key, Hotness]:
         """Return how often each function is entered, as far as hooks and callers tell.
 
         One that loops over training steps is not entered in each: it runs an epoch, or a round.
         """
         entered = dict(self.hooks)
         outgoing: dict[Key, list[Call]] = {}
-        waiting: dict[int, list[Key]] = {level: [] for level in (STEP, GUARDED, EPOCH)}
+        waiting: dict[Hotness, list[Key]] = {}
+        for level in sorted(Hotness, reverse=True):  # the hottest first: each is looked at once
+            waiting[level] = []
         for key, level in entered.items():
             waiting[level].append(key)
 
-        def enter(call: Call, caller: int) -> None:
+        def enter(call: Call, caller: Hotness) -> None:
             callee = (call.callee_path, call.callee)
             level = level_of(call, caller)
             if callee in self.rounds:
-                level = min(level, EPOCH)
-            if level > entered.get(callee, COLD):
+                level = min(level, Hotness.EPOCH)
+            if level > entered.get(callee, Hotness.COLD):
                 entered[callee] = level
                 waiting[level].append(callee)
 
         for call in (*self.calls, *self.guesses):
             outgoing.setdefault((call.caller_path, call.caller), []).append(call)
-            if call.loop is not Loop.NONE:
-                enter(call, COLD)
-        for level, callers in waiting.items():  # the hottest first: each is looked at once
+            if call.context.loop is not Loop.NONE:
+                enter(call, Hotness.COLD)
+        for level, callers in waiting.items():
             for caller in callers:
                 if entered.get(caller) == level:
                     for call in outgoing.pop(caller, ()):
                         enter(call, level)
         return entered
 
-    def entered_nearby(self, functions: set[Key]) -> dict[Key, int]:
+    def entered_nearby(self, functions: set[Key]) -> dict[Key, Hotness]:
         """Return how often these functions are entered, by calls in their own files alone."""
-        found = {key: self.hooks.get(key, COLD) for key in functions}
+        found = {key: self.hooks.get(key, Hotness.COLD) for key in functions}
         for call in self.calls:
             key = call.callee_path, call.callee
             if key in functions and call.caller_path == call.callee_path:
-                caller = self.hooks.get((call.caller_path, call.caller), COLD)
+                caller = self.hooks.get((call.caller_path, call.caller), Hotness.COLD)
                 found[key] = max(found[key], level_of(call, caller))
         return found
 
-    def spared(self) -> dict[Key, frozenset[int]]:
-        """Return the parameters of functions that all calls hand what is in host memory."""
-        found: dict[Key, frozenset[int]] = {}
+    def spared(self) -> dict[Key, Dependence]:
+        """Return what spares functions a read in all their calls: see `Call.spared`."""
+        found: dict[Key, Dependence] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
         for call in self.calls:
@@ -96,8 +98,17 @@ class Network:
             found[key] = found.get(key, call.spared) & call.spared
         for call in others:  # which leave nothing out that no known call does
             key = call.callee_path, call.callee
-            found[key] = frozenset(p for p in found.get(key, call.spared) if p < 0)
+            found[key] = found.get(key, call.spared)._replace(on=frozenset())
         return found
+
+
+def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
+    """Yield calls by which decorated functions enter what is defined in their decorators."""
+    for facts in files.values():
+        for (path, function), (home, decorator), line in facts.decorated:
+            for _, inner in files[home].defined if home in files else ():
+                if inner.startswith(f"{decorator}."):
+                    yield Call(path, function, home, inner, ONCE, line=line)
 
 
 # What a program does now and then, though a function that runs in every step may call it.
@@ -115,11 +126,11 @@ def _tests(call: Call) -> bool:
 _CHECKPOINT = family("function.saves")
 
 
-def level_of(call: Call | NamedCall, caller: int) -> int:
+def level_of(call: Call | NamedCall, caller: Hotness) -> Hotness:
     """Return how often a call enters its callee, where its caller is entered that often."""
+    level = call.context.within(caller).hotness
+    if level != Hotness.STEP:
+        return level
     called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
-    if call.loop == Loop.STEP:
-        return GUARDED if call.guarded or _CHECKPOINT(called) else STEP
-    if caller >= GUARDED:
-        return GUARDED if call.guarded or _RARE(called) else caller
-    return max(caller, LEVELS[call.loop])
+    rarely = _CHECKPOINT if call.context.loop is Loop.STEP else _RARE
+    return Hotness.RARE if rarely(called) else level

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from asyncguard.lint.domain.explained import PLACE, said
+from asyncguard.lint.domain.hotness import Hotness
 from asyncguard.lint.program.facts import Call, Key
-from asyncguard.lint.program.network import COLD, EPOCH, Network, level_of
+from asyncguard.lint.program.network import Network, level_of
 from asyncguard.model import FindingReason
 
 Way = tuple[FindingReason, ...]
@@ -18,12 +19,12 @@ class Ways:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._found: dict[tuple[Key, int], Way] = {}
+        self._found: dict[tuple[Key, Hotness], Way] = {}
 
-    def to(self, function: Key, levels: Mapping[Key, int]) -> Way:
+    def to(self, function: Key, levels: Mapping[Key, Hotness]) -> Way:
         """Return why a function is entered as often as these levels say, from it outwards."""
-        level = levels.get(function, COLD)
-        if level == COLD:
+        level = levels.get(function, Hotness.COLD)
+        if level == Hotness.COLD:
             return ()
         key = function, level
         if key not in self._found:
@@ -40,33 +41,34 @@ class Ways:
             calls.sort(key=_order)
         return found
 
-    def _search(self, function: Key, level: int) -> Way:
+    def _search(self, function: Key, level: Hotness) -> Way:
         """Go from callees to callers, breadth first, until a loop or a hook is found."""
         seen = {function}
         paths: list[tuple[Key, tuple[Call, ...]]] = [(function, ())]
         for current, path in paths:
-            if self._network.hooks.get(current, COLD) >= level:
+            if self._network.hooks.get(current, Hotness.COLD) >= level:
                 return (*_links(path), _hook(self._network.hooked[current], current))
             for call in self._incoming.get(current, ()):
                 caller = call.caller_path, call.caller
-                at_once = self._as_often(call, COLD) >= level
+                at_once = self._as_often(call, Hotness.COLD) >= level
                 if at_once:
                     return (*_links((*path, call)), _loop(call))
-                entered = self._network.entered.get(caller, COLD)
+                entered = self._network.entered.get(caller, Hotness.COLD)
                 if caller not in seen and self._as_often(call, entered) >= level:
                     seen.add(caller)
                     paths.append((caller, (*path, call)))
         return ()
 
-    def _as_often(self, call: Call, caller: int) -> int:
+    def _as_often(self, call: Call, caller: Hotness) -> Hotness:
         """Return how often a call enters its callee; one that loops over steps is no step."""
         level = level_of(call, caller)
         rounds = (call.callee_path, call.callee) in self._network.rounds
-        return min(level, EPOCH) if rounds else level
+        return min(level, Hotness.EPOCH) if rounds else level
 
 
 def _order(call: Call) -> tuple[str, int, str, str, bool]:
-    return call.caller_path, call.line, call.caller, call.loop.value, call.guarded
+    loop, guarded = call.context
+    return call.caller_path, call.line, call.caller, loop.value, guarded
 
 
 def _links(calls: tuple[Call, ...]) -> Way:

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from typing import cast
 
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_telling
 from asyncguard.lint.program.facts import (
     Call,
+    Decorated,
     FileFacts,
     Hook,
     Key,
@@ -109,9 +111,9 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 
 
 def _make_room(project: Project) -> None:
-    """Let go of trees that seem done with; the rules first look at what others may ask about."""
+    """Let go of trees that seem done with; the rules first look at what is to be reported."""
     for analysis in project.overgrown():
-        if not analysis.is_guest:
+        if not analysis.is_guest and project.is_wanted(analysis.path):
             _facts(analysis)
         for info in (analysis.body, *analysis.asked_abroad()) if analysis.is_guest else ():
             _of_guest(info)
@@ -137,6 +139,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         named=tuple(_named(analysis)),
         rounds=_rounds(analysis),
         compiled=_compiled(analysis),
+        decorated=frozenset(_decorated(analysis)),
     )
 
 
@@ -152,8 +155,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 info.qualname,
                 callee.module.path,
                 callee.qualname,
-                edge.loop,
-                edge.guarded,
+                edge.context,
                 edge.spared,
             )
             if call not in seen:
@@ -164,9 +166,9 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
-            for name, loop, guarded in info.summary.named:
+            for name, context in info.summary.named:
                 if is_telling(name):
-                    yield NamedCall(analysis.path, info.qualname, name, loop, guarded)
+                    yield NamedCall(analysis.path, info.qualname, name, context)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
@@ -182,7 +184,8 @@ def _why_entered(info: FunctionInfo) -> str:
         return f"a framework enters functions like `{info.name}` once a {often}"
     if info.entered == Loop.EPOCH:
         return f"`{info.name}` loops over training steps"
-    acts = info.summary.acts and not info.summary.stepped
+    work = info.summary.work
+    acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
@@ -191,8 +194,17 @@ def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
     return frozenset(
         (analysis.path, info.qualname)
         for info in analysis.reported
-        if info.summary is not None and info.summary.rounds and info.entered != Loop.STEP
+        if info.summary is not None
+        and info.summary.work & Work.CONTAINS_TRAINING
+        and info.entered != Loop.STEP
     )
+
+
+def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
+    for info in analysis.reported:
+        for decorator in info.decorators:
+            key = decorator.module.path, decorator.qualname
+            yield Decorated((analysis.path, info.qualname), key, info.place[2])
 
 
 def _compiled(analysis: FileAnalysis) -> frozenset[Key]:

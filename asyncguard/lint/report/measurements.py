@@ -15,6 +15,7 @@ import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.effects import Event, LoopRecord
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.statement_order import suite, walk_own
 from asyncguard.lint.syntax.tree import children, dotted, walk
@@ -134,7 +135,7 @@ class Measurements:
         if key not in self._enqueued:
             events = self._work.get(id(body), [])
             loops = ((index, event.loops[depth:]) for index, event in events)
-            epochs = {i for i, inner in loops if any(r.over_steps or r.inner for r in inner)}
+            epochs = {i for i, inner in loops if any(map(_has_steps, inner))}
             last = dict(events)
             self._enqueued[key] = Enqueued(last, sorted(last), sorted(epochs))
         return self._enqueued[key]
@@ -167,7 +168,13 @@ def _any_between(indices: Sequence[int], first: int, last: int) -> bool:
 
 def _is_training(loop: LoopRecord) -> bool:
     """Whether a loop trains, or runs epochs."""
-    return loop.strong or loop.acts or loop.epoch_name or loop.kind == Loop.EPOCH
+    trains = bool(loop.work & (Work.GRADIENTS | Work.STEPS_ENVIRONMENT))
+    return trains or loop.shape.names_epochs or loop.kind == Loop.EPOCH
+
+
+def _has_steps(loop: LoopRecord) -> bool:
+    """Whether a loop goes over steps, or contains one that does."""
+    return loop.over_steps or bool(loop.work & Work.CONTAINS_STEPS)
 
 
 def _adds_up(statement: cst.CSTNode) -> bool:

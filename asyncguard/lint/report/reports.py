@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.domain.values import NO_PARAMS
+from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.report.reasons import of_site
 from asyncguard.lint.syntax.tree import Place
-from asyncguard.model import Confidence, FindingReason, Fix, Loop
+from asyncguard.model import Confidence, FindingReason, Fix
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -56,15 +57,14 @@ class Report:
     message: str
     node: cst.CSTNode
     function: FunctionInfo
-    loop: Loop
-    guarded: bool
+    context: Context
     confidence: int
     framework: str = ""
     api: str = ""
     advice: str = ""
     subject: cst.CSTNode | None = None
     via: Site | None = None
-    params: frozenset[int] = NO_PARAMS  # of its function, that what it reads comes from
+    params: Dependence = INDEPENDENT  # of what it reads
     extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
     fix: FixMaker | None = None
     reasons: tuple[FindingReason, ...] = ()
@@ -77,8 +77,7 @@ def report_site(site: Site, code: str, message: str) -> Report:
         message,
         site.node,
         site.function,
-        site.loop,
-        site.guarded,
+        site.context,
         site.confidence,
         site.point.framework,
         site.point.id,

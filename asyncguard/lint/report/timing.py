@@ -1,7 +1,7 @@
-"""Timing code must wait: a barrier next to a clock is no finding.
+"""Timing code must wait: a barrier next to a clock is no finding, but in a step of a training.
 
 `torch.cuda.synchronize(); start = perf_counter()` measures; without the barrier it would measure
-only the enqueue.
+only the enqueue. In a training every step pays for that, and one barrier for many steps would do.
 """
 
 from __future__ import annotations
@@ -11,10 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _CLOCK = family("function.clock")
+TIMED = (
+    "`{site}` waits for the device {when} for the sake of a timer: time N steps with one barrier "
+    "after them"
+)
+_ADVICE = "Read the clock every N steps, with one barrier before it."
+_EVENTS = {
+    "torch": " Or record `torch.cuda.Event(enable_timing=True)` and read it after the loop.",
+    "cupy": " Or record `cupy.cuda.Event()` and read it after the loop.",
+}
 
 
 def untimed(sites: Iterable[Site]) -> Iterator[Site]:
@@ -33,6 +43,23 @@ def untimed(sites: Iterable[Site]) -> Iterator[Site]:
     for site, is_one in zip(sites, timed, strict=True):
         if not is_one and (site.function, site.point.id) not in measuring:
             yield site
+
+
+def timed_steps(sites: Iterable[Site]) -> Iterator[Site]:
+    """Yield the barriers that a training waits for in its steps, to read a clock."""
+    return (site for site in sites if is_timed(site) and _trains(site))
+
+
+def timed_advice(site: Site) -> str:
+    """Return what to do about a barrier that times each step of a training."""
+    return _ADVICE + _EVENTS.get(site.point.framework, "")
+
+
+def _trains(site: Site) -> bool:
+    """Whether the loop around a site runs a training step, or its function is one."""
+    if any(loop.work & Work.TRAINS for loop in site.loops):
+        return True
+    return site.function.marks_step and not site.loops
 
 
 def is_timed(site: Site) -> bool:

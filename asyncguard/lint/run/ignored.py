@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,8 +17,6 @@ MOST = 1 << 20  # bytes of such a file
 # A regular expression takes the length of the path to the power of the stars of a pattern.
 STARS = 3  # in a pattern, those apart that only say "in any folder" or "all in this folder"
 LENGTH = 400  # characters of a path
-_STARS = re.compile(r"\*+")
-_EDGES = re.compile(r"^!?\*\*/(?=[^/]*/?$)|/\*\*$")
 
 
 class _Rules(NamedTuple):
@@ -84,7 +82,12 @@ def _spec(lines: list[str]) -> GitIgnoreSpec | None:
 
 
 def _stars(line: str) -> int:
-    return len(_STARS.findall(_EDGES.sub("", line.strip())))
+    """Count the runs of stars in a pattern, without those that only say where to look."""
+    line = line.strip().removeprefix("!").removesuffix("/**")
+    anywhere = line.removeprefix("**/")
+    if "/" not in anywhere.removesuffix("/"):
+        line = anywhere
+    return sum(character == "*" for character, _ in groupby(line))
 
 
 def _is_pattern(line: str) -> bool:

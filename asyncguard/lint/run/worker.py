@@ -41,11 +41,17 @@ def index(paths: Sequence[str]) -> dict[str, str]:
 
 
 class Worker:
-    """Checks files one after another, keeping the modules that they import."""
+    """Checks files one after another, keeping the modules that they import.
 
-    def __init__(self, modules: dict[str, str], options: Options) -> None:
+    `wanted` are the files that it may be asked to check; None: any of the modules.
+    """
+
+    def __init__(
+        self, modules: dict[str, str], options: Options, wanted: frozenset[str] | None = None
+    ) -> None:
         self.modules = modules
         self.options = options
+        self.wanted = wanted
         self._project: Project | None = None
         self._told: set[tuple[str, str]] = set()
 
@@ -56,7 +62,7 @@ class Worker:
             from asyncguard.lint.modules.project import Project
 
             known = knowledge.load(self.options.catalogue)
-            self._project = Project(self.modules, known, self.options.device)
+            self._project = Project(self.modules, known, self.options.device, self.wanted)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -110,10 +116,10 @@ def with_deep_stack(work: Callable[[], T]) -> T:
 _worker: Worker | None = None
 
 
-def start(modules: dict[str, str], options: Options) -> None:
+def start(modules: dict[str, str], options: Options, wanted: frozenset[str] | None = None) -> None:
     """Begin a worker process."""
     global _worker
-    _worker = Worker(modules, options)
+    _worker = Worker(modules, options, wanted)
 
 
 class Checked(NamedTuple):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_SPACES = frozenset(" \t\n\r")  # that JSON allows between its parts
 _value = json.JSONDecoder().raw_decode  # a value and where it ends
 
 
@@ -98,8 +98,9 @@ def _elements(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _skip(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space is not None else at
+    while text[at : at + 1] in _SPACES:
+        at += 1
+    return at
 
 
 def _expect(text: str, at: int, mark: str) -> None:

@@ -118,6 +118,11 @@ class _Taken:
         return False
 
 
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text without their ends, one more than there are ends."""
+    return _LINE_END.split(text)[::2]
+
+
 def apply(source: str, fixes: Iterable[Fix]) -> str:
     """Return `source` with the fixes made; one that overlaps an earlier one is left out.
 
@@ -228,7 +233,7 @@ def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> _C
 
 
 def _require_same(path: Path, text: str, chosen: Iterable[Finding]) -> None:
-    lines = _LINE_END.split(text)[::2]
+    lines = lines_of(text)
     if any(f.source and lines[f.line - 1].strip() != f.source.strip() for f in chosen):
         raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
 

@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import LOOPS, SCOPES, Code, dotted, same
+from asyncguard.lint.fixes.code import LOOPS, SCOPES, Code, Loop, dotted, same, written
 from asyncguard.lint.fixes.dialects import call, module_name
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
-Loop = ast.For | ast.AsyncFor | ast.While
 Target = ast.Name | ast.Attribute | ast.Subscript
 
 
@@ -36,14 +37,27 @@ class Sum(NamedTuple):
     number: str  # "float" or "int"
 
 
+class Plan(NamedTuple):
+    """How the sums of one target in one loop are read: where it begins, and who reports it."""
+
+    start: ast.Constant
+    reports: Sequence[ast.If]
+
+
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each sum that the loop itself does not need."""
-    sums = [found for spot in spots if (found := _sum(spot)) is not None]
-    statements = [found.spot.statement for found in sums]
-    for found in sums:
-        alike = [s.spot.statement for s in sums if same(s.target, found.target)]
-        if (edits := _edits(found, alike, statements)) is not None:
-            yield Repair(_fix(found, edits), (found.spot,))
+    targets: dict[str, list[Sum]] = {}
+    for spot in spots:
+        if (found := _sum(spot)) is not None:
+            targets.setdefault(written(found.target), []).append(found)
+    for sums in targets.values():
+        own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in sums))
+        plans: dict[Loop, Plan | None] = {}
+        for found in sums:
+            if found.loop not in plans:
+                plans[found.loop] = _plan(found, own)
+            if (plan := plans[found.loop]) is not None:
+                yield Repair(_fix(found, _edits(found, plan)), (found.spot,))
 
 
 def _sum(spot: Spot) -> Sum | None:
@@ -128,23 +142,27 @@ def _number(spot: Spot, value: ast.expr) -> str:
     return {"bool": "int"}.get(known, known)
 
 
-def _edits(
-    found: Sum, alike: Sequence[ast.stmt], repaired: Sequence[ast.stmt]
-) -> tuple[Edit, ...] | None:
+def _plan(found: Sum, own: frozenset[ast.AST]) -> Plan | None:
+    """Return how a target is read; None where the loop needs it, or others may see it unread.
+
+    `own` is all that stands in statements that add to it.
+    """
     code, loop, scope = found.spot.code, found.loop, found.spot.scope
     start = _start(found)
     if start is None or code.indent(loop) is None or isinstance(scope, (ast.Lambda, ast.ClassDef)):
         return None
     if _is_seen_elsewhere(found) or _leaves_unread(found):
         return None
-    reports = _reports(found, _others(found, alike, repaired))
-    if reports is None:
-        return None
-    read = _read(found, start)
+    reports = _reports(found, _others(found, own))
+    return None if reports is None else Plan(start, reports)
+
+
+def _edits(found: Sum, plan: Plan) -> tuple[Edit, ...]:
+    code, read = found.spot.code, _read(found, plan.start)
     return (
         code.replace(found.spot.node, _on_device(found)),
-        *(code.insert_before(gate.body[0], read) for gate in reports),
-        code.insert_after(loop, read),
+        *(code.insert_before(gate.body[0], read) for gate in plan.reports),
+        code.insert_after(found.loop, read),
     )
 
 
@@ -154,13 +172,16 @@ def _start(found: Sum) -> ast.Constant | None:
     statement: ast.stmt = found.loop
     while True:
         body, index = code.block(statement)
-        for before in reversed(body[:index]):
+        parent = code.parent(statement) or code.tree
+        for before in reversed(_concerned(parent).get(found.name, ())):
+            block, at = code.block(before)
+            if block is not body or at >= index:
+                continue
             value = _given(before, found)
             if value is not None:
                 return value if _is_zero_or_number(value) else None
             if _touches(before, found):
                 return None
-        parent = code.parent(statement)
         if not isinstance(parent, (*LOOPS, ast.With, ast.AsyncWith, ast.If)):
             return None
         if isinstance(parent, LOOPS) and flow.uses(parent, found.name, [found.loop]):
@@ -168,34 +189,56 @@ def _start(found: Sum) -> ast.Constant | None:
         statement = parent
 
 
+@kept(OF_SCOPES)
+def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
+    """Return which statements right below a node mention, bind or change each name, in order."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in ast.iter_child_nodes(block):
+        if isinstance(statement, ast.stmt):
+            for name in {*flow.mentions(statement), *flow.changed([statement])}:
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+@kept(OF_SCOPES)
+def _exits(loop: Loop) -> tuple[bool, bool]:
+    """Return whether a loop holds a `return` of its function, and whether a `raise`."""
+    kinds = {type(node) for node in flow.walk_own(loop)}
+    return ast.Return in kinds, ast.Raise in kinds
+
+
 def _given(statement: ast.stmt, found: Sum) -> ast.Constant | None:
     """Return the constant that a statement sets the target to."""
-    if isinstance(statement, ast.AnnAssign):
-        targets: list[ast.expr] = [statement.target]
-    elif isinstance(statement, ast.Assign):
-        targets = statement.targets
-    else:
-        return None
+    given = _constants(statement)
+    if isinstance(found.target, ast.Subscript):
+        entry = given.get((found.name, written(found.target.slice)))
+        if entry is not None:
+            return entry
+    return given.get(("", written(found.target)))
+
+
+@kept(OF_STATEMENTS)
+def _constants(statement: ast.stmt) -> dict[tuple[str, str], ast.Constant]:
+    """Return the constants that a statement sets targets to, and the entries of dictionaries.
+
+    A key is the name of a dictionary, or "", and how the entry or the target is written.
+    """
+    found: dict[tuple[str, str], ast.Constant] = {}
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        return found
     value = statement.value
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     for target in targets:
-        if same(target, found.target) and isinstance(value, ast.Constant):
-            return value
+        pairs: list[tuple[str, ast.expr, ast.expr]] = [("", target, value)]
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for part, number in zip(target.elts, value.elts, strict=False):
-                if same(part, found.target) and isinstance(number, ast.Constant):
-                    return number
-        if isinstance(found.target, ast.Subscript) and dotted(target) == found.name:
-            return _entry(value, found.target.slice)
-    return None
-
-
-def _entry(value: ast.expr | None, key: ast.expr) -> ast.Constant | None:
-    """Return the constant that a dictionary is written with under a key."""
-    if isinstance(value, ast.Dict):
-        for name, number in zip(value.keys, value.values, strict=True):
-            if name is not None and same(name, key) and isinstance(number, ast.Constant):
-                return number
-    return None
+            pairs += [("", *pair) for pair in zip(target.elts, value.elts, strict=False)]
+        if (name := dotted(target)) and isinstance(value, ast.Dict):
+            entries = zip(value.keys, value.values, strict=True)
+            pairs += [(name, key, number) for key, number in entries if key is not None]
+        for name, key, number in pairs:
+            if isinstance(number, ast.Constant):
+                found.setdefault((name, written(key)), number)
+    return found
 
 
 def _is_zero_or_number(node: ast.Constant) -> bool:
@@ -209,54 +252,65 @@ def _touches(statement: ast.stmt, found: Sum) -> bool:
     )
 
 
-def _others(found: Sum, alike: Sequence[ast.stmt], repaired: Sequence[ast.stmt]) -> list[ast.AST]:
+def _others(found: Sum, own: frozenset[ast.AST]) -> list[ast.AST]:
     """Return where the loop uses the target otherwise than to add to it, or to another entry."""
-    but: list[ast.AST] = list(alike)
     if isinstance(found.target, ast.Subscript):
-        but += [
-            node
-            for node in ast.walk(found.loop)
-            if isinstance(node, ast.Subscript)
-            and isinstance(node.slice, ast.Constant)
-            and not same(node, found.target)
-        ]
-    return flow.uses(found.loop, found.name, but)
+        entries = _entries(found.spot.code, found.loop, found.name)
+        mentioned = [*entries.get("", ()), *entries.get(written(found.target), ())]
+    else:
+        mentioned = [*flow.mentions(found.loop).get(found.name, ())]
+    return [use for use in mentioned if use not in own]
 
 
-def _reports(found: Sum, others: Sequence[ast.AST]) -> list[ast.If] | None:
-    """Return the periodic branches that hold all other uses; None if one stands elsewhere."""
-    code = found.spot.code
-    gates: list[ast.If] = []
-    for use in others:
-        gate = next((p for p in _branches(code, use, found.loop) if _is_gate(code, p, use)), None)
-        if gate is None or code.indent(gate.body[0]) is None:
-            return None
-        if gate not in gates:
-            gates.append(gate)
-    return gates
+@kept(OF_SCOPES)
+def _entries(code: Code, loop: Loop, name: str) -> dict[str, list[ast.AST]]:
+    """Return where a loop mentions a dictionary, by the entry that is used; "" is all of it.
 
-
-def _branches(code: Code, node: ast.AST, loop: Loop) -> list[ast.If]:
-    found = []
-    for parent in code.parents(node):
-        if parent is loop or isinstance(parent, (*SCOPES, *LOOPS)):
-            break
-        if isinstance(parent, ast.If):
-            found.append(parent)
+    An entry within another entry is neither's.
+    """
+    found: dict[str, list[ast.AST]] = {}
+    for use in flow.mentions(loop).get(name, ()):
+        around = takewhile(lambda parent: parent is not loop, code.parents(use))
+        entries = {written(parent) for parent in around if _is_entry(parent)}
+        if len(entries) < 2:
+            found.setdefault("".join(entries), []).append(use)
     return found
 
 
-def _is_gate(code: Code, branch: ast.If, use: ast.AST) -> bool:
-    """Whether the use is in the part of a branch that runs every n-th step."""
-    inside = {id(part) for statement in branch.body for part in ast.walk(statement)}
-    return flow.is_periodic(branch.test) and id(use) in inside
+def _is_entry(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+
+
+def _reports(found: Sum, others: Sequence[ast.AST]) -> Sequence[ast.If] | None:
+    """Return the periodic branches that hold all other uses; None if one stands elsewhere."""
+    code = found.spot.code
+    gates: dict[ast.If, None] = {}
+    for use in others:
+        gate = _gate(code, use, found.loop)
+        if gate is None or code.indent(gate.body[0]) is None:
+            return None
+        gates[gate] = None
+    return [*gates]
+
+
+def _gate(code: Code, use: ast.AST, loop: Loop) -> ast.If | None:
+    """Return the innermost branch around a use that runs every n-th step."""
+    child = use
+    for parent in code.parents(use):
+        if parent is loop or isinstance(parent, (*SCOPES, *LOOPS)):
+            break
+        block = code.block(child)[0] if isinstance(child, ast.stmt) else None
+        if isinstance(parent, ast.If) and block is parent.body and flow.is_periodic(parent.test):
+            return parent
+        child = parent
+    return None
 
 
 def _is_seen_elsewhere(found: Sum) -> bool:
     """Whether others than the statements of this function could see a value not yet read."""
     code, scope, name = found.spot.code, found.spot.scope, found.name
     if isinstance(found.target, ast.Attribute):
-        return _is_seen_by_methods(found)
+        return _is_seen_by_methods(found.loop)
     if not flow.is_private(code, scope, name):
         return True
     return isinstance(found.target, ast.Subscript) and any(
@@ -264,9 +318,10 @@ def _is_seen_elsewhere(found: Sum) -> bool:
     )
 
 
-def _is_seen_by_methods(found: Sum) -> bool:
-    """Whether the loop calls something that may look at `self`: a method, or who is given it."""
-    for node in ast.walk(found.loop):
+@kept(OF_SCOPES)
+def _is_seen_by_methods(loop: Loop) -> bool:
+    """Whether a loop calls something that may look at `self`: a method, or who is given it."""
+    for node in ast.walk(loop):
         if isinstance(node, ast.Call):
             if dotted(node.func).startswith("self.") and dotted(node.func).count(".") == 1:
                 return True
@@ -280,10 +335,7 @@ def _is_seen_by_methods(found: Sum) -> bool:
 def _leaves_unread(found: Sum) -> bool:
     """Whether the loop can be left without passing its end while the target is still needed."""
     code, loop, local = found.spot.code, found.loop, isinstance(found.target, ast.Name)
-    for node in flow.walk_own(loop):
-        if isinstance(node, ast.Return) and not local:
-            return True
-    if not local and any(isinstance(n, ast.Raise) for n in flow.walk_own(loop)):
+    if not local and any(_exits(loop)):
         return True
     return flow.may_swallow(code, loop, found.spot.scope)
 

@@ -32,17 +32,17 @@ def add_order(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what comes first, and how much is shown."""
     parser.add_argument(
         "--sort", choices=("impact", "path"), default="impact",
-        help="impact (default): what waits most often, from most places, most surely, comes first",
+        help="impact (default: most frequent, most call sites, most certain first) or path",
     )  # fmt: skip
     parser.add_argument(
         "--group-by", choices=("rule", "function", "file", "cause"),
-        help="put findings together by rule, function, file or cause (the API that waits)",
+        help="group findings by rule, function, file or cause (the API that waits)",
     )  # fmt: skip
     parser.add_argument("--limit", metavar="N", type=int, help="show only the first N findings")
     parser.add_argument("--statistics", action="store_true", help="show counts by rule")
     parser.add_argument(
         "--show-reasons", action="store_true",
-        help="say why each value is taken to be on the device and each place to be hot (text)",
+        help="show why each value counts as a device value and each site as hot (text)",
     )  # fmt: skip
 
 

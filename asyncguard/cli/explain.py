@@ -25,14 +25,16 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "explain",
         help="explain a rule, or why a line has a finding",
-        description="Explain a rule, or why a line has the findings that it has, or none.",
+        description="Explain a rule, or why a line has its findings, or has none.",
     )
     parser.set_defaults(command=run)
-    parser.add_argument("what", metavar="CODE|PATH:LINE", help="such as ASG102, or train.py:31")
+    parser.add_argument(
+        "what", metavar="CODE|PATH:LINE", help="a rule or a place, such as ASG102 or train.py:31"
+    )
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", type=Path,
-        help="with PATH:LINE: what to check, for the callers are there (default: the working "
-        "directory, or the file alone if it lies elsewhere)",
+        help="files or directories that hold the callers of PATH:LINE (default: the working "
+        "directory, or only the file if it is elsewhere)",
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncguard.lint.domain.effects import LoopRecord
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance, Reason
+from asyncguard.lint.domain.work import Work
 from asyncguard.model import Loop
 
 COUNTER, EPOCH, BATCH = "counter.step", "counter.epoch", "value.batch"
@@ -16,22 +17,22 @@ def why_repeated(record: LoopRecord, path: str) -> Reason:
 
 
 def _over_steps(record: LoopRecord) -> tuple[Provenance, str, str]:
-    if record.acts:
+    if record.work & Work.STEPS_ENVIRONMENT:
         return Provenance.TRAINS, "steps an environment", ""
-    if record.strong:
+    if record.work & Work.GRADIENTS:
         return Provenance.TRAINS, "runs a training step", ""
-    if record.over_steps and record.loader < MEDIUM and record.source is None:
+    if record.over_steps and record.shape.batches < MEDIUM and record.source is None:
         return Provenance.NAME, "names its variables like batches", BATCH
     if record.over_steps:
         told = f": {record.source.text}" if record.source and record.source.text else ""
         family = record.source.family if record.source else ""
         return Provenance.LOADER, f"goes over batches{told}", family
-    if record.weak:
+    if record.work & Work.RUNS_MODEL:
         return Provenance.TRAINS, "runs a model, or a step", ""
     return Provenance.NAME, "names steps or batches, and does work on the device", COUNTER
 
 
 def _over_epochs(record: LoopRecord) -> tuple[Provenance, str, str]:
-    if record.inner:
+    if record.work & Work.CONTAINS_STEPS:
         return Provenance.TRAINS, "contains a loop over steps", ""
     return Provenance.NAME, "names epochs", EPOCH

@@ -13,6 +13,7 @@ from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
     from asyncguard.tune.loop import Tuned
+    from asyncguard.tune.outputs import Comparison
     from asyncguard.tune.plan import Step
 
 
@@ -21,15 +22,15 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "tune",
         help="repair a copy of a script and show what that gains",
-        description="Trace a script, repair what waited on a copy of its folder, trace that, and "
-        "compare: outputs, waits, step time. Exit status 1 if the outputs differ.",
+        description="Trace a script, repair its waits in a copy of its folder, trace the copy, and "
+        "compare outputs, waits and step time. Exit status 1 if the outputs differ.",
         usage="asyncguard tune [--unsafe-fixes] [--sim cuda[:PROFILE]] "
         "[--branch NAME | --in-place] [--keep FOLDER] [--timeout SECONDS] SCRIPT [ARGS...]",
     )
     parser.set_defaults(command=run)
     parser.add_argument(
         "--unsafe-fixes", action="store_true",
-        help="repairs too that may change the program, in cases that their messages name",
+        help="include repairs that may change the program, as their messages say",
     )  # fmt: skip
     parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]", help="simulate CUDA, as `asyncguard run --sim` does"
@@ -41,12 +42,12 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--keep", metavar="FOLDER", type=Path,
-        help="keep before.json, after.json and repairs.patch there",
+        help="keep before.json, after.json and repairs.patch in FOLDER",
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, help="the longest that a run may take"
+        "--timeout", metavar="SECONDS", type=float, help="stop a run that takes longer"
     )
-    parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -113,17 +114,25 @@ def _comparison(found: Tuned) -> Iterator[str]:
     yield ""
     if found.before.status != found.after.status:
         yield f"exit status {found.before.status} -> {found.after.status}"
-    if found.outputs.equal:
-        rounding = (
-            f", numbers within {found.outputs.difference:.0e}" if found.outputs.difference else ""
-        )
-        yield f"outputs: equal{rounding}"
-    elif found.outputs.fewer and found.reports_less:
-        yield f"outputs: equal, but for {found.outputs.fewer:,} lines that are no longer printed"
-    else:
-        old, new = found.outputs.first or ("", "")
-        yield f"outputs: they differ\n  before: {old}\n  after:  {new}"
+    yield from _outputs(found.outputs, found.prints_the_same)
     for name, before, after, change in total_rows(found.difference):
         yield f"{name}: {before} -> {after} ({change})"
     if told := expectation(found.difference):
         yield told
+
+
+def _outputs(outputs: Comparison, same: bool) -> Iterator[str]:
+    """Say whether both runs printed the same."""
+    but = []
+    if outputs.equal and outputs.difference:
+        but.append(f"numbers within {outputs.difference:.0e}")
+    if outputs.fewer:
+        but.append(f"but for {outputs.fewer:,} lines that are no longer printed")
+    if outputs.unstable:
+        lines = "line" if outputs.unstable == 1 else "lines"
+        but.append(f"but for {outputs.unstable:,} {lines} in which runs of the old program differ")
+    if same:
+        yield ", ".join(["outputs: equal", *but])
+    else:
+        old, new = outputs.first or ("", "")
+        yield f"outputs: they differ\n  before: {old}\n  after:  {new}"

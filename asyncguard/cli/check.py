@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import cli_findings, cli_fixes, screens
+from asyncguard import screens
+from asyncguard.cli import findings, fixes
 from asyncguard.model import AsyncguardError, Device, Finding
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def prepared(argv: Sequence[str]) -> list[str]:
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
     parser = commands.add_parser(
-        "check", help="find sync points in source", description="Find sync points in source."
+        "check", help="find waits in source", description="Find the places where Python waits."
     )
     parser.set_defaults(command=run)
     parser.add_argument(
@@ -42,14 +43,14 @@ def add(commands: Any) -> None:
     _add_files(parser)
     parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
     parser.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too"
+        "--unsafe-fixes", action="store_true", help="include unsafe fixes (with --fix or --diff)"
     )
     parser.add_argument(
-        "--diff", action="store_true", help="print the fixes as a patch, change nothing"
+        "--diff", action="store_true", help="print the fixes as a patch and change no file"
     )
     parser.add_argument(
         ADD_IGNORE, metavar="=REASON", dest="add_ignore", default=None,
-        help="silence each finding with a comment on its line, which may give a reason",
+        help="silence each finding with a comment on its line, and give REASON there",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
@@ -60,8 +61,8 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--trace", metavar="TRACE", type=Path,
-        help="compare with the waits that a trace counted: which findings are confirmed, which "
-        "lines never ran, what only one of the two knows (text, json)",
+        help="compare with a trace: show which findings it confirms, which lines never ran, and "
+        "what only one of the two knows (text, json)",
     )  # fmt: skip
     parser.add_argument(
         "--jobs", "-j", metavar="N", type=int,
@@ -70,14 +71,16 @@ def add(commands: Any) -> None:
     parser.add_argument("--no-cache", action="store_true", help="do not use the cache")
     parser.add_argument(
         "--verbose", "-v", action="store_true",
-        help="say on stderr where a bound of the analysis was reached (depth, rounds, sizes)",
+        help="report on stderr where the analysis reached a limit (depth, rounds, sizes)",
     )  # fmt: skip
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit with status 0 even if there are findings"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    cli_findings.add_format(parser)
-    cli_findings.add_order(parser)
+    findings.add_format(parser)
+    findings.add_order(parser)
     parser.add_argument(
         "--show-files", action="store_true", help="list the files that would be checked and exit"
     )
@@ -90,14 +93,14 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extend-exclude", metavar="PATTERNS", type=_patterns,
-        help="leave out these files and folders as well (comma-separated)",
+        help="also skip these files and folders (comma-separated)",
     )  # fmt: skip
     parser.add_argument(
         "--force-exclude", action="store_true",
-        help="leave out excluded files even if they are named on the command line",
+        help="skip excluded files even if you name them on the command line",
     )  # fmt: skip
     parser.add_argument(
-        "--no-respect-gitignore", action="store_true", help="check files that git ignores too"
+        "--no-respect-gitignore", action="store_true", help="also check files that git ignores"
     )
     parser.add_argument(
         "--stdin-filename", metavar="NAME",
@@ -122,9 +125,9 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--assume-device",
         choices=[device.value for device in Device],
-        help="where values are: as-written (default; models on an accelerator, tensors where "
-        "their factories say), accelerator (tensors made without a device too) or cpu (where "
-        "PyTorch, Chainer and CuPy wait for nothing)",
+        help="device to assume for tensors created without one: as-written (default: the CPU, "
+        "and models run on an accelerator), accelerator, or cpu for everything (where PyTorch, "
+        "Chainer and CuPy never wait)",
     )
 
 
@@ -162,7 +165,7 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
     from asyncguard.lint.run.settings import MOST_JOBS
 
-    cli_findings.require_sense(arguments)
+    findings.require_sense(arguments)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
@@ -215,7 +218,7 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    name = cli_findings.chosen_format(arguments.output_format)
+    name = findings.chosen_format(arguments.output_format)
     screens.renderer(name, "findings")  # an unknown one is refused before the work
     given = _given(arguments)
     look = partial(_look, arguments, settings)
@@ -226,19 +229,19 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
-        cli_fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
+        fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
         return 1 if found and not arguments.exit_zero else 0
     if arguments.fix:
-        seen, given = cli_fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
+        seen, given = fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
         found = [*seen.found]
         if given:
-            cli_fixes.show_sources(given)
+            fixes.show_sources(given)
             return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    how = cli_findings.How.of(arguments)
+    how = findings.How.of(arguments)
     result = seen.result
-    cli_findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
+    findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -278,7 +281,7 @@ def find(paths: Sequence[Path], settings: Configuration, *, verbose: bool = Fals
     return result
 
 
-def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
+def _given(arguments: argparse.Namespace) -> fixes.Given:
     """Read standard input, if that is what is checked."""
     if STDIN not in arguments.paths:
         return {}
@@ -286,21 +289,22 @@ def _given(arguments: argparse.Namespace) -> cli_fixes.Given:
 
 
 def _look(
-    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
-) -> cli_fixes.Looked:
+    arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
+) -> fixes.Looked:
     """Check what is given, or else the files."""
     if given:
         result = _find_in_given(arguments, settings, given)
     else:
         paths = [Path(path) for path in arguments.paths]
         result = find(paths, settings, verbose=arguments.verbose)
-    return cli_fixes.Looked(result, *_unrecorded(arguments, result))
+    return fixes.Looked(result, *_unrecorded(arguments, result))
 
 
 def _find_in_given(
-    arguments: argparse.Namespace, settings: Configuration, given: cli_fixes.Given
+    arguments: argparse.Namespace, settings: Configuration, given: fixes.Given
 ) -> LintResult:
-    from asyncguard.lint.check import LintResult, check_source, check_text
+    from asyncguard.lint.check import LintResult, check_source
+    from asyncguard.lint.live import check_text
     from asyncguard.lint.run.discover import is_excluded
 
     ((name, data),) = given.items()
@@ -326,7 +330,7 @@ def _unrecorded(
     if accepted is None:
         raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
     stale = compare.stale_findings(found, accepted, result.files)
-    return list(compare.new_findings(found, accepted)), cli_findings.stale(
+    return list(compare.new_findings(found, accepted)), findings.stale(
         stale, arguments.baseline, f"{remedy} PATHS"
     )
 

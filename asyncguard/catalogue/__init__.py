@@ -1,0 +1,140 @@
+"""The catalogue of what blocks: `rules/*.toml`, read and validated.
+
+The linter and the runtime both work from this one table. A TOML file describes one framework:
+which modules mean that it is in use, what its APIs return (for the linter), what marks a step,
+and one `[[sync]]` entry for each API that makes the frontend wait. `rules/python.toml` describes
+the language: which calls invoke which protocol method of their argument.
+
+Every error names the file and the entry. `rules/README.md` documents the format.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from asyncguard import files
+from asyncguard.catalogue import tables
+from asyncguard.catalogue.records import (
+    NO_LANGUAGE,
+    OPERATORS,
+    VALUE_KINDS,
+    Catalogue,
+    Condition,
+    Framework,
+    Graph,
+    Language,
+    Runtime,
+    Source,
+    Steps,
+    SyncPoint,
+    Trigger,
+)
+from asyncguard.catalogue.tables import (
+    BY_KIND,
+    SCHEMA,
+    CatalogueError,
+    build,
+    by_kind,
+    entries,
+    parse,
+    sync_point,
+    texts,
+)
+
+__all__ = [
+    "BY_KIND",
+    "FAMILIES",
+    "GENERATED",
+    "LIBRARIES",
+    "NO_LANGUAGE",
+    "OPERATORS",
+    "SCHEMA",
+    "VALUE_KINDS",
+    "Catalogue",
+    "CatalogueError",
+    "Condition",
+    "Framework",
+    "Graph",
+    "Language",
+    "Runtime",
+    "Source",
+    "Steps",
+    "SyncPoint",
+    "Trigger",
+    "build",
+    "by_kind",
+    "entries",
+    "load",
+    "load_directory",
+    "parse",
+    "require_unique_ids",
+    "rules_directory",
+    "sync_point",
+    "texts",
+]
+
+# Beside the rules files: what the names in a program suggest (lint.names), and how generated files
+# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+_PACKAGE = Path(__file__).parents[1]
+
+
+@lru_cache(maxsize=1)
+def load() -> Catalogue:
+    """Load the catalogue that ships with asyncguard."""
+    return load_directory(rules_directory())
+
+
+def rules_directory() -> Path:
+    """The directory of the shipped rules files: `asyncguard.data` once installed."""
+    checkout = _PACKAGE.parent / "rules"
+    if checkout.is_dir() and not (_PACKAGE / "data").is_dir():
+        return checkout
+    return _PACKAGE / "data"
+
+
+_APART = (FAMILIES, GENERATED, LIBRARIES)
+
+
+def load_directory(directory: Path) -> Catalogue:
+    """Load every `*.toml` of `directory`; raises CatalogueError."""
+    frameworks: dict[str, Framework] = {}
+    triggers: tuple[Trigger, ...] = ()
+    clocks: tuple[str, ...] = ()
+    language = NO_LANGUAGE
+    for path in sorted(set(directory.glob("*.toml")) - {directory / name for name in _APART}):
+        data = _read(path)
+        if "trigger" in data:
+            triggers += tables.triggers(path, data)
+        clocks += tables.strings(path, data.get("clocks", []))
+        if "language" in data:
+            language = tables.language(f"{path}: [language]", data["language"])
+        if "framework" in data:
+            framework = tables.framework(path, data)
+            frameworks[framework.name] = framework
+    if not frameworks:
+        raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
+    catalogue = Catalogue(frameworks, triggers, clocks, language)
+    require_unique_ids(catalogue)
+    return catalogue
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return parse(str(path), files.read_text(path))
+    except OSError as error:
+        raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"{path}: {error}") from error
+
+
+def require_unique_ids(catalogue: Catalogue) -> None:
+    """Raise CatalogueError where two entries have one id."""
+    seen: dict[str, str] = {}
+    for point in catalogue:
+        path = str(catalogue.frameworks[point.framework].path)
+        if point.id in seen:
+            raise CatalogueError(f"{path}: sync {point.id!r}: id is taken in {seen[point.id]}")
+        seen[point.id] = path

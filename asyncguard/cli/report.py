@@ -1,0 +1,135 @@
+"""`asyncguard report`, `import` and `diff`: saved traces, shown, made and compared."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncguard import files, screens
+from asyncguard.model import AsyncguardError
+
+if TYPE_CHECKING:
+    from asyncguard.render import Screen
+
+DEFAULT_TRACE = "asyncguard-trace.json"
+SUFFIXES = {
+    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
+}  # fmt: skip
+
+
+def add(commands: Any) -> None:
+    """Add the commands that read saved traces."""
+    _add_report(commands)
+    _add_import(commands)
+    _add_diff(commands)
+
+
+def _add_report(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="show saved traces",
+        description="Show saved traces. The ranks of one run, the traces in a folder, and more "
+        "than eight traces are compared in one table.",
+    )
+    parser.set_defaults(command=_report)
+    parser.add_argument("traces", metavar="TRACE|DIR", nargs="+", type=Path)
+    parser.add_argument(
+        "--format",
+        metavar="F",
+        help="text, json, markdown, html, perfetto, speedscope or folded (default: as FILE's "
+        "suffix says, else text)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write to FILE instead of standard output, replacing a regular file",
+    )
+    parser.add_argument(
+        "--with-kineto", metavar="FILE", type=Path,
+        help="merge the trace with a Kineto trace (torch.profiler) into one file for Perfetto",
+    )  # fmt: skip
+
+
+def _add_import(commands: Any) -> None:
+    parser = commands.add_parser(
+        "import",
+        help="convert a profiler's file into a trace",
+        description="Convert a Kineto trace (torch.profiler's export_chrome_trace) with CUDA "
+        "events into a trace of where Python waited for the device.",
+    )
+    parser.set_defaults(command=_import)
+    parser.add_argument("kind", choices=("kineto",), help="format of FILE")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument(
+        "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
+        help=f"file to write the trace to (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
+
+
+def _add_diff(commands: Any) -> None:
+    parser = commands.add_parser(
+        "diff",
+        help="compare two traces",
+        description="Show what a change did: waits, stall and step time before and after, and what "
+        "was predicted from the trace before.",
+    )
+    parser.set_defaults(command=_diff)
+    parser.add_argument("before", metavar="BEFORE", type=Path)
+    parser.add_argument("after", metavar="AFTER", type=Path)
+    parser.add_argument(
+        "--format", metavar="F", default="text", help="text (default), json or markdown"
+    )
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    output: Path | None = arguments.output
+    name = arguments.format or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    other: Path | None = arguments.with_kineto
+    if output is None:
+        text = text_of(arguments.traces, name, screens.screen(sys.stdout), other)
+        screens.write(sys.stdout, text)
+        return 0
+    try:
+        files.require_replaceable(output, [*arguments.traces, *([other] if other else [])])
+        text = text_of(arguments.traces, name, screens.plain(), other)
+        files.replace(output, [text.encode()])
+    except OSError as error:
+        raise AsyncguardError(
+            f"{output}: cannot write the report: {error.strerror or error}; name another with -o"
+        ) from error
+    return 0
+
+
+def text_of(paths: Sequence[Path], name: str, screen: Screen, other: Path | None = None) -> str:
+    """One report a trace, or one for all where they are the ranks of one run."""
+    from asyncguard import reports
+
+    if other is not None:
+        return reports.with_kineto(paths, other)
+    return reports.of_files(paths, name, screen)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from asyncguard import reports
+
+    record = reports.import_kineto(arguments.file, arguments.output)
+    text = (
+        f"{record.total_syncs:,} waits at {len(record.sites):,} sites saved to {arguments.output}"
+    )
+    screens.write(sys.stdout, f"asyncguard: {text}\n")
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from asyncguard.api import diff
+    from asyncguard.runtime import store
+
+    render = screens.renderer(arguments.format, "differences")
+    found = diff(store.load(arguments.before), store.load(arguments.after))
+    screens.write(sys.stdout, render(found, screens.screen(sys.stdout)))
+    return 0

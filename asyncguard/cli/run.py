@@ -1,0 +1,134 @@
+"""`asyncguard run`: a script or module under a trace."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from asyncguard import screens
+from asyncguard.cli.report import DEFAULT_TRACE, text_of
+from asyncguard.model import AsyncguardError
+
+TIMELINE_EVENTS = 100_000
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "run",
+        help="trace a script or module",
+        description="Run a script or module as python does, and count and time its waits.",
+        usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
+        "[--device-times SOURCE] [--cross-check] [--ranges KIND] [--save-every SECONDS] [-q] "
+        "(SCRIPT | -m MODULE) [ARGS...]",
+    )
+    parser.set_defaults(command=run)
+    parser.add_argument(
+        "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
+        help=f"file to write the trace to (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--depth", choices=("light", "full"), default="light",
+        help="full: also waits inside PyTorch's C++ operators (slower; main thread only)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeline",
+        action="store_true",
+        help="record a timeline of the last 100,000 waits (needed for --format perfetto)",
+    )
+    parser.add_argument(
+        "--device-times", metavar="SOURCE", choices=("auto", "cupti", "profiler"),
+        help="measure the GPU's idle time with cupti-python or torch's profiler: auto, cupti, "
+        "profiler",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cross-check", action="store_true",
+        help="also use torch's own sync warnings; waits that asyncguard does not recognise are "
+        "listed as 'unattributed'",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lines", action="store_true",
+        help="record which lines of your own files ran, for check --trace (slower before "
+        "Python 3.12)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sim", metavar="cuda[:PROFILE]",
+        help="simulate CUDA on a machine without a GPU: h200 (default), h100, a100, rtx4090, t4, "
+        "or a TOML file; times are modelled",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sim-devices",
+        metavar="N",
+        type=int,
+        default=1,
+        help="number of simulated devices (default: 1)",
+    )
+    parser.add_argument(
+        "--sim-host", choices=("fixed", "measured"), default="fixed",
+        help="host time of each operator: as the profile says (default), or as measured here",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranges", choices=("record_function", "nvtx"),
+        help="mark each wait as a range for torch's profiler or NVTX",
+    )  # fmt: skip
+    parser.add_argument(
+        "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
+        help="also save the trace while the program runs (default: 60; 0: only at its end)",
+    )  # fmt: skip
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
+    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds from 0 up."""
+    seconds = float(text)
+    if not 0 <= seconds < 1e9:
+        raise ValueError(text)
+    return seconds
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Trace a script or module."""
+    from asyncguard.runtime import launch
+    from asyncguard.runtime.session import Session
+    from asyncguard.sim.entry import profile_of, simulate_cuda
+
+    module, script = arguments.module, arguments.script
+    if script[:1] == ["--"]:
+        script = script[1:]
+    if not module and not script:
+        raise AsyncguardError("run: name a script, or a module with -m")
+    target = launch.Target.module(module) if module else launch.Target.script(script)
+    timeline = TIMELINE_EVENTS if arguments.timeline else None
+    simulated = contextlib.ExitStack()
+    if arguments.sim is not None:
+        profile, devices = profile_of(arguments.sim), arguments.sim_devices
+        simulated.enter_context(simulate_cuda(profile, devices, host=arguments.sim_host))
+    session = Session(
+        command=target.command,
+        timeline=timeline,
+        depth=arguments.depth,
+        device_times=arguments.device_times,
+        cross_check=arguments.cross_check,
+        ranges=arguments.ranges,
+        lines=arguments.lines,
+    )
+    after = None if arguments.quiet else _show_saved
+    return launch.run(
+        target,
+        arguments.output,
+        after,
+        session,
+        saved=simulated.close,
+        every=arguments.save_every,
+    )
+
+
+def _show_saved(path: Path) -> None:
+    """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
+    text = text_of([path], "text", screens.screen(sys.stderr))
+    screens.write(sys.stderr, f"\n{text}asyncguard: trace saved to {path}\n")

@@ -1,0 +1,132 @@
+"""Conditions on counters: the remainder of one, the first, the last or a few of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from asyncguard.catalogue import load
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.names import family
+from asyncguard.lint.syntax.tree import dotted, walk
+
+_ACCUMULATES = family("value.accumulation")
+_ALL = family("total.reached")
+_COUNTER = family("counter.compared")
+_HOW_MANY = family("value.how_many")
+_LISTED = family("counter.asked")  # a counter, which is no key
+_RANK = family("value.rank")
+FIRST_STEPS = 20  # `step < 20`: a few at the start, a profiler's say
+MORE = (cst.GreaterThan, cst.GreaterThanEqual)
+
+
+class Rarity(NamedTuple):
+    """How seldom a condition is true, and how seldom it is false."""
+
+    rarely_true: bool
+    rarely_false: bool
+
+    def inverted(self) -> Rarity:
+        """Return what holds of the opposite condition."""
+        return Rarity(self.rarely_false, self.rarely_true)
+
+
+USUAL = Rarity(False, False)
+RARELY_TRUE = Rarity(True, False)
+RARELY_FALSE = Rarity(False, True)
+
+
+def modulo_truth(test: cst.BaseExpression, *, negated: bool) -> Rarity:
+    """`i % n == 0` is rarely true; `i % n`, `i % n != 0` are rarely false."""
+    usual = True
+    if type(test) is cst.Call:  # of a function that compares: `tf.equal(i % n, 0)`
+        usual = dotted(test.func).rpartition(".")[2] != "equal"
+    if type(test) is cst.Comparison:
+        usual = type(test.comparisons[0].operator) in (cst.NotEqual, cst.GreaterThan)
+    if negated:
+        usual = not usual
+    return RARELY_FALSE if usual else RARELY_TRUE
+
+
+def counts_periods(counters: frozenset[str], test: cst.BaseExpression) -> bool:
+    """Whether a test asks what is left of one of these counters: `i % n == 0`."""
+    periods = (n.left for n in walk(test) if type(n) is cst.BinaryOperation) if counters else ()
+    names = (n for left in periods for n in walk(left) if type(n) is cst.Name)
+    return has_modulo(test) and any(name.value in counters for name in names)
+
+
+def has_modulo(test: cst.BaseExpression) -> bool:
+    """Whether the test asks for a period; that of gradient accumulation is one optimizer step."""
+    if type(test) is cst.Comparison and all(map(_is_plain, _sides(test))):
+        return False
+    return not dotted(test) and any(
+        not _ACCUMULATES(dotted(divisor))
+        and not (type(divisor) is cst.Integer and divisor.value == "1")
+        for divisor in _divisors(test)
+    )
+
+
+def _sides(test: cst.Comparison) -> list[cst.BaseExpression]:
+    return [test.left, *(target.comparator for target in test.comparisons)]
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    return type(node) in (cst.Integer, cst.SimpleString) or dotted(node) != ""
+
+
+def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """Yield what a test divides by for the remainder: `i % n`, `mod(i, n)`."""
+    for node in walk(test):
+        if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
+            if type(node.left) not in (cst.SimpleString, cst.FormattedString):
+                yield node.right
+        elif type(node) is cst.Call and len(node.args) == 2 and _gives_remainder(node.func):
+            yield node.args[1].value
+
+
+def _gives_remainder(func: cst.BaseExpression) -> bool:
+    return dotted(func).rpartition(".")[2] in load().language.remainders
+
+
+def counter_comparison(frame: Frame, test: cst.Comparison) -> Rarity:
+    """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
+    operator, bound = test.comparisons[0].operator, test.comparisons[0].comparator
+    if not _is_of_counter(frame, test, bound):
+        return USUAL
+    if type(operator) is cst.Equal:
+        return RARELY_TRUE
+    if type(operator) is cst.NotEqual:
+        return RARELY_FALSE
+    if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
+        listed = _LISTED(dotted(test.left).rpartition(".")[2])
+        some = RARELY_TRUE if listed else USUAL
+        return some if type(operator) is cst.In else some.inverted()
+    if type(operator) in MORE and _ALL(dotted(bound).rpartition(".")[2]):
+        return RARELY_TRUE  # at the end: `step >= total_steps`
+    if type(operator) in (cst.LessThan, cst.LessThanEqual) and type(bound) is cst.Integer:
+        return RARELY_TRUE if int(bound.value, 0) <= FIRST_STEPS else USUAL
+    return USUAL
+
+
+def _is_of_counter(frame: Frame, test: cst.Comparison, bound: cst.BaseExpression) -> bool:
+    """Whether a comparison is of a counter of iterations, and not of a name or of parts of one."""
+    sides = (test.left, bound)
+    if any(type(side) is cst.SimpleString for side in sides):
+        return False  # a name, which counts nothing
+    if not any(_counts(frame, side) for side in sides):
+        return False
+    return not any(_ACCUMULATES(n.value) for n in walk(test) if type(n) is cst.Name)
+
+
+def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
+    if type(node) is cst.Call and dotted(node.func) == "int" and len(node.args) == 1:
+        return _counts(frame, node.args[0].value)
+    if type(node) is cst.BinaryOperation:
+        counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
+    else:
+        path = dotted(node).rpartition(".")[2]
+        named = path and _COUNTER(path) and not _HOW_MANY(path)
+        counts = bool(named) or any(path in loop.targets for loop in frame.loops)
+    return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)

@@ -1,0 +1,171 @@
+"""The loops and guards that are open in a function: how often the current place is run, and why.
+
+Work is noted for the loop that it is done in, else for the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from asyncguard.lint.contexts.repeated import why_repeated
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.effects import Guard, LoopRecord
+from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.domain.reasons import Reason
+from asyncguard.lint.domain.work import Work
+from asyncguard.lint.names import family
+from asyncguard.model import Loop, SyncKind
+
+_TEST_CASE = family("function.test_case")
+_TESTS = family("file.test")  # files of unit tests
+# A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
+_BENCH = family("function.benchmark")
+_BENCHES = family("file.benchmark")
+# What draws something for someone to look at, a few samples at most, sets things up, or moves them
+# to and from files: its loops are no steps, unless they train or go over a loader.
+_ASIDE = family("function.aside")
+
+
+@dataclass(eq=False, slots=True)
+class Nesting:
+    """What is open around the current place of a function."""
+
+    function: FunctionInfo
+    path: str  # of its file
+    loops: list[LoopRecord] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    work: Work = Work.NONE  # outside its own loops
+
+    # ---- contexts
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether a loop over steps is open."""
+        return any(loop.kind == Loop.STEP for loop in self.loops)
+
+    def context(self) -> Context:
+        """Return how often the current place executes within its function, and if guarded."""
+        index = self._repeating()
+        if index < 0:
+            return Context(Loop.NONE, self._guarded(0))
+        loop = self.loops[index].kind
+        return Context(loop, self._guarded(index + 1 if loop == Loop.STEP else 0))
+
+    def context_of(self, kind: SyncKind, *, news: bool) -> Context:
+        """Return how often a wait of a kind happens here; `news`: text is printed rarely."""
+        context = self.context()
+        loop, guarded = context
+        if kind == SyncKind.TEXT:
+            return Context(loop, guarded or news)
+        if kind != SyncKind.BARRIER or self._is_aside:
+            return context
+        if loop == Loop.NONE and any(_only_enqueues(record) for record in self.loops):
+            loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
+        measured = _BENCHES(self.path) or _BENCH(self.function.name)
+        return Context(loop, guarded or measured)
+
+    def why_repeated(self) -> Reason | None:
+        """Return why the current place is repeated within its function, if it is."""
+        index = self._repeating()
+        return why_repeated(self.loops[index], self.path) if index >= 0 else None
+
+    def _repeating(self) -> int:
+        """Return which of the open loops says how often the current place executes; -1: none."""
+        aside = self._is_aside
+        rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
+        shows = Work.RUNS_MODEL | Work.STEPS_ENVIRONMENT
+        for index in range(len(self.loops) - 1, -1, -1):
+            loop = self.loops[index]
+            steps = loop.over_steps or not (aside or (rare and not loop.work & shows))
+            if loop.kind == Loop.STEP and steps:
+                return index
+        epochs = (i for i, loop in enumerate(self.loops) if loop.kind == Loop.EPOCH)
+        return next(epochs, -1)
+
+    @property
+    def _is_aside(self) -> bool:
+        name = self.function.name
+        return is_test(name, self.path) or _ASIDE(name)
+
+    def _guarded(self, depth: int) -> bool:
+        return any(
+            guard.lasting
+            or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
+            for guard in self.guards
+        )
+
+    def guard(self, guard: Guard | None) -> bool:
+        """Put up a guard until the end of the block; return whether it was not up already."""
+        if guard is None or guard in self.guards:
+            return False
+        self.guards.append(guard)
+        return True
+
+    # ---- work
+
+    @property
+    def enclosing(self) -> LoopRecord | None:
+        """The innermost loop whose body is no part of what the loop around it does."""
+        return next((record for record in reversed(self.loops) if not record.transparent), None)
+
+    def does(self, work: Work) -> None:
+        """Note the work of the code here, for the loop that it is in, else for the function."""
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].work |= Work.RUNS_MODEL
+        loop = self.enclosing
+        if loop is not None:
+            loop.work |= work
+        else:  # what merely asks for gradients changes nothing
+            done = work if work & Work.TRAINS else work & ~Work.UPDATES
+            self.work |= done | Work.RUNS_MODEL
+
+    def enqueues(self, besides: Work | None) -> None:
+        """Note that device work is enqueued, and what that says besides; None: of a stranger."""
+        if self.loops and self.loops[-1].comprehension:
+            self.loops[-1].work |= Work.ENQUEUES
+        loop = self.enclosing
+        if loop is not None and besides is not None:
+            loop.work |= Work.ENQUEUES | besides
+
+    def contains_steps(self, *, trainings: bool = False) -> None:
+        """Note that the innermost loop contains one over steps, in each of its rounds."""
+        depth = len(self.loops)
+        if depth and not any(guard.depth >= depth for guard in self.guards):
+            more = Work.CONTAINS_TRAINING if trainings else Work.NONE
+            self.loops[-1].work |= Work.CONTAINS_STEPS | more
+
+    def leave(self) -> None:
+        """Close the innermost loop, and note what it says of the code around it."""
+        record = self.loops.pop()
+        shape, work = record.shape, record.work
+        if record.kind == Loop.NONE:
+            if self.loops:
+                self.loops[-1].work |= work & Work.ENQUEUES
+            return
+        named = shape.names_epochs or (shape.names_steps and shape.counts)
+        if record.over_steps or work & Work.CONTAINS_STEPS or named:
+            self.contains_steps(trainings=bool(work & (Work.GRADIENTS | Work.CONTAINS_TRAINING)))
+            trains = Work.CONTAINS_TRAINING if work & Work.UPDATES else Work.NONE
+            self.work |= Work.CONTAINS_STEPS | trains
+        else:
+            self.does(Work.RUNS_MODEL)
+
+    @contextmanager
+    def apart(self) -> Iterator[LoopRecord]:
+        """Run something in a loop of its own, to see what work it does."""
+        record = LoopRecord(self.function.node)
+        self.loops.append(record)
+        yield record
+        self.loops.pop()
+
+
+def _only_enqueues(record: LoopRecord) -> bool:
+    """Whether a loop enqueues work, and has no loop over steps in it."""
+    return record.work & (Work.ENQUEUES | Work.CONTAINS_STEPS) == Work.ENQUEUES
+
+
+def is_test(name: str, path: str) -> bool:
+    """Whether a function of this name, in this file, is a unit test."""
+    return _TEST_CASE(name) and _TESTS(path)

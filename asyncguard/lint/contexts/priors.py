@@ -1,0 +1,51 @@
+"""What usage and names suggest of a path whose value is not known otherwise."""
+
+from __future__ import annotations
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.reasons import Provenance
+from asyncguard.lint.domain.values import DEVICE, HOST_ARRAY, MODEL, UNKNOWN_VALUE, Role, Value
+from asyncguard.lint.names import family
+
+# What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
+_OPTIONS = family("value.options")
+
+# What does something with a model: `build_model`, `save_net`.
+_DOES = family("function.does")
+_WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
+
+
+def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
+    """Return what usage and, if `named`, names say about a path of unknown value."""
+    found = _usage(frame, path)
+    if found:
+        why = frame.reason(Provenance.USAGE, f"the methods called on `{path}` are those of one")
+        role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
+        return Value(found[0], found[1], why, role)
+    if not named:
+        return UNKNOWN_VALUE
+    owner, _, last = path.rpartition(".")
+    if owner and _OPTIONS(owner):
+        return UNKNOWN_VALUE
+    if found := frame.analysis.knowledge.by_name(last, frame.analysis.with_numpy):
+        if found[0] == MODEL and _DOES(last):
+            return UNKNOWN_VALUE
+        kind, framework = found
+        text = f"`{path}` is named like {_WORDS.get(kind, kind)}"
+        told = frame.analysis.named(*found, frame.by_name(text, f"{framework}.names.{kind}"))
+        return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
+    return UNKNOWN_VALUE
+
+
+def _usage(frame: Frame, path: str) -> tuple[str, str] | None:
+    """Return the kind and framework that the methods called on a path tell."""
+    around: Frame | None = frame
+    while around is not None:
+        if around.function.hints and path in around.function.hints:
+            return around.function.hints[path]
+        around = around.parent
+    if path.startswith("self.") and frame.function.cls is not None:
+        for cls in frame.function.cls.family():
+            if path in cls.hints:
+                return cls.hints[path]
+    return None

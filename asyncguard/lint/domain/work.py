@@ -1,0 +1,97 @@
+"""The work that code does, and how often the body of a loop therefore runs.
+
+A loop is judged by its shape, which is what its head says, and by the work of its body. `classify`
+is the one decision table; `contexts.loops` reads the shape, `contexts.nesting` notes the work.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+from asyncguard.model import Loop
+
+
+class Work(enum.IntFlag):
+    """What a function does outside its own loops, or a loop in its body; flags add up."""
+
+    NONE = 0
+    RUNS_MODEL = 1
+    ENQUEUES = 2  # device work of other kinds
+    GRADIENTS = 4  # a backward pass, an optimizer's step, the recording of a graph
+    TRAINS = 8  # and does not merely ask for gradients
+    UPDATES = 16  # and changes the model, as far as is seen
+    STEPS_ENVIRONMENT = 32
+    CONTAINS_STEPS = 64  # a loop over steps
+    CONTAINS_TRAINING = 128  # a loop of training steps
+    MAKES_OPTIMIZER = 256  # which no step does
+
+    STEP = GRADIENTS | TRAINS | UPDATES
+    OF_CALLER = RUNS_MODEL | STEP  # what a function does counts for the place of its call
+
+    def __and__(self, other: int) -> Work:
+        return _WORK[int.__and__(self, other)]  # the enumeration's own looks the member up slowly
+
+    def __or__(self, other: int) -> Work:
+        return _WORK[int.__or__(self, other)]
+
+
+_WORK = [Work(number) for number in range(2 * Work.MAKES_OPTIMIZER)]
+
+
+class LoopShape(NamedTuple):
+    """What the head of a loop says of it, and the names that it uses."""
+
+    batches: int = -1  # confidence that it goes over batches; -1: no sign
+    on_device: bool = False  # the batches are device values, of which not all come to a model
+    names_epochs: bool = False
+    names_steps: bool = False  # its variables or what it goes over are named after batches or steps
+    counts: bool = False  # it goes over a range of numbers
+    periodic: bool = False  # it does something every n-th time
+    once: bool = False  # it goes round once or so, or as often as someone types
+
+    def over_steps(self, work: int) -> bool:
+        """Whether it is plainly the training or inference loop."""
+        fed = self.batches >= 0 and (not self.on_device or work & _USES_BATCHES)
+        return bool(work & Work.GRADIENTS or fed)
+
+
+UNSHAPED = LoopShape()
+_USES_BATCHES = Work.RUNS_MODEL | Work.ENQUEUES
+
+
+class Row(NamedTuple):
+    """One row of the table: how often a body runs if this holds."""
+
+    says: str
+    holds: Callable[[LoopShape, int], object]
+    often: Loop
+
+
+def _runs_steps(shape: LoopShape, work: int) -> bool:
+    rounds = work & Work.CONTAINS_TRAINING and not work & Work.GRADIENTS  # whatever it goes over
+    epochs = shape.names_epochs and work & Work.CONTAINS_STEPS
+    return shape.over_steps(work) and not rounds and not epochs
+
+
+TABLE = (
+    Row("it steps an environment", lambda shape, work: work & Work.STEPS_ENVIRONMENT, Loop.STEP),
+    Row("it goes round once", lambda shape, work: shape.once, Loop.NONE),
+    Row("it trains, or goes over batches", _runs_steps, Loop.STEP),
+    Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),
+    Row("it names epochs", lambda shape, work: shape.names_epochs, Loop.EPOCH),
+    Row("it runs a model", lambda shape, work: work & Work.RUNS_MODEL, Loop.STEP),
+    Row(
+        "it names steps, and works",
+        lambda shape, work: shape.names_steps and (work & Work.ENQUEUES or shape.periodic),
+        Loop.STEP,
+    ),
+)
+
+
+@cache
+def classify(shape: LoopShape, work: int) -> Loop:
+    """Return how often the body of a loop runs: the first row that holds decides."""
+    return next((row.often for row in TABLE if row.holds(shape, work)), Loop.NONE)
