@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
 
 from asyncguard.catalogue import FAMILIES, rules_directory
+from asyncguard.lint.check import check_paths
 from asyncguard.lint.names import Family, FamilyError, family, group, split
 from asyncguard.lint.names.families import families, load_file
+from asyncguard.lint.run.settings import Settings
 
-PACKAGE = Path(__file__).parents[2] / "asyncguard"
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "asyncguard"
+module = sys.modules["asyncguard.lint.names.families"]
 ALL = list(families().values())
 ENTRY = """
 schema = 1
@@ -43,6 +48,29 @@ def test_a_hit_belongs_to_its_family(id: str, name: str) -> None:
 @pytest.mark.parametrize(("id", "name"), [(f.id, name) for f in ALL for name in f.miss])
 def test_a_miss_does_not(id: str, name: str) -> None:
     assert not family(id)(name)
+
+
+@pytest.mark.parametrize("known", [f for f in ALL if f.reason], ids=lambda known: known.id)
+def test_a_family_that_decides_nothing_measured_decides_a_case(
+    known: Family, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (case,) = (word for word in known.reason.split() if word.startswith("tests/"))
+    settings = Settings(select=("ALL",), cache=False, jobs=1)
+    found = check_paths([ROOT / case], settings).findings
+    off = known._replace(words=(), exact=(), pattern="(?!)")
+    monkeypatch.setattr(module, "families", lambda: {**{f.id: f for f in ALL}, known.id: off})
+    forget()
+    try:
+        assert check_paths([ROOT / case], settings).findings != found
+    finally:
+        monkeypatch.undo()
+        forget()
+
+
+def forget() -> None:
+    """Forget what each question about a name was answered."""
+    for clear in module._answers:
+        clear()
 
 
 def asked() -> tuple[set[str], set[str]]:

@@ -23,7 +23,6 @@ from asyncguard.lint.syntax.tree import dotted, walk
 
 _EPOCH = family("counter.epoch")
 _STEP = family("counter.step")
-_OF_STEPS = family("counter.of_steps")
 _PER_EPOCH = family("counter.per_epoch")
 _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
@@ -44,9 +43,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     targets = frozenset(n.value for n in walk(node.target) if type(n) is cst.Name)
     counted = _iterated_names(node.iter)
     names = targets | counted
-    epochs = (
-        any(map(_EPOCH, names)) and not _batchy(names) and not _within_epochs(node.iter, targets)
-    )
+    epochs = any(map(_EPOCH, names)) and not _within_epochs(node.iter, targets)
     origin = source_of(iterable)
     return LoopRecord(
         node,
@@ -157,10 +154,6 @@ def _goes_round_twice(node: cst.BaseExpression) -> bool:
         return False
     count = node.args[0].value
     return type(count) is cst.Integer and count.evaluated_value <= FEW
-
-
-def _batchy(names: frozenset[str]) -> bool:
-    return any(_OF_STEPS(n) for n in names if not _EPOCH(n))
 
 
 def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:

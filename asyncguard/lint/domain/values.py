@@ -59,6 +59,15 @@ class Role(enum.IntEnum):
     MOVED = 20  # an argument that was moved to the device, from wherever it was
 
 
+class Place(enum.IntEnum):
+    """Where an array is."""
+
+    NOWHERE = 0  # of what is no array
+    DEVICE = 1
+    HOST = 2
+    EITHER = 3  # it is an array by its use, or by a test that does not say where
+
+
 START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})  # that variables are set to at first
 
 
@@ -88,6 +97,13 @@ class Value(NamedTuple):
         if not self.doubt:
             return STRENGTH[self.why.kind]
         return strength(self.why, self.doubt, on_device=self.kind == DEVICE)
+
+    @property
+    def place(self) -> Place:
+        """Where it is, if it is an array."""
+        if self.kind == DEVICE:
+            return Place.EITHER if self.role is Role.UNPLACED else Place.DEVICE
+        return Place.HOST if self.kind == HOST_ARRAY else Place.NOWHERE
 
     @property
     def was_read(self) -> bool:

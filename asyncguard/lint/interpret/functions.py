@@ -29,6 +29,7 @@ from asyncguard.lint.domain.values import (
     NONE_VALUE,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Place,
     Role,
     Value,
     confirmed,
@@ -197,8 +198,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
 
 def _role_with(result: Value, passed: list[Value]) -> Role:
     """Return the role of a result; one that may be anywhere is where an argument is."""
-    placed = any(value.is_device and value.role != Role.UNPLACED for value in passed)
-    return Role.NONE if placed and result.role == Role.UNPLACED else result.role
+    placed = any(value.place is Place.DEVICE for value in passed)
+    return Role.NONE if placed and result.place is Place.EITHER else result.role
 
 
 def _made_of(result: Value, passed: list[Value]) -> Value | None:

@@ -24,6 +24,7 @@ from asyncguard.lint.domain.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Place,
     Role,
     Value,
     confirmed,
@@ -185,7 +186,7 @@ def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
         for bound in (node.lower, node.upper, node.step):
             if bound is not None:
                 value = evaluate(frame, bound)
-                told = value.confidence < MEDIUM and value.role == Role.UNPLACED
+                told = value.confidence < MEDIUM and value.place is Place.EITHER
                 if value.kind == DEVICE and not told:
                     operator_site(frame, "slice-bound", bound, value)
     return result._replace(role=Role.SLICE)

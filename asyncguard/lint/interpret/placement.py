@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     MODEL,
     SYMBOL,
     UNKNOWN,
+    Place,
     Role,
     Value,
     device,
@@ -89,7 +90,7 @@ def as_mask(
     if result.kind not in ARRAYS:
         return result
     knowledge, framework = frame.analysis.knowledge, result.framework
-    unplaced = result.role == Role.UNPLACED
+    unplaced = result.place is Place.EITHER
     if _makes_mask(knowledge, framework, name, operands, arguments):
         return with_role(result, Role.MASK)
     keeps = name in knowledge.keeps_masks.get(framework, NOTHING)
@@ -252,12 +253,9 @@ def _names_where(frame: Frame, points: Iterable[SyncPoint], arguments: Arguments
 
 
 def _makes_instance(node: cst.BaseExpression) -> bool:
-    """Whether this makes an instance of a class, and no tensor by its name: a model, if moved."""
+    """Whether this makes an instance of a class: a model, if it is moved."""
     name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
-    return name[:1].isupper() and not _TENSORS(name)
-
-
-_TENSORS = family("type.tensor")
+    return name[:1].isupper()
 
 
 def _is_where_one_is(frame: Frame, argument: Argument) -> bool:

@@ -16,6 +16,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Place,
     Role,
     Value,
     confirmed,
@@ -37,7 +38,7 @@ def _is_uploaded(value: Value, *, typed: bool) -> bool:
     held = first_device(value)
     if held.kind == CONTAINER:
         return held.element is not None or held.items is not None
-    doubtful = held.confidence < MEDIUM or held.role == Role.UNPLACED
+    doubtful = held.confidence < MEDIUM or held.place is Place.EITHER
     unknown = held.kind == UNKNOWN or (held.kind == DEVICE and doubtful)
     return held.kind in (HOST, HOST_ARRAY) or (typed and unknown)
 
@@ -89,7 +90,7 @@ def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
         return True
     given = arguments[0].value if arguments else UNKNOWN_VALUE
     moves = point.when is not None and "device" in point.when.keyword_present
-    sure = given.confidence >= MEDIUM and given.role != Role.UNPLACED
+    sure = given.confidence >= MEDIUM and given.place is not Place.EITHER
     return moves and given.kind == DEVICE and sure
 
 

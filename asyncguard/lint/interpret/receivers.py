@@ -18,6 +18,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     MODEL,
     UNKNOWN,
+    Place,
     Role,
     Value,
     confirmed,
@@ -85,7 +86,7 @@ def may_be_moved(
         return True  # of a class of its own
     if any(argument.value.role == Role.DEVICE_OF_ARGUMENT for argument in arguments):
         return False  # where it mostly is as well
-    return owner.role == Role.UNPLACED or _is_handed(frame, owner, node)
+    return owner.place is Place.EITHER or _is_handed(frame, owner, node)
 
 
 def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:

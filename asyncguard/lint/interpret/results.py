@@ -22,6 +22,7 @@ from asyncguard.lint.domain.values import (
     MODEL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Place,
     Role,
     Value,
     derived,
@@ -106,7 +107,7 @@ def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     made = _device_result(frame, callee, arguments)
     keeps = knowledge.keeps_masks.get(callee.framework, NOTHING)
     moves = callee.last in keeps and "_like" not in callee.last
-    if made.role == Role.UNPLACED and not moves:
+    if made.place is Place.EITHER and not moves:
         made = made._replace(role=Role.NONE)  # it computes, which is done on the device
     return _masked(frame, made, callee, arguments)
 
@@ -184,7 +185,7 @@ def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     held = [first_device(argument.value) for argument in arguments]
     known = [value for value in held if value.kind == DEVICE]
     surest = max(
-        (value for value in known if value.role != Role.UNPLACED),
+        (value for value in known if value.place is not Place.EITHER),
         key=lambda value: value.confidence,
         default=None,
     )

