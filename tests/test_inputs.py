@@ -91,6 +91,13 @@ def test_a_bad_baseline_is_refused_in_one_line(
         ({"duration_ns": 10**400}, "duration_ns is 1000"),
         ({"duration_ns": 1.5}, "duration_ns is 1.5"),
         ({"timeline": [3]}, "timeline is [3]"),
+        ({"timeline": [{"kind": "wait", "begin_ns": 5, "end_ns": 9}]}, "it lacks 'name'"),
+        ({"tree": [[1, 0], [0, 1]]}, "the parent of a node is"),  # its own ancestor
+        ({"tree": [[9**9, 9**9, 9]]}, "a node of the tree is"),
+        ({"frames": 10**9}, "frames is 1000000000"),
+        ({"sources": {"a.py": {"x": "text"}}}, "'x' is not the number of a line"),
+        ({"version": True}, "its version is True"),
+        ({"version": 2**70}, "its version is 1180591620717411303424"),
     ],
 )
 def test_a_bad_trace_says_what_is_wrong(

@@ -32,6 +32,7 @@ FLOORS = [
     {"lint.report"},
     {"lint.checks"},
     {"lint.fixes"},
+    {"lint.advice"},
     {"lint.run"},
     {"lint.check"},
     {"lint.trial", "lint.live"},

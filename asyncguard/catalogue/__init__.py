@@ -44,12 +44,14 @@ from asyncguard.catalogue.tables import (
 )
 
 __all__ = [
+    "ADVICE",
     "BY_KIND",
     "FAMILIES",
     "GENERATED",
     "LIBRARIES",
     "NO_LANGUAGE",
     "OPERATORS",
+    "REPAIRS",
     "SCHEMA",
     "VALUE_KINDS",
     "Catalogue",
@@ -76,8 +78,11 @@ __all__ = [
 ]
 
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), and what avoids waits inside libraries (advise.libraries).
+# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and
+# what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+REPAIRS = "repairs.toml"
+ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -95,7 +100,7 @@ def rules_directory() -> Path:
     return _PACKAGE / "data"
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES)
+_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE)
 
 
 def load_directory(directory: Path) -> Catalogue:

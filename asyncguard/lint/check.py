@@ -26,7 +26,7 @@ from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
-from asyncguard.lint.run.surroundings import around, digest, generated, related
+from asyncguard.lint.run.surroundings import around, digest, generated, related, stamped
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding
@@ -186,14 +186,15 @@ def _check_files(
     Of the others, which are not reported, those that matter are looked at as well.
     """
     asked = options(settings)
+    stamps = stamped(others)
     if others:
-        cache = Cache(settings, (asked, digest(others)), files, FEW_FILE)
+        cache = Cache(settings, (asked, digest(stamps)), files, FEW_FILE)
     else:
         cache = Cache(settings, asked, files)
     if cache.linked is not None:
         progress(len(files), len(files))
         return cache.linked
-    near = related(files, others)
+    near = related(files, stamps)
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
     fresh = [path for path in (*files, *near) if path not in known]
     done = len(known)

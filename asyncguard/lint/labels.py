@@ -26,6 +26,8 @@ class Label(NamedTuple):
     default: bool = True
     refines: tuple[str, ...] = ()
     explanation: str = ""
+    message: str = ""  # what it says of a finding, if that is one text
+    remedy: str = ""  # the clause that ends it: what to do, where no advice fits better
 
     @property
     def summary(self) -> str:
@@ -38,7 +40,9 @@ class Label(NamedTuple):
         return self.explanation.rpartition("Reference: ")[2].strip()
 
 
-_CONSTANT = re.compile(r"^(CODE|NAME|DEFAULT|REFINES) = (.+)$", re.MULTILINE)
+_CONSTANT = re.compile(
+    r"^(CODE|NAME|DEFAULT|REFINES|MESSAGE|REMEDY) = (\(\n(?:.+\n)+?\)|.+)$", re.MULTILINE
+)
 
 
 @lru_cache(maxsize=1)

@@ -87,7 +87,8 @@ class Live:
         if changed:
             self._near.clear()
         if path not in self._near:
-            self._near[path] = related([path], others)
+            beside = {name: stamp for name, stamp in stamps.items() if name != path}
+            self._near[path] = related([path], beside)
         return self._near[path]
 
     def _looked_at(self, near: Sequence[str], checker: worker.Worker) -> Mapping[str, FileFacts]:

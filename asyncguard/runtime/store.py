@@ -24,6 +24,7 @@ from asyncguard.runtime.calltree import CallTree, Paths
 
 FORMAT = "asyncguard-trace"
 VERSION = 3
+MOST_DIGITS = 18  # of a number that is a key
 SCHEMA_PATH = Path(__file__).with_name("trace.schema.json")
 
 
@@ -156,7 +157,17 @@ def _sources(data: Any) -> dict[str, dict[int, str]]:
     """Lines by path; JSON's keys are texts."""
     if not isinstance(data, Mapping) or not all(isinstance(v, Mapping) for v in data.values()):
         raise ValueError(f"sources is {reprlib.repr(data)}")
-    return {path: {int(at): text for at, text in lines.items()} for path, lines in data.items()}
+    return {
+        path: {_number(at, "the number of a line"): text for at, text in lines.items()}
+        for path, lines in data.items()
+    }
+
+
+def _number(key: str, what: str) -> int:
+    """A whole number that JSON has as a text."""
+    if not key.isdecimal() or len(key) > MOST_DIGITS:
+        raise ValueError(f"{reprlib.repr(key)} is not {what}")
+    return int(key)
 
 
 def _site(data: Mapping[str, Any], paths: Paths) -> SiteStats:
@@ -166,7 +177,9 @@ def _site(data: Mapping[str, Any], paths: Paths) -> SiteStats:
     histogram = data.get("stall_histogram", {})
     if not isinstance(histogram, Mapping):
         raise ValueError(f"stall_histogram is {reprlib.repr(histogram)}")
-    values["stall_histogram"] = {int(exponent): count for exponent, count in histogram.items()}
+    values["stall_histogram"] = {
+        _number(key, "a power of two"): count for key, count in histogram.items()
+    }
     _require_natural(values, *_NATURAL)
     return made(SiteStats, values)
 

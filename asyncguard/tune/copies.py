@@ -37,6 +37,14 @@ def copied(folder: Path, target: Path) -> None:
         raise AsyncguardError(f"{folder} cannot be copied: {error}") from error
 
 
+def linked(folder: Path, scratch: Path) -> None:
+    """Let copies in `scratch` find what lies beside the folder, such as `../data`."""
+    for beside in folder.resolve().parent.iterdir():
+        link = scratch / beside.name
+        if beside.name not in LEFT_OUT and not link.exists() and beside != folder.resolve():
+            link.symlink_to(beside)
+
+
 def _ignored(directory: str, names: list[str]) -> set[str]:
     """Leave out environments, caches, and what is not a regular file, a folder or a link."""
     return {name for name in names if name in LEFT_OUT or _is_special(Path(directory, name))}

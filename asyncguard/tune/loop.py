@@ -90,6 +90,7 @@ def _tuned(request: Request, script: Path, scratch: Path, stack: ExitStack) -> T
     else:
         stack.callback(_drop_unless, committed, folder, request.branch)
         new = stack.enter_context(copies.branch(folder, request.branch, scratch))
+    copies.linked(folder, scratch)
     before = run(old, program, request.options, traces / "before.json", request.seconds)
     steps, left = plan(new, before.record, unsafe=request.unsafe)
     outcome = fix_files([step.finding for step in steps], unsafe=request.unsafe, write=True)

@@ -87,10 +87,10 @@ def test_of_a_large_project_those_that_mention_the_file_are_looked_at(
     (tmp_path / "run.py").write_text("from scripts import train\n")
     named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
     others = surroundings.around(named, Configuration.fixed(SETTINGS))
-    found = [Path(path).name for path in surroundings.related(named, others)]
+    found = [Path(path).name for path in surroundings.related(named, surroundings.stamped(others))]
     assert found == ["train.py", "run.py"]
     monkeypatch.setattr(surroundings, "MOST", 200)
-    assert surroundings.related(named, others) == []
+    assert surroundings.related(named, surroundings.stamped(others)) == []
 
 
 def test_a_read_in_a_file_that_is_not_looked_at_is_not_told(

@@ -174,3 +174,17 @@ def test_a_program_that_prints_its_time_prints_the_same(
     assert tune("--unsafe-fixes", "train.py") == 0
     told = "outputs: equal, but for 1 line in which runs of the old program differ\n"
     assert told in capsys.readouterr().out
+
+
+def test_what_lies_beside_the_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "seed.txt").write_text("7")
+    (tmp_path / "program").mkdir()
+    monkeypatch.chdir(tmp_path / "program")
+    seed = 'int(open("../data/seed.txt").read())'
+    text = TRAIN.replace("torch.manual_seed(0)", f"torch.manual_seed({seed})")
+    Path("train.py").write_text(text)
+    assert tune("--unsafe-fixes", "train.py") == 0
+    assert "outputs: equal\n" in capsys.readouterr().out

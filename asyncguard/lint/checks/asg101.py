@@ -1,4 +1,4 @@
-"""A device value is turned into text each step.
+"""Formatting a device value as text waits in every step.
 
 `print`, f-strings, `str`, `repr`, `format` and logging need the value's data, so Python waits
 until the device has computed it, and everything queued before it.
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG101"
 NAME = "device-value-as-text"
-MESSAGE = (
-    "`{site}` formats a device value, which waits for the device {when}: print it every N steps, "
-    "or once after the loop"
-)
+MESSAGE = "`{site}` formats a device value, which waits for the device {when}"
+REMEDY = "print it every N steps, or once after the loop"
 VALID = [
     TORCH_STEP + "if step % 100 == 0:\n            print(loss)\n",
     TORCH_STEP + 'print(loss.shape, f"{len(loader)}")',
@@ -62,4 +60,4 @@ INVALID = [
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""A scalar is copied to the host in every step.
+"""Copying a scalar to the host waits in every step.
 
 `.item()`, `.asscalar()`, `.tolist()`, `float()`, `int()` copy the value to the host. The copy
 waits for the value, and so for all work queued before it; the device then idles until Python
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG102"
 NAME = "scalar-conversion"
-MESSAGE = (
-    "`{site}` copies a scalar to the host and blocks until the device catches up {when}: "
-    "accumulate on the device; read every N steps or after the loop"
-)
+MESSAGE = "`{site}` copies a scalar to the host and blocks until the device catches up {when}"
+REMEDY = "accumulate on the device; read every N steps or after the loop"
 VALID = [
     TORCH_STEP + "if step % 100 == 0:\n            log(loss.item())\n",
     """\
@@ -100,4 +98,4 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""A device array is copied to the host each step.
+"""Copying an array to the host waits in every step.
 
 `.asnumpy()`, `.numpy()`, `.cpu()`, `np.asarray(t)`, `jax.device_get` and CuPy's `.get()` wait
 until the array is computed, then copy all of it.
@@ -39,10 +39,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG103"
 NAME = "host-array-conversion"
-MESSAGE = (
-    "`{site}` copies an array to the host and waits for the device {when}: collect on "
-    "the device and copy once after the loop"
-)
+MESSAGE = "`{site}` copies an array to the host and waits for the device {when}"
+REMEDY = "collect on the device and copy once after the loop"
 VALID = [
     TORCH_STEP + "outputs.append(loss.detach())",
     """\
@@ -65,4 +63,4 @@ INVALID = [
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""A condition needs a device value each step.
+"""Branching on a device value waits in every step.
 
 `if`, `while`, `assert`, `and`, `or`, `not`, `in`, `bool()` and Python's `max`, `min` and
 `sorted` need the value before Python can go on, so Python waits for it.
@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG104"
 NAME = "truth-test"
-MESSAGE = (
-    "`{site}` branches on a device value, which forces a wait {when}: keep the decision on the "
-    "device (`where`, `clamp`), or test every N steps"
-)
+MESSAGE = "`{site}` branches on a device value, which forces a wait {when}"
+REMEDY = "keep the decision on the device (`where`, `clamp`), or test every N steps"
 VALID = [
     TORCH_STEP + "if loss is not None and loss.shape:\n            pass\n",
     TORCH_STEP + "losses = [loss]\n        if losses:\n            pass\n",
@@ -66,4 +64,4 @@ INVALID = [
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""The shape of a result depends on device data each step.
+"""Computing a shape from device data waits in every step.
 
 `nonzero`, one-argument `where`, `x[mask]`, `unique`, `masked_select`, `repeat_interleave`
 without `output_size` and slices with bounds on the device need the data before the result can
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 CODE = "ASG105"
 NAME = "data-dependent-shape"
-MESSAGE = (
-    "`{site}` has a data-dependent output shape, so Python must wait for the device {when}: use a "
-    "fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
+MESSAGE = "`{site}` has a data-dependent output shape, so Python must wait for the device {when}"
+REMEDY = (
+    "use a fixed shape (`where(mask, a, b)`, a weighted sum, `output_size=`) where there is one"
 )
 VALID = [
     TORCH_STEP + "kept = torch.where(loss > 0, loss, loss * 0)",
@@ -49,4 +49,4 @@ INVALID = [
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

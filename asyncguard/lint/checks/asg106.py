@@ -1,4 +1,4 @@
-"""Host data is uploaded by a copy that waits, each step.
+"""Copying unpinned host data to the device waits in every step.
 
 `torch.tensor(x, device=...)`, `.to(device)` from pageable memory, and indexing a device tensor
 with a list or a CPU tensor copy from the host and wait until the copy is done.
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG106"
 NAME = "blocking-upload"
-MESSAGE = (
-    "`{site}` copies from unpinned host memory, which blocks {when}: pin the memory and pass "
-    "`non_blocking=True`, or create the value on the device"
-)
+MESSAGE = "`{site}` copies from unpinned host memory, which blocks {when}"
+REMEDY = "pin the memory and pass `non_blocking=True`, or create the value on the device"
 VALID = [
     TORCH_STEP + 'x = x.to("cuda", non_blocking=True)',
     TORCH_STEP + 'x = torch.zeros(3, device="cuda")',
@@ -67,7 +65,7 @@ def train(model, loader, optimizer, device):
         one = torch.ones((), dtype=torch.float16, device=device)
         count = torch.full((), 0, device=device)
         most = torch.full((), -2.5, device=device, requires_grad=True)
-        weights = torch.tensor([0.0], device=device)
+        weights = torch.zeros((1,), device=device)
 """,
     ),
 ]
@@ -75,4 +73,4 @@ def train(model, loader, optimizer, device):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""A progress bar or metric writer converts a device value each step.
+"""A progress bar or metric writer converts a device value in every step.
 
 `set_postfix`, `add_scalar`, `wandb.log` and their like call `float()` or `str()` on what they
 are given.
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG107"
 NAME = "device-value-to-sink"
-MESSAGE = (
-    "`{site}` converts a device value, so it waits for the device {when}: log every N "
-    "steps, or collect on the device and log together"
-)
+MESSAGE = "`{site}` converts a device value, so it waits for the device {when}"
+REMEDY = "log every N steps, or collect on the device and log together"
 VALID = [
     TORCH_STEP + 'if step % 100 == 0:\n            writer.add_scalar("loss", loss, step)\n',
     TORCH_STEP + 'writer.add_scalar("lr", 0.1, step)',
@@ -68,4 +66,4 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site."""
-    return report_all(analysis, CODE, MESSAGE)
+    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -1,4 +1,4 @@
-"""One value is waited for each step.
+"""Python blocks on one value in every step.
 
 `wait_to_read`, `block_until_ready`, `event.synchronize` and `work.wait` wait explicitly. Once
 every few steps bounds the queue as well, at a fraction of the cost.
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG201"
 NAME = "wait-each-iteration"
-MESSAGE = (
-    "`{site}` blocks on one value {when}: wait once after the loop, or every N steps where the "
-    "queue must stay short"
-)
+MESSAGE = "`{site}` blocks on one value {when}"
+REMEDY = "wait once after the loop, or every N steps where the queue must stay short"
 VALID = [
     """\
 from mxnet import np
@@ -67,6 +65,6 @@ for i in range(10000):
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
     for site in untimed(sites_of(analysis, CODE)):
-        yield report_site(site, CODE, MESSAGE)
+        yield report_site(site, CODE, f"{MESSAGE}: {REMEDY}")
     for site in timed_steps(sites_of(analysis, CODE)):
         yield replace(report_site(site, CODE, TIMED), advice=timed_advice(site))

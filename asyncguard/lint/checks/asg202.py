@@ -1,4 +1,4 @@
-"""All queued work is waited for each step.
+"""Python synchronizes the whole device in every step.
 
 `waitall`, `torch.cuda.synchronize` and `dist.barrier` wait for everything, so Python can never
 run ahead of the device. Code that measures needs a barrier next to the clock, and is left alone;
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
 CODE = "ASG202"
 NAME = "barrier-in-loop"
-MESSAGE = (
-    "`{site}` synchronizes the whole device {when}: wait once after the loop, or for the one value "
-    "that you need"
-)
+MESSAGE = "`{site}` synchronizes the whole device {when}"
+REMEDY = "wait once after the loop, or for the one value that you need"
 VALID = [
     TORCH_STEP + "pass\n    torch.cuda.synchronize()\n",
     """\
@@ -86,7 +84,7 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
     for site in untimed(sites_of(analysis, CODE)):
         if not _holds_loop(site.statement):
-            yield report_site(site, CODE, MESSAGE)
+            yield report_site(site, CODE, f"{MESSAGE}: {REMEDY}")
     for site in timed_steps(sites_of(analysis, CODE)):
         yield replace(report_site(site, CODE, TIMED), advice=timed_advice(site))
 

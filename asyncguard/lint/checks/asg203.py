@@ -1,4 +1,4 @@
-"""Everything queued is waited for, where the next line reads one value.
+"""A barrier waits for all queued work, but the next read waits for its own value anyway.
 
 A read waits for its own value by itself. A barrier before it also waits for all the other work
 that is queued (or, on several streams, for all streams), and adds nothing. Off by default: in a hot

@@ -1,4 +1,4 @@
-"""A clock is stopped while the work that it should measure is still queued.
+"""A timer stops before the device has finished: it measures the launch, not the work.
 
 Calling a model, or any operation on a device, returns once the work is enqueued. A clock read
 right after it measures the enqueueing, often a hundredth of the true time. Wait for the work first.

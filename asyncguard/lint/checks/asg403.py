@@ -1,4 +1,4 @@
-"""A loss is accumulated with the graph that it was computed by.
+"""Accumulating a loss keeps the autograd graph of every step alive.
 
 A loss remembers every operation, and so every buffer, that led to it. Summed up or kept in a list
 as it is, it keeps the graph of each step alive: memory grows until the run dies. Keep the detached

@@ -1,4 +1,4 @@
-"""A suppression comment silences nothing.
+"""A suppression comment matches no finding.
 
 The finding that it was written for is gone, or the code in it is mistyped. Left in place it
 would hide the next one.

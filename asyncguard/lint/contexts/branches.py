@@ -185,7 +185,33 @@ def is_point(test: cst.BaseExpression) -> bool:
 
 def is_rare(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs now and then: once a period, for a new record, or for more room."""
-    return is_period(frame, node) or improves(node) or grows(frame, node)
+    return is_period(frame, node) or improves(node) or grows(frame, node) or makes_anew(node)
+
+
+def makes_anew(node: cst.If) -> bool:
+    """Whether a branch makes a kept table again whose size no longer fits.
+
+    `if self.x is None or self.x.shape[0] != n: self.x = ...`: inputs mostly have one size.
+    """
+    kept = {dotted(n.target) for n in walk(node.body) if type(n) is cst.AssignTarget}
+    return any(
+        type(part) is cst.Comparison
+        and len(part.comparisons) == 1
+        and type(part.comparisons[0].operator) is cst.NotEqual
+        and any(
+            side.startswith("self.") and side in kept
+            for side in map(_sized, (part.left, part.comparisons[0].comparator))
+        )
+        for part in _disjuncts(node.test)
+    )
+
+
+def _disjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
+        yield from _disjuncts(test.left)
+        yield from _disjuncts(test.right)
+    else:
+        yield test
 
 
 def is_period(frame: Frame, node: cst.If) -> bool:

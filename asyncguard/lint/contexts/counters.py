@@ -105,6 +105,8 @@ def counter_comparison(frame: Frame, test: cst.Comparison) -> Rarity:
         return some if type(operator) is cst.In else some.inverted()
     if type(operator) in MORE and _ALL(dotted(bound).rpartition(".")[2]):
         return RARELY_TRUE  # at the end: `step >= total_steps`
+    if type(operator) in MORE and _is_period(bound):
+        return RARELY_TRUE  # so many steps later: `state["updates"] >= 1 / probability`
     if type(operator) in (cst.LessThan, cst.LessThanEqual) and type(bound) is cst.Integer:
         return RARELY_TRUE if int(bound.value, 0) <= FIRST_STEPS else USUAL
     return USUAL
@@ -126,7 +128,22 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
     if type(node) is cst.BinaryOperation:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
-        path = dotted(node).rpartition(".")[2]
+        path = _entry(node) or dotted(node).rpartition(".")[2]
         named = path and _COUNTER(path) and not _HOW_MANY(path)
         counts = bool(named) or any(path in loop.targets for loop in frame.loops)
     return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
+
+
+def _entry(node: cst.BaseExpression) -> str:
+    """Return `count` of `state["count"]`, or ""."""
+    if type(node) is not cst.Subscript or len(node.slice) != 1:
+        return ""
+    index = node.slice[0].slice
+    text = index.value if type(index) is cst.Index else None
+    return text.value[1:-1] if type(text) is cst.SimpleString else ""
+
+
+def _is_period(node: cst.BaseExpression) -> bool:
+    """Whether an expression is a number of steps by its form: `1 / probability`."""
+    divides = type(node) is cst.BinaryOperation and type(node.operator) is cst.Divide
+    return divides and type(node.left) is cst.Integer  # type: ignore[attr-defined]

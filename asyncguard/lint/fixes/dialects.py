@@ -2,47 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from asyncguard.lint.fixes.code import Code
-
-
-class Dialect(NamedTuple):
-    """The forms of one framework; `{}` is the text of a value, `{module}` how the file names it.
-
-    `module` is tried first to last. `wide` makes a scalar that sums like Python's floats, `exact`
-    says whether it does so bit for bit. `stack` reads several values of one type at once, `lists`
-    a list of scalars.
-    """
-
-    modules: tuple[str, ...]
-    wide: str
-    exact: bool
-    plain: str = "{}"
-    reshape: str = "{}.reshape(())"
-    stack: str = ""
-    detach: str = ""
-
-
-DIALECTS = {
-    "torch": Dialect(
-        ("torch",), "{}.detach().double()", True, "{}.detach()", "{}.reshape(())",
-        "{module}.stack([{values}]).tolist()", ".detach()",
-    ),
-    "mxnet": Dialect(
-        ("mxnet.np", "mxnet.numpy"), "{}.detach().astype('float64')", True, "{}.detach()",
-        "{}.reshape(())", "{module}.stack([{values}]).tolist()", ".detach()",
-    ),
-    "jax": Dialect(("jax",), "{}", False, "{}", "{}.reshape(())"),
-    "tensorflow": Dialect(
-        ("tensorflow",), "{module}.cast({value}, {module}.float64)", True, "{}", "",
-        "{module}.stack([{values}]).numpy().tolist()",
-    ),
-    "cupy": Dialect(
-        ("cupy",), "{}.astype('float64')", True, "{}", "{}.reshape(())",
-        "{module}.stack([{values}]).tolist()",
-    ),
-}  # fmt: skip
+from asyncguard.lint.fixes.words import Dialect
 
 
 def module_name(code: Code, dialect: Dialect) -> str | None:

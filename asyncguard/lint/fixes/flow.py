@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
+from asyncguard.lint.fixes.words import table, words
 
 # Calls through which a function's variables can be seen or changed by name.
 _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
-_SWALLOWING = ("suppress", "raises", "assertRaises")
+_SWALLOWING = tuple(words("call.swallows"))
 
 
 def walk_own(node: ast.AST) -> Iterator[ast.AST]:
@@ -32,6 +33,11 @@ def names(node: ast.AST) -> set[str]:
 
 def bound(node: ast.AST) -> set[str]:
     """Return the names that a piece of code binds or deletes in its own scope."""
+    return set(_bound(node))
+
+
+@kept(OF_STATEMENTS)
+def _bound(node: ast.AST) -> frozenset[str]:
     found: set[str] = set()
     for part in walk_own(node):
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
@@ -43,7 +49,7 @@ def bound(node: ast.AST) -> set[str]:
         elif isinstance(part, ast.MatchMapping) and part.rest:
             found.add(part.rest)
         found |= {c.name for c in ast.iter_child_nodes(part) if isinstance(c, _NAMED)}
-    return found
+    return frozenset(found)
 
 
 _NAMED = (*FUNCTIONS, ast.ClassDef)
@@ -159,11 +165,7 @@ def _assignments(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
     return found
 
 
-# Methods whose result may share memory with what they are called on.
-VIEWS = frozenset({"view", "reshape", "detach", "expand", "squeeze", "unsqueeze", "flatten", "t",
-                   "transpose", "permute", "select", "narrow", "to", "contiguous", "view_as", "get",
-                   "float", "double", "parameters", "values", "items", "cpu", "cuda", "numpy",
-                   "requires_grad_", "data", "type", "half"})  # fmt: skip
+VIEWS = words("method.view")
 
 
 def is_made_in(loop: ast.AST, name: str) -> bool:
@@ -285,14 +287,15 @@ def _may_be_changed_by(call: ast.Call, needed: set[str], held: set[str]) -> bool
     function = call.func
     if given & needed and not _is_of_library(function):
         return True
+    if isinstance(function, ast.Attribute) and function.attr in _LOOKING:
+        return bool(given & held)
     own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
     return bool(given & held) or (own and root(function) in held)
 
 
-_LIBRARIES = frozenset({"torch", "F", "nn", "np", "jnp", "jax", "tf", "cp", "mx", "npx", "math",
-                        "print", "len", "float", "int", "bool", "zip", "enumerate", "range",
-                        "list", "tuple", "isinstance", "sum", "max", "min", "torchvision", "ops",
-                        "box_ops", "nms", "batched_nms", "super"})  # fmt: skip
+_BUILTINS = frozenset({"print", "len", "float", "int", "bool", "zip", "enumerate", "range", "list",
+                       "tuple", "isinstance", "sum", "max", "min", "super"})  # fmt: skip
+_LIBRARIES = words("library.pure") | _BUILTINS
 
 
 def _is_of_library(function: ast.expr) -> bool:
@@ -302,11 +305,9 @@ def _is_of_library(function: ast.expr) -> bool:
     return dotted(function).partition(".")[0] in _LIBRARIES
 
 
-# Methods that take a note of what they are given, and change nothing else.
-_NOTING = frozenset({"append", "extend", "add_scalar", "info", "debug", "warning", "error", "write",
-                     "set_postfix", "set_description", "format", "join", "items", "keys",
-                     "values", "get", "split", "startswith", "endswith"})  # fmt: skip
-_METERS = frozenset({"update", "add", "log", "log_metric"})
+_NOTING = words("method.noting")
+_METERS = words("method.meter")
+_NUMBERS = words("read.number")
 
 
 def is_quiet(statement: ast.stmt) -> bool:
@@ -335,7 +336,7 @@ def is_read(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"item", "asscalar", "tolist"}
+        and node.func.attr in _NUMBERS
     )
 
 
@@ -350,13 +351,8 @@ def _entries(node: ast.AST) -> set[str]:
     }
 
 
-_PURE = frozenset({"bool", "to", "eq", "ne", "lt", "le", "gt", "ge", "view", "reshape", "flatten",
-                   "squeeze", "unsqueeze", "long", "int", "float", "double", "detach", "isnan",
-                   "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "sum", "mean",
-                   "max", "min", "abs", "any", "all", "argmax", "argmin", "norm", "std", "var",
-                   "prod", "size", "dim", "cpu", "item", "asscalar", "tolist", "numpy", "asnumpy",
-                   "clone", "type", "astype", "sqrt", "square", "exp", "log", "nonzero",
-                   "transpose", "permute", "expand", "contiguous", "half", "numel"})  # fmt: skip
+_PURE = words("method.pure")
+_LOOKING = words("read.any") | frozenset(table("kind.reducing"))
 _PURE_FUNCTIONS = frozenset({"len", "float", "int", "bool", "range"})
 
 

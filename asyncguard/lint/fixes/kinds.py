@@ -7,12 +7,13 @@ must have one shape. Where the code does not tell, the answer is "not known".
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
+from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.holding import is_parameter
+from asyncguard.lint.fixes.words import pattern, table, words
 
 
 class Kind(NamedTuple):
@@ -24,26 +25,18 @@ class Kind(NamedTuple):
 
 UNKNOWN = Kind()
 _DEPTH = 6
-# Without arguments these reduce a tensor to one value; what of.
-_REDUCING = {"mean": "float", "std": "float", "var": "float", "norm": "float",
-             "sum": "sum", "prod": "sum", "max": "same", "min": "same", "amax": "same",
-             "amin": "same", "median": "same", "any": "bool", "all": "bool",
-             "argmax": "int", "argmin": "int", "count_nonzero": "int",
-             "reduce_mean": "float", "reduce_sum": "sum", "reduce_max": "same",
-             "reduce_min": "same", "reduce_any": "bool", "reduce_all": "bool"}  # fmt: skip
-_KEEPING = frozenset({"detach", "clone", "cpu", "cuda", "contiguous", "copy", "stop_gradient"})
-_CASTS = {"float": "float", "double": "float", "half": "float", "bfloat16": "float",
-          "long": "int", "int": "int", "short": "int", "bool": "bool"}  # fmt: skip
-_COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite",
-                        "logical_and", "logical_or", "logical_not", "equal", "not_equal",
-                        "greater", "less"})  # fmt: skip
-_FLOATING = frozenset({"sqrt", "exp", "log", "softmax", "log_softmax", "sigmoid", "tanh", "sin",
-                       "cos", "log2", "log10", "rsqrt"})  # fmt: skip
-_SAME_SHAPE = _FLOATING | _COMPARING | {"abs", "square", "relu", "neg", "clamp"}
-_LOSS = re.compile(r"(loss|cross_entropy|_div|nll)$")
-_CRITERION = re.compile(r"(^|_)(criterion|loss(_?f(n|unc|unction))?|objective)\d?$", re.IGNORECASE)
-_NOT_REDUCED = frozenset({"reduction", "reduce", "size_average"})
-_LIBRARIES = ("torch.nn.functional", "torch", "jax.numpy", "tensorflow", "mxnet", "cupy", "numpy")
+_REDUCING = table("kind.reducing")
+_KEEPING = words("kind.keeping")
+_CASTS = table("kind.casts")
+_TYPES = table("kind.types")
+_COMPARING = words("kind.comparing")
+_FLOATING = words("kind.floating")
+_SAME_SHAPE = _FLOATING | _COMPARING | words("kind.same")
+_UNLIKE = words("kind.unlike")
+_LOSS = pattern("loss.result")
+_CRITERION = pattern("loss.criterion")
+_NOT_REDUCED = words("loss.not_reduced")
+_LIBRARIES = tuple(words("kind.libraries"))
 
 
 def infer(code: Code, node: ast.expr, depth: int = _DEPTH) -> Kind:
@@ -93,7 +86,7 @@ def _name(code: Code, node: ast.Name, depth: int) -> Kind:
     """What all assignments of a variable agree on; a loss is what `backward` starts from."""
     scope = code.scope(node)
     values = flow.assignments(scope, node.id)
-    if not values or None in values or _is_parameter(scope, node.id):
+    if not values or None in values or is_parameter(scope, node.id):
         return Kind("float") if _runs_backward(scope, node.id) else Kind(_of_name(node.id))
     found = [infer(code, value, depth - 1) for value in values if value is not None]
     number = found[0].number if len({kind.number for kind in found}) == 1 else ""
@@ -105,13 +98,6 @@ def _name(code: Code, node: ast.Name, depth: int) -> Kind:
 
 def _of_name(name: str) -> str:
     return "float" if _LOSS.search(name) else ""
-
-
-def _is_parameter(scope: ast.AST, name: str) -> bool:
-    arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
-    return arguments is not None and any(
-        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(arguments)
-    )
 
 
 def _runs_backward(scope: ast.AST, name: str) -> bool:
@@ -152,7 +138,7 @@ def _function(code: Code, meaning: str, node: ast.Call, depth: int) -> Kind:
         return Kind("float", not told & {*_NOT_REDUCED, None})
     if not node.args or isinstance(node.args[0], ast.Starred):
         return UNKNOWN
-    if name in {"zeros_like", "ones_like", "where", "stack", "cat"}:
+    if name in _UNLIKE:
         return UNKNOWN
     if name == "cast" and len(node.args) == 2:
         return Kind(_type(node.args[1]), infer(code, node.args[0], depth - 1).scalar)
@@ -195,9 +181,7 @@ def _type(node: ast.expr) -> str:
     text = node.value if isinstance(node, ast.Constant) else dotted(node).rpartition(".")[2]
     if not isinstance(text, str):
         return ""
-    for start, number in (("float", "float"), ("bfloat", "float"), ("double", "float"),
-                          ("half", "float"), ("int", "int"), ("uint", "int"), ("long", "int"),
-                          ("bool", "bool")):  # fmt: skip
+    for start, number in _TYPES.items():
         if text.startswith(start):
             return number
     return ""

@@ -22,15 +22,19 @@ Family = Callable[[Sequence[Spot]], Iterator[Repair]]
 
 def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of a file with their repairs, in their order."""
-    wanted = [finding for finding in findings if wants_repair(finding)]
-    if not wanted:
+    if not any(map(wants_repair, findings)):
         return tuple(findings)
     try:
-        fixes = _fixes(Code(text), wanted)
+        return repaired_in(Code(text), findings)
     except (SyntaxError, ValueError, RecursionError):
         return tuple(findings)
     finally:
         kept.forget()
+
+
+def repaired_in(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of a file that was parsed; its scopes are to be forgotten after it."""
+    fixes = _fixes(code, [finding for finding in findings if wants_repair(finding)])
     return tuple(replace(f, fix=fixes[f]) if f in fixes else f for f in findings)
 
 

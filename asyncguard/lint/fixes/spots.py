@@ -6,7 +6,7 @@ import ast
 from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import Code, Scope
-from asyncguard.lint.fixes.dialects import DIALECTS, Dialect
+from asyncguard.lint.fixes.words import Dialect, dialects, words
 from asyncguard.model import Finding, Fix
 
 
@@ -27,7 +27,7 @@ class Spot(NamedTuple):
     @property
     def dialect(self) -> Dialect | None:
         """How the finding's framework writes things; None where repairs do not know it."""
-        return DIALECTS.get(self.finding.framework)
+        return dialects().get(self.finding.framework)
 
 
 class Repair(NamedTuple):
@@ -61,7 +61,8 @@ def read_value(node: ast.expr) -> ast.expr | None:
     return None
 
 
-_SCALAR = frozenset({"item", "asscalar"})
+_SCALAR = words("read.scalar")
+_REPEATED = words("read.repeated")
 _NUMBERS = frozenset({"float", "int"})
 
 
@@ -70,7 +71,7 @@ def _without_host_copy(node: ast.expr) -> ast.expr:
     while (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"cpu", "item", "asscalar"}
+        and node.func.attr in _REPEATED
         and not node.args
         and not node.keywords
     ):

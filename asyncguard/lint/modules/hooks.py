@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from asyncguard.lint.contexts.nesting import is_test
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
-from asyncguard.lint.domain.values import MODEL
+from asyncguard.lint.domain.values import MODEL, SYMBOL
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
 from asyncguard.lint.modules.outline import Outline
 from asyncguard.lint.modules.scope import Scope
@@ -15,6 +15,7 @@ from asyncguard.model import Loop
 
 _METHOD_ONLY = family("function.method_only")
 _STANDS_IN = family("function.stands_in")
+_EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
@@ -22,7 +23,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
     alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
-    if alone or is_test(info.name, scope.path):
+    if alone or is_test(info.name, scope.path) or _EXPORTS(scope.path):
         return Loop.NONE
     knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
@@ -57,7 +58,9 @@ def _kinds_of(cls: ClassInfo, outline: Outline) -> set[str]:
     """Return what a class is, by what it inherits, by its name and by its methods."""
     family = list(cls.family())
     kinds = {base.kind for known in family for base in known.bases}
-    kinds.update(kind for known in family for kind in kinds_by_name(known.name))
+    foreign = (base.name for known in family for base in known.bases if base.kind == SYMBOL)
+    named = [*(known.name for known in family), *(name.rpartition(".")[2] for name in foreign)]
+    kinds.update(kind for name in named for kind in kinds_by_name(name))
     kinds.update(kinds_by_methods(outline.methods.get(cls.name, frozenset())))
     if MODEL in kinds:
         kinds.discard("policy")  # whose own call is traced, or is its `forward`

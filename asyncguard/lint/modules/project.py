@@ -67,11 +67,14 @@ def _is_package(folder: Path, packages: dict[Path, bool]) -> bool:
 def index(paths: Iterable[str]) -> dict[str, str]:
     """Return the paths of the Python files by module name."""
     packages: dict[Path, bool] = {}
+    absolute: dict[str, str] = {}
     folders: dict[str, list[tuple[str, str]]] = {}
     for path in paths:
         if path.endswith(".py"):
-            folder, name = os.path.split(os.path.abspath(path))
-            folders.setdefault(folder, []).append((name, path))
+            folder, name = os.path.split(path)
+            if folder not in absolute:
+                absolute[folder] = os.path.abspath(folder)
+            folders.setdefault(absolute[folder], []).append((name, path))
     root = Path(os.path.commonpath(folders)) if folders else None
     found: dict[str, str] = {}
     above: dict[str, str] = {}
@@ -333,10 +336,9 @@ class Project:
             module, asker = pending.pop()
             outlined = self._outlined(module, asker) if module not in seen else None
             seen.add(module)
-            if outlined is not None:
-                if name in outlined.binds:
-                    return True
-                pending += [(star, outlined.path) for star in outlined.stars]
+            if outlined is not None and name in outlined.binds:
+                return True
+            pending += [(star, outlined.path) for star in outlined.stars] if outlined else []
         return False
 
     def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:

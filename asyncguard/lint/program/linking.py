@@ -13,7 +13,7 @@ from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.names import family
-from asyncguard.lint.program.facts import Candidate, FileFacts, Linked, Via
+from asyncguard.lint.program.facts import Candidate, FileFacts, Key, Linked, Via
 from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.program.network import Network
 from asyncguard.lint.program.ways import Ways
@@ -74,6 +74,9 @@ def _in_contexts(
             if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
                 levels = network.hooks
         level = levels.get(function, Hotness.COLD)
+        if _is_in_test(function):
+            yield candidate, replace(finding, loop=Loop.NONE)
+            continue
         if candidate.named and level >= Hotness.RARE:
             finding = replace(finding, confidence=Confidence.MEDIUM)
         hot = in_context(finding, level)
@@ -127,6 +130,13 @@ def _is_wrapped_barrier(candidate: Candidate) -> bool:
 
 
 _BARRIER = family("function.barrier")
+_TEST_CASE, _TESTS = family("function.test_case"), family("file.test")
+
+
+def _is_in_test(function: Key) -> bool:
+    """Whether a function is a unit test, whose loops are no steps of a program."""
+    path, name = function
+    return _TEST_CASE(name) and _TESTS(path)
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

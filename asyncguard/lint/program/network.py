@@ -25,7 +25,9 @@ class Network:
         self.facts = facts
         files = facts.values()
         self.compiled = frozenset[Key]().union(*(facts.compiled for facts in files))
-        meant = definitions(files, classes_above(files))
+        above = classes_above(files)
+        self._above = above
+        meant = definitions(files, above)
         named = {call for facts in files for call in facts.named}
         known = {call for each in files for call in each.calls} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
@@ -37,9 +39,29 @@ class Network:
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
-        self.hooks = {(hook.path, hook.function): OF_LOOP[hook.loop] for hook in hooks}
+        self.hooks = {
+            (hook.path, hook.function): OF_LOOP[hook.loop]
+            for hook in hooks
+            if not self._is_aside(hook.function)
+        }
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
+
+    def _is_aside(self, function: str) -> bool:
+        """Whether a function prepares data on the host, beside the steps: of a processor.
+
+        Or of a pipeline, before it moves inputs to the device and after it fetched the outputs.
+        """
+        path, dot, name = function.rpartition(".")
+        if not dot:
+            return False
+        owner = path.rpartition(".")[2]
+        names = self._above.get(owner, {owner})
+        if any(map(_MODEL, names)):
+            return False
+        if any(map(_PIPELINE, names)):
+            return _PIPES(name)
+        return any(map(_PREPARES, names)) and not _OF_OUTPUTS(name)
 
     def _runs(self, call: Call) -> bool:
         """Whether a call says how often a program runs: not in a test, nor while it is traced."""
@@ -60,7 +82,7 @@ class Network:
 
         def enter(call: Call, caller: Hotness) -> None:
             callee = (call.callee_path, call.callee)
-            level = level_of(call, caller)
+            level = Hotness.COLD if self._is_aside(call.callee) else level_of(call, caller)
             if callee in self.rounds:
                 level = min(level, Hotness.EPOCH)
             if level > entered.get(callee, Hotness.COLD):
@@ -126,11 +148,27 @@ def _tests(call: Call) -> bool:
 _CHECKPOINT = family("function.saves")
 
 
+# Classes that prepare data on the host, and their methods that take a model's outputs.
+_PREPARES, _MODEL = family("role.prepares"), family("role.runs_a_model")
+_OF_OUTPUTS = family("function.takes_outputs")
+# Pipelines, which do the same before and after they run a model.
+_PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
+# What runs many steps of its own: what it does beside them, it does once a run.
+_RUNS = family("function.runs_steps")
+
+
+def _is_within(call: Call | NamedCall) -> bool:
+    """Whether a function calls one of its own, which may be a single step by any name."""
+    return isinstance(call, Call) and call.callee.startswith(f"{call.caller}.")
+
+
 def level_of(call: Call | NamedCall, caller: Hotness) -> Hotness:
     """Return how often a call enters its callee, where its caller is entered that often."""
     level = call.context.within(caller).hotness
     if level != Hotness.STEP:
         return level
     called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
+    if _RUNS(called) and not _is_within(call):
+        return Hotness.EPOCH
     rarely = _CHECKPOINT if call.context.loop is Loop.STEP else _RARE
     return Hotness.RARE if rarely(called) else level

@@ -1,9 +1,9 @@
-"""Better advice for a finding, from a rule that does not report itself.
+"""A fix for a finding, from a rule that does not report itself.
 
 ASG102 says that a number is read in every step. That it is only added up (ASG302), or that one
 transfer would serve three such reads (ASG301), tells what to do about it; reported apart it would
-say the same place twice. So these rules are off by default, and what they found becomes the advice,
-and the fix, of the finding that they refine.
+say the same place twice. So these rules are off by default, and what they found becomes the advice
+of the finding that they refine (see `asyncguard.lint.advice`), and, here, its fix.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Place = tuple[int, int]
 
 
 def refine(findings: Iterable[Finding], enabled: frozenset[str]) -> list[Finding]:
-    """Return the findings of the rules that run, with the advice of those that do not."""
+    """Return the findings of the rules that run, with the fixes of those that do not."""
     refines = {rule.code: rule.refines for rule in labels() if rule.refines}
     kept: list[Finding] = []
     better: dict[Place, Finding] = {}
@@ -35,8 +35,4 @@ def _refined(
 ) -> Finding:
     if better is None or finding.code not in refines[better.code]:
         return finding
-    return replace(finding, advice=_sentence(better.message), fix=finding.fix or better.fix)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return replace(finding, fix=finding.fix or better.fix)

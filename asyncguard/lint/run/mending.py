@@ -1,4 +1,4 @@
-"""What linking found, with repairs: each file that has hot findings is parsed once more."""
+"""What linking found, with advice and repairs: each file with hot findings is parsed once more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from asyncguard import files
-from asyncguard.lint.fixes.wanted import wants_repair
+from asyncguard.lint.fixes.wanted import is_hot
 from asyncguard.lint.program.facts import Linked
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.source.decode import SourceError, decode
@@ -29,11 +29,11 @@ Mender = pool.Pool[Task, tuple[Finding, ...]]
 def mended(
     linked: Mapping[str, Linked], jobs: int | None, given: Mapping[str, bytes] | None = None
 ) -> dict[str, Linked]:
-    """Give each finding the repair that is understood; `given` are sources that are not files."""
+    """Give findings the advice and repair that fit; `given` are sources that are not files."""
     tasks = [
         Task(path, told.findings, _data(path, told, given or {}))
         for path, told in linked.items()
-        if any(map(wants_repair, told.findings))
+        if any(map(is_hot, told.findings))
     ]
     found = dict(linked)
     with pool.Pool(mend, jobs if len(tasks) > FEW else 1) as mender:
@@ -44,14 +44,27 @@ def mended(
 
 
 def mend(task: Task) -> tuple[Finding, ...]:
-    """Find the repairs of one file. One that cannot be read any more has none."""
-    from asyncguard.lint.fixes.repair import repaired
-
+    """Find advice and repairs in one file. One that cannot be read any more has none."""
     try:
         text = decode(files.read(task.path) if task.data is None else task.data)
     except (OSError, SourceError):
         return task.findings
-    return worker.with_deep_stack(lambda: repaired(text, task.findings))
+    return worker.with_deep_stack(lambda: _mended(text, task.findings))
+
+
+def _mended(text: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    from asyncguard.lint.advice.choice import advised
+    from asyncguard.lint.fixes import kept
+    from asyncguard.lint.fixes.code import Code
+    from asyncguard.lint.fixes.repair import repaired_in
+
+    try:
+        code = Code(text)
+        return repaired_in(code, advised(code, findings))
+    except (SyntaxError, ValueError, RecursionError):
+        return findings
+    finally:
+        kept.forget()
 
 
 def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:

@@ -16,7 +16,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from asyncguard import files
-from asyncguard.lint.run.cache import stamp_of
+from asyncguard.lint.run.cache import Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
 from asyncguard.lint.run.generated import named_source
@@ -81,15 +81,23 @@ def package(folder: Path) -> Path | None:
     return found
 
 
-def digest(others: Iterable[str]) -> str:
+Stamps = Mapping[str, Stamp | None]
+
+
+def stamped(others: Iterable[str]) -> Stamps:
+    """Return the stamps of files, by which one is known to have changed; None of those gone."""
+    return {path: stamp_of(path) for path in others}
+
+
+def digest(others: Stamps) -> str:
     """Return what changes as soon as one of these files does."""
-    stamps = "\n".join(f"{path} {stamp_of(path)}" for path in others)
+    stamps = "\n".join(f"{path} {stamp}" for path, stamp in others.items())
     return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def related(named: Sequence[str], others: Sequence[str]) -> list[str]:
+def related(named: Sequence[str], others: Stamps) -> list[str]:
     """Return those of the others that are looked at for the files that are checked."""
-    sizes = {path: stamp[0] for path in others if (stamp := stamp_of(path)) is not None}
+    sizes = {path: stamp[0] for path, stamp in others.items() if stamp is not None}
     sizes = {path: size for path, size in sizes.items() if size <= MOST_OF_ONE}
     if sum(sizes.values()) <= SMALL:
         return list(sizes)

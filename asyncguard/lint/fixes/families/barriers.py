@@ -7,22 +7,19 @@ makes it right, and stay.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
-_EVERYTHING = frozenset({"torch.cuda.synchronize", "mxnet.waitall", "engine.waitall"})
-_RELEASE = frozenset({"torch.cuda.empty_cache"})
-_DELICATE = re.compile(
-    r"\btime\b|perf_counter|monotonic|process_time|[Tt]imer|[Ss]tream|\bEvent\b|elapsed"
-    r"|non_blocking|profile|record_function|\.barrier\(|all_reduce|ipc|CUDAGraph|\.share_memory"
-)
-_READS = frozenset({"item", "tolist", "asnumpy", "asscalar", "numpy", "cpu", "get"})
+_EVERYTHING = words("barrier.everything")
+_RELEASE = words("barrier.release")
+_DELICATE = pattern("barrier.delicate")
+_READS = words("read.any")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:

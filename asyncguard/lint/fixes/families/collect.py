@@ -7,23 +7,18 @@ each, and one transfer behind the loop makes the list of numbers.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
+from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Fix
 
 ORDER = 12
-_REUSES_MEMORY = re.compile(r"reduce-overhead|max-autotune|CUDAGraph|make_graphed")
-_FORMS = {
-    "torch": "{module}.stack({name}).tolist()",
-    "cupy": "{module}.stack({name}).tolist()",
-    "jax": "[value.item() for value in {module}.device_get({name})]",
-    "tensorflow": "{module}.stack({name}).numpy().tolist()",
-}
+_REUSES_MEMORY = pattern("memory.reused")
+_REDUCING = words("method.reducing")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -36,9 +31,9 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 def _fix(spot: Spot) -> Fix | None:
     code, value = spot.code, read_value(spot.node)
     name = _list(spot)
-    form = _FORMS.get(spot.finding.framework)
+    form = spot.dialect.together if spot.dialect is not None else ""
     module = module_name(code, spot.dialect) if spot.dialect is not None else None
-    if value is None or name is None or form is None or module is None:
+    if value is None or name is None or not form or module is None:
         return None
     loop = _outermost(spot, name)
     if loop is None or not _is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
@@ -130,7 +125,7 @@ def _is_kept(spot: Spot, value: ast.expr, loop: ast.For | ast.While) -> bool:
     if isinstance(value, (ast.BinOp, ast.Compare)):
         return True
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return value.func.attr in {"sum", "mean", "max", "min", "norm", "std", "var"}
+        return value.func.attr in _REDUCING
     if not isinstance(value, ast.Name) or len(names) != 1:
         return False
     assigned = flow.assignments(nearest, value.id)

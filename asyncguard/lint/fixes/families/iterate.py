@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
-_PRODUCERS = frozenset({"nonzero", "unique", "argwhere", "flatten", "argsort", "unbind"})
+_PRODUCERS = words("rows.producers")
 _BUILTINS = frozenset({"int", "float", "str", "bool"})
 
 
@@ -49,7 +50,7 @@ def _is_tensor(spot: Spot, node: ast.expr) -> bool:
     """
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         bare = not node.args and not node.keywords
-        return node.func.attr in _PRODUCERS and bare and node.func.attr != "unbind"
+        return node.func.attr in _PRODUCERS and bare
     if isinstance(node, ast.Name):
         values = flow.assignments(spot.scope, node.id)
         return len(values) == 1 and values[0] is not None and _is_tensor(spot, values[0])

@@ -7,23 +7,18 @@ counter gets one from `enumerate`.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 50
 PERIOD = 100
-_LOGGER = re.compile(
-    r"(^|_|\.)(log|logger|logging|LOG|LOGGER|pbar|bar|progress\w*|tqdm|writer|wandb|board|tb|mlflow"
-    r"|run|summary\w*)$"
-)
-_METHODS = frozenset({"info", "debug", "write", "set_postfix", "set_description", "add_scalar",
-                      "log", "set_postfix_str", "add_scalars", "log_metric",
-                      "log_metrics"})  # fmt: skip
+_LOGGER = pattern("report.owner")
+_METHODS = words("report.methods")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:

@@ -14,10 +14,11 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Fix
 
 ORDER = 20
-_APIS = ("torch.Tensor.__getitem__.mask", "torch.Tensor.__setitem__.mask")
+_APIS = words("mask.subscripts")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Fix
 
 ORDER = 10
-_LEVELS = frozenset({"debug", "info"})
-_LOGGER = re.compile(r"(^|_|\.)(log|logger|logging|LOG|LOGGER)$")
-_CHECK = re.compile(r"check$|^_check|require$|ensure$")
+_LEVELS = words("message.levels")
+_LOGGER = pattern("message.logger")
+_CHECK = pattern("message.check")
+_LAZY = words("message.lazy")
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -95,9 +97,20 @@ def _checked(code: Code, text: ast.JoinedStr) -> Fix | None:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if _CHECK.search(name) is None:
         return None
-    torch = code.meaning(call.func) == "torch._check"
     edit = code.replace(text, f"lambda: {code.source(text)}")
     how = "the message is made only if the check fails"
-    if torch:
+    if _is_lazy(code, call.func):
         return Fix(how, (edit,), Applicability.SAFE)
     return Fix(f"{how}, if `{name}` takes a function for it", (edit,), Applicability.SHOWN)
+
+
+def _is_lazy(code: Code, function: ast.expr) -> bool:
+    """Whether it is a check that is known to take a function, under the name it is imported by."""
+    if code.meaning(function) in _LAZY:
+        return True
+    return isinstance(function, ast.Name) and any(
+        isinstance(statement, ast.ImportFrom)
+        and any(alias.name in _LAZY and (alias.asname or alias.name) == function.id
+                for alias in statement.names)
+        for statement in code.tree.body
+    )  # fmt: skip

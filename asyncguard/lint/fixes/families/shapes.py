@@ -36,6 +36,15 @@ def _masked(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
+def _selected(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Return `x` and `m` of `x.masked_select(m)`, which broadcasts both as `where` does."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    if node.func.attr != "masked_select" or len(node.args) != 1 or node.keywords:
+        return None
+    return None if flow.root(node.func) == "torch" else (node.func.value, node.args[0])
+
+
 def _definition(spot: Spot, mask: ast.expr) -> ast.expr:
     """Return what a mask is, through the one assignment of its variable."""
     if isinstance(mask, ast.Name):
@@ -62,7 +71,7 @@ def _has_shape_of(spot: Spot, mask: ast.expr, value: ast.expr) -> bool:
 
 def _reduction(spot: Spot) -> Fix | None:
     """Reduce a masked tensor without taking its elements out."""
-    code, parts = spot.code, _masked(spot.node)
+    code, parts = spot.code, _masked(spot.node) or _selected(spot.node)
     attribute = code.parent(spot.node)
     call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
     if parts is None or not isinstance(attribute, ast.Attribute) or not isinstance(call, ast.Call):
@@ -76,7 +85,9 @@ def _reduction(spot: Spot) -> Fix | None:
     text = f"{torch}.where({mask}, {value}, 0).sum()"
     if attribute.attr == "mean":
         text = f"({text} / {_flat(code.operand(parts[1]))}.sum())"
-    sure = _has_shape_of(spot, parts[1], parts[0])
+    if attribute.attr == "mean" and isinstance(spot.node, ast.Call):
+        return None  # how many there are depends on how the mask is broadcast
+    sure = isinstance(spot.node, ast.Call) or _has_shape_of(spot, parts[1], parts[0])
     how = Applicability.UNSAFE if sure else Applicability.SHOWN
     message = "reduce with a fixed shape; a sum of floats may round otherwise"
     if not sure:

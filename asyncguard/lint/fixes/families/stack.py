@@ -17,10 +17,12 @@ from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind, infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 30
 _MOST = 16  # values that are stacked one by one
+_METERS = words("method.meter")
 
 
 class Read(NamedTuple):
@@ -97,6 +99,8 @@ def _repair(group: Sequence[Read]) -> Repair | None:
     line, finals = made
     edits = _edits(group, line, finals)
     message = f"read {len(group)} values with one transfer; the numbers are the same"
+    if any(not read.kind.number for read in group):
+        message += ", integers among them as floats"
     return Repair(Fix(message, edits, Applicability.UNSAFE), spots)
 
 
@@ -160,9 +164,9 @@ def _torch(group: Sequence[Read]) -> Made | None:
         return elements
     module = _module(group[0].spot)
     kinds = {read.kind.number for read in group}
-    if module is None or "" in kinds or not all(_has_shape(read) for read in group):
+    if module is None or not all(_is_metered(r) or _has_shape(r) for r in group):
         return None
-    mixed = len(kinds) > 1
+    mixed = len(kinds) > 1 or "" in kinds
     values = ", ".join(_value(code, read, ".double()" if mixed else "") for read in group)
     finals = [_final(read, mixed=mixed) for read in group]
     return f"{module}.stack([{values}]).tolist()", finals
@@ -176,7 +180,15 @@ def _value(code: Code, read: Read, cast: str) -> str:
 
 
 def _has_shape(read: Read) -> bool:
-    return read.kind.scalar or read.kind.number == "float"
+    return bool(read.kind.number) and (read.kind.scalar or read.kind.number == "float")
+
+
+def _is_metered(read: Read) -> bool:
+    """Whether a meter is given the number, which adds it up whatever its type."""
+    call = read.spot.code.parent(read.spot.node)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr in _METERS and read.spot.node in call.args
 
 
 def _final(read: Read, *, mixed: bool) -> str:

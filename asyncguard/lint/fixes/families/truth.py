@@ -15,12 +15,11 @@ from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import table
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
-_EXTREMES = {"max": "maximum", "min": "minimum"}
-_MODULES = {"torch": "torch", "jax": "jax.numpy", "tensorflow": "tensorflow", "cupy": "cupy",
-            "mxnet": "mxnet.np"}  # fmt: skip
+_EXTREMES = table("truth.extremes")
 _OPPOSITE = {ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "=="}
 
 
@@ -43,7 +42,7 @@ def _extreme(spot: Spot) -> Fix | None:
     name = _EXTREMES.get(call.func.id)
     if name is None or len(call.args) != 2 or not _are_alike(code, call.args):
         return None
-    module = code.name_for(_MODULES.get(spot.finding.framework, ""))
+    module = code.name_for(spot.dialect.arrays) if spot.dialect is not None else None
     if module is None:
         return None
     message = f"compare on the device with `{module}.{name}`; if one is NaN, so is the result"

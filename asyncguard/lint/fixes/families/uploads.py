@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import Code, is_postfix
+from asyncguard.lint.fixes.host import is_list, is_number
+from asyncguard.lint.fixes.loaders import loaders
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 60
-_MOVES = frozenset({"to", "cuda"})
-_MAKERS = frozenset({"torch.tensor", "torch.as_tensor", "torch.from_numpy"})
+_MOVES = words("upload.moves")
+_MAKERS = words("factory.array")
+_WRAPPERS = words("loop.wrappers")
 _PIN = "pin_memory"
+_SMALL = (
+    "upload the list without waiting for earlier work; CUDA takes 64 KiB at once, more may wait"
+)
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -27,7 +33,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     for spot in spots:
         if spot.finding.framework != "torch" or spot.finding.code != "ASG106":
             continue
-        fix = _move(spot) or _made(spot) or _index(spot)
+        fix = _move(spot) or _cast(spot) or _made(spot) or _made_like(spot)
         if fix is not None:
             yield Repair(fix, (spot,))
 
@@ -43,42 +49,83 @@ def _move(spot: Spot) -> Fix | None:
     if flag is None:
         return None
     text = code.source(call.func.value)
-    loader = _loader(spot, call.func.value)
-    if loader is None:
+    if _is_small(code, call.func.value):
+        return Fix(_SMALL, (flag,), Applicability.UNSAFE)
+    known = _loaders(spot, call.func.value)
+    if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
-    if _argument(loader, _PIN) is not None:
+    lacking = [loader for loader in known if not _pins(code, loader)]
+    if not lacking:
+        sure = all(_argument(loader, _PIN) is not None for loader in known)
         message = f"upload `{text}` without waiting: its loader pins the memory"
-        return Fix(message, (flag,), Applicability.SAFE)
-    pin = _with_argument(code, loader, f"{_PIN}=True")
-    if pin is None:
+        return Fix(message, (flag,), Applicability.SAFE if sure else Applicability.UNSAFE)
+    pins = [_with_argument(code, loader, f"{_PIN}=True") for loader in lacking]
+    if any(pin is None for pin in pins):
         return None
     message = (
         f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
     )
-    return Fix(message, (flag, pin), Applicability.UNSAFE)
+    return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
 
 
-def _loader(spot: Spot, value: ast.expr) -> ast.Call | None:
-    """Return the `DataLoader(...)` in view whose batches the value is a part of."""
+def pinned_loader(spot: Spot, value: ast.expr) -> bool:
+    """Whether a value is a part of the batches of loaders in view that pin them."""
+    loaders = _loaders(spot, value)
+    return bool(loaders) and all(_argument(loader, _PIN) is not None for loader in loaders)
+
+
+def _is_small(code: Code, value: ast.expr) -> bool:
+    """Whether it is a tensor that was just made of a list, on the host."""
+    if not isinstance(value, ast.Call) or code.meaning(value.func) not in _MAKERS:
+        return False
+    told = {keyword.arg for keyword in value.keywords}
+    return len(value.args) == 1 and told <= {"dtype"} and is_list(code, value.args[0])
+
+
+def _loaders(spot: Spot, value: ast.expr) -> list[ast.Call]:
+    """Return each `DataLoader(...)` in view whose batches the value may be a part of."""
     name = flow.root(value)
     loops = flow.loops_around(spot.code, spot.node)
     loop = next((x for x in loops if isinstance(x, ast.For) and name in flow.bound(x.target)), None)
     if loop is None or name in _rebound(loop, spot.statement):
-        return None
+        return []
     source = loop.iter
     while isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.args:
-        if source.func.id not in {"enumerate", "tqdm"}:
+        if source.func.id not in _WRAPPERS:
             break
         source = source.args[0]
-    if isinstance(source, ast.Name):
-        values = flow.assignments(spot.scope, source.id)
-        values = values or flow.assignments(spot.code.tree, source.id)
-        source = values[0] if len(values) == 1 and values[0] is not None else source
-    if not isinstance(source, ast.Call):
-        return None
-    is_loader = spot.code.meaning(source.func).startswith("torch.utils.data")
-    return source if is_loader and spot.code.meaning(source.func).endswith("DataLoader") else None
+    return loaders(spot.code, source) or []
+
+
+def _pins(code: Code, loader: ast.Call) -> bool:
+    """Whether a loader pins its batches: by its argument, or by a dictionary of arguments."""
+    if _argument(loader, _PIN) is not None:
+        return True
+    given = [k.value for k in loader.keywords if k.arg is None]
+    return any(_names_pinning(code, value) for value in given)
+
+
+def _names_pinning(code: Code, node: ast.expr, depth: int = 4) -> bool:
+    """Whether a dictionary, or what a variable's is made of or updated with, turns pinning on."""
+    if isinstance(node, ast.Dict):
+        return any(
+            isinstance(key, ast.Constant) and key.value == _PIN
+            and isinstance(value, ast.Constant) and value.value is True
+            for key, value in zip(node.keys, node.values, strict=True)
+        )  # fmt: skip
+    if isinstance(node, ast.IfExp):
+        return any(_names_pinning(code, each, depth) for each in (node.body, node.orelse))
+    if not isinstance(node, ast.Name) or not depth:
+        return False
+    scope = code.scope(node)
+    values = [value for value in flow.assignments(scope, node.id) if value is not None]
+    for use in flow.uses(scope, node.id):
+        attribute = code.parent(use)
+        call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
+        if isinstance(call, ast.Call) and getattr(attribute, "attr", "") == "update":
+            values += [v for v in call.args if not isinstance(v, ast.Name) or v.id != node.id]
+    return any(_names_pinning(code, value, depth - 1) for value in values)
 
 
 def _rebound(loop: ast.For, until: ast.stmt) -> set[str]:
@@ -112,80 +159,61 @@ def _with_argument(code: Code, call: ast.Call, text: str) -> Edit | None:
     return Edit(line, column, line, column, f"{lead}{text}")
 
 
+def _cast(spot: Spot) -> Fix | None:
+    """Upload to where another tensor is without waiting: `x.type_as(y)`."""
+    code, call = spot.code, spot.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr != "type_as" or len(call.args) != 1 or call.keywords:
+        return None
+    value = call.func.value
+    other = code.source(call.args[0])
+    text = f"{code.source(value)}.to({other}, non_blocking=True)"
+    if not is_postfix(value) or "#" in code.source(call):
+        return None
+    edit = code.replace(call, " ".join(text.split()))
+    if _is_small(code, value):
+        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+    message = f"upload `{code.source(value)}` without waiting, once it is in pinned memory"
+    return Fix(message, (edit,), Applicability.SHOWN)
+
+
+def _made_like(spot: Spot) -> Fix | None:
+    """Upload a list to where another tensor is: `x.new_tensor([a, b])`."""
+    code, call = spot.code, spot.node
+    torch = code.name_for("torch")
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or torch is None:
+        return None
+    if call.func.attr != "new_tensor" or len(call.args) != 1 or call.keywords:
+        return None
+    owner = call.func.value
+    if not isinstance(owner, (ast.Name, ast.Attribute)) or not is_list(code, call.args[0]):
+        return None
+    name, data = code.source(owner), code.source(call.args[0])
+    text = f"{torch}.tensor({data}, dtype={name}.dtype).to({name}.device, non_blocking=True)"
+    if "#" in text:
+        return None
+    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.UNSAFE)
+
+
 def _made(spot: Spot) -> Fix | None:
-    """Show how a list becomes a tensor on the device without waiting."""
+    """Upload a list without waiting: `torch.tensor([a, b], device=d)`."""
     code, call = spot.code, spot.node
     if not isinstance(call, ast.Call) or code.meaning(call.func) not in _MAKERS or not call.args:
         return None
     device = next((k for k in call.keywords if k.arg == "device"), None)
     if device is None or any(k.arg not in {"device", "dtype"} for k in call.keywords):
         return None
-    module = code.source(call.func).rpartition(".")[0]
+    data = call.args[0]
     rest = [code.source(argument) for argument in call.args]
     rest += [f"{k.arg}={code.source(k.value)}" for k in call.keywords if k is not device]
-    where = code.source(device.value)
-    if code.meaning(call.func) == "torch.tensor":
-        text = f"{module}.tensor({', '.join(rest)}, {_PIN}=True)"
-    else:
-        text = f"{module}.as_tensor({', '.join(rest)}).{_PIN}()"
-    edit = code.replace(call, " ".join(f"{text}.to({where}, non_blocking=True)".split()))
-    message = "upload from pinned memory without waiting; make it once if it stays the same"
+    text = f"{code.source(call.func)}({', '.join(rest)})"
+    text = f"{text}.to({code.source(device.value)}, non_blocking=True)"
+    edit = code.replace(call, " ".join(text.split()))
+    if "#" in code.source(call):
+        return None
+    if len(call.args) == 1 and (is_list(code, data) or is_number(code, data)):
+        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+    text = " ".join(code.source(data).split())
+    message = f"upload `{text}` without waiting, if it is on the host, and small or pinned"
     return Fix(message, (edit,), Applicability.SHOWN)
-
-
-def _index(spot: Spot) -> Fix | None:
-    """Index by a slice rather than by a list, which is uploaded: `x[:, [0, 2]]`, `x[[i]]`."""
-    code, node = spot.code, spot.node
-    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    lists = [part for part in parts if isinstance(part, ast.List)]
-    plain = all(isinstance(part, (ast.List, ast.Slice)) or _is_ellipsis(part) for part in parts)
-    if len(lists) != 1 or not plain:
-        return None
-    text = _slice(lists[0]) or _one(spot, lists[0])
-    if text is None:
-        return None
-    message = f"take `{text}` rather than upload a list; the result shares memory with its source"
-    return Fix(message, (code.replace(lists[0], text),), Applicability.UNSAFE)
-
-
-def _is_ellipsis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is Ellipsis
-
-
-def _slice(node: ast.List) -> str | None:
-    """Return the slice that takes the same places, if they are evenly spaced and ascending."""
-    values = [e.value for e in node.elts if isinstance(e, ast.Constant) and type(e.value) is int]
-    if len(values) != len(node.elts) or not values or values[0] < 0:
-        return None
-    steps = {b - a for a, b in pairwise(values)} or {1}
-    step = min(steps)
-    if len(steps) > 1 or step < 1:
-        return None
-    end = values[-1] + 1
-    return f"{values[0]}:{end}" if step == 1 else f"{values[0]}:{end}:{step}"
-
-
-def _one(spot: Spot, node: ast.List) -> str | None:
-    """Return the slice of one place that a loop counts."""
-    index = node.elts[0] if len(node.elts) == 1 else None
-    if not isinstance(index, ast.Name):
-        return None
-    loops = flow.loops_around(spot.code, spot.node)
-    loop = next((x for x in loops if isinstance(x, ast.For) and _counts(x, index.id)), None)
-    if loop is None or index.id in flow.changed(loop.body):
-        return None
-    return f"{index.id} : {index.id} + 1"
-
-
-def _counts(loop: ast.For, name: str) -> bool:
-    """Whether a loop gives a name the numbers from 0 up."""
-    source, target = loop.iter, loop.target
-    if not isinstance(source, ast.Call) or not isinstance(source.func, ast.Name):
-        return False
-    if source.func.id == "enumerate" and len(source.args) == 1:
-        first = target.elts[0] if isinstance(target, ast.Tuple) else None
-        return isinstance(first, ast.Name) and first.id == name
-    is_range = source.func.id == "range" and len(source.args) == 1
-    return is_range and isinstance(target, ast.Name) and target.id == name

@@ -1,0 +1,64 @@
+"""Predicates about the other findings of a file: what could be read together, what rules add."""
+
+from __future__ import annotations
+
+from asyncguard.lint.advice.scene import Scene, predicate
+from asyncguard.lint.advice.values import (
+    is_repeated,
+)
+from asyncguard.lint.labels import labels
+from asyncguard.model import Finding
+
+# ---- other findings
+
+
+def better(scene: Scene) -> Finding | None:
+    """Return what a rule of advice says of the same place."""
+    here = scene.spot.finding
+    refining = [rule.code for rule in labels() if here.code in rule.refines]
+    for code in reversed(refining):
+        for other in scene.spots:
+            found = other.finding
+            if found.code == code and (found.line, found.column) == (here.line, here.column):
+                return found
+    return None
+
+
+def _is_bettered(scene: Scene, code: str) -> bool:
+    found = better(scene)
+    return found is not None and found.code == code
+
+
+@predicate
+def is_only_added_up(scene: Scene) -> bool:
+    """The number is added up or collected on the host, and not used in the loop."""
+    return _is_bettered(scene, "ASG302")
+
+
+@predicate
+def is_read_with_others(scene: Scene) -> bool:
+    """Several reads wait one after the other, or one for each element."""
+    return _is_bettered(scene, "ASG301")
+
+
+@predicate
+def is_followed_by_a_read(scene: Scene) -> bool:
+    """The read after a barrier waits for its own value."""
+    return _is_bettered(scene, "ASG203")
+
+
+def others(scene: Scene) -> list[int]:
+    """Return the lines of the later reads of its block that could be made together with it."""
+    kind = scene.spot.finding.code
+    found = {
+        other.finding.line
+        for other in scene.spots
+        if other.finding.code == kind and is_repeated(scene.spot, other)
+    }
+    return sorted(found - {scene.spot.finding.line})
+
+
+@predicate
+def has_company(scene: Scene) -> bool:
+    """Later statements of its block read values that exist already."""
+    return bool(others(scene))

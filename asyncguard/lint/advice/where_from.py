@@ -1,0 +1,213 @@
+"""Predicates about what the value is made of that a finding reads or uploads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from asyncguard.lint.advice.scene import Scene, predicate
+from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import FUNCTIONS
+from asyncguard.lint.fixes.families.uploads import pinned_loader
+from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.names import family
+
+# ---- where the value comes from
+
+_INPUT, _EXPERT, _NAN = family("advice.input"), family("advice.expert"), family("advice.nan")
+_SETS_UP, _FORWARD = family("advice.sets_up"), family("advice.runs_a_model")
+
+
+def _made(scene: Scene) -> Made:
+    return made_of(scene.spot, scene.read)
+
+
+@predicate
+def is_made_of_inputs(scene: Scene) -> bool:
+    """It is made of a function's parameters alone that hold what a program prepares on the host."""
+    made = _made(scene)
+    return bool(made.params) and not made.computed and all(map(_INPUT, made.params))
+
+
+@predicate
+def is_made_of_attributes(scene: Scene) -> bool:
+    """It is made of attributes of `self` alone, and of constants."""
+    made = _made(scene)
+    plain = bool(made.own) and not (made.params or made.computed or made.looped)
+    return plain and not made.own & _set_by_steps(scene)
+
+
+def _set_by_steps(scene: Scene) -> set[str]:
+    """Return the attributes that the methods of its class set, but for those that set it up."""
+    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
+    methods = [part for part in inside.body if isinstance(part, FUNCTIONS)] if inside else []
+    return {
+        part.attr
+        for method in methods
+        if not _SETS_UP(method.name)
+        for part in ast.walk(method)
+        if isinstance(part, ast.Attribute)
+        and (not isinstance(part.ctx, ast.Load) or _is_changed(scene.spot, part))
+    }
+
+
+def _is_changed(spot: Spot, attribute: ast.Attribute) -> bool:
+    """Whether a method changes it in place: `self.total.add_(1)`."""
+    method = spot.code.parent(attribute)
+    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
+
+
+@predicate
+def is_a_constant(scene: Scene) -> bool:
+    """It is made of literals."""
+    node = scene.read
+    parts = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.expr_context, ast.unaryop)
+    return all(isinstance(part, parts) for part in ast.walk(node))
+
+
+@predicate
+def is_invariant_in_its_loop(scene: Scene) -> bool:
+    """Nothing that it is made of changes in the innermost loop around it."""
+    spot = scene.spot
+    around = flow.loops_around(spot.code, spot.node)
+    inside = (x for x in around if not isinstance(x, ast.For) or not _is_part(spot.node, x.iter))
+    loop = next(inside, None)
+    if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
+        return False
+    changing = flow.changed([*loop.body, loop.target])
+    needed = flow.names(spot.node) - set(spot.code.imports)
+    return bool(needed) and not needed & changing and not _made(scene).computed
+
+
+def _is_part(node: ast.AST, of: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(of))
+
+
+def _is_in_comprehension(spot: Spot) -> bool:
+    return any(isinstance(p, flow.COMPREHENSIONS) for p in _within_statement(spot))
+
+
+def _within_statement(spot: Spot) -> Iterator[ast.AST]:
+    for parent in spot.code.parents(spot.node):
+        if isinstance(parent, ast.stmt):
+            return
+        yield parent
+
+
+@predicate
+def is_asked_for_nan(scene: Scene) -> bool:
+    """The condition asks for NaN or infinity."""
+    statement = condition_of(scene.spot)
+    asked = statement.test if statement is not None else scene.spot.node
+    return any(
+        isinstance(part, ast.Call) and _NAN(last_name(part.func)) for part in ast.walk(asked)
+    )
+
+
+@predicate
+def is_of_experts(scene: Scene) -> bool:
+    """It stands in code that hands tokens to experts."""
+    names = flow.names(scene.spot.statement)
+    for parent in scene.spot.code.parents(scene.spot.node):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            names.add(parent.name)
+        elif isinstance(parent, ast.For):
+            names |= flow.names(parent.target) | flow.names(parent.iter)
+    return any(map(_EXPERT, names))
+
+
+@predicate
+def is_in_a_loop_of_samples(scene: Scene) -> bool:
+    """A loop or comprehension within the function repeats it, over images, sequences or layers."""
+    return _is_in_comprehension(scene.spot) or bool(
+        flow.loops_around(scene.spot.code, scene.spot.node)
+    )
+
+
+# ---- uploads
+
+_HOST_MADE, _OF_ARRAY = family("advice.made_on_host"), family("advice.made_of_array")
+_OF_LIST = family("advice.made_of_list")
+
+
+@predicate
+def has_a_pinned_loader(scene: Scene) -> bool:
+    """Its batches come from a loader in view that pins them."""
+    node = scene.spot.node
+    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return is_move and pinned_loader(scene.spot, node.func.value)  # type: ignore[attr-defined]
+
+
+@predicate
+def is_moved_by_a_loop(scene: Scene) -> bool:
+    """A loop over batches moves each of them."""
+    return bool(flow.loops_around(scene.spot.code, scene.spot.node)) and bool(
+        flow.names(scene.read) & _loop_targets(scene.spot)
+    )
+
+
+def _loop_targets(spot: Spot) -> set[str]:
+    loops = flow.loops_around(spot.code, spot.node)
+    return {name for loop in loops if isinstance(loop, ast.For) for name in flow.bound(loop.target)}
+
+
+@predicate
+def is_in_a_model(scene: Scene) -> bool:
+    """It stands in a class that runs a model or a part of one."""
+    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
+    methods = inside.body if inside is not None else []
+    return any(isinstance(part, FUNCTIONS) and _FORWARD(part.name) for part in methods)
+
+
+@predicate
+def is_made_by_a_factory(scene: Scene) -> bool:
+    """A factory has just made it in host memory: `torch.arange(n).to(device)`."""
+    return _factory(scene) is not None
+
+
+@predicate
+def is_made_of_an_array(scene: Scene) -> bool:
+    """It was a NumPy array: `torch.from_numpy(x)`."""
+    made = _factory(scene)
+    return made is not None and _OF_ARRAY(last_name(made.func))
+
+
+def _factory(scene: Scene) -> ast.Call | None:
+    read = scene.read
+    for part in read.elts if isinstance(read, ast.Tuple) else [read]:
+        if (found := _made_by(scene, part)) is not None:
+            return found
+    return None
+
+
+def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
+    code = scene.spot.code
+    seen: set[str] = set()
+    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Name):
+        if isinstance(value, ast.Call):
+            if code.meaning(value.func).startswith("torch.") and _HOST_MADE(last_name(value.func)):
+                return value
+            value = value.func
+        elif isinstance(value, ast.Name):
+            made = flow.assignments(scene.spot.scope, value.id)
+            if len(made) != 1 or made[0] is None or value.id in seen:
+                return None
+            seen.add(value.id)
+            value = made[0]
+        else:
+            value = value.value
+    return None
+
+
+@predicate
+def is_a_list_made_in_place(scene: Scene) -> bool:
+    """It uploads a list or a number that Python has just made."""
+    node = scene.spot.node
+    return isinstance(node, ast.Call) and _OF_LIST(last_name(node.func))
+
+
+@predicate
+def is_an_argument(scene: Scene) -> bool:
+    """It is moved to the device, and made of arguments of its function."""
+    return bool(_made(scene).params)

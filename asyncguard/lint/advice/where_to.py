@@ -1,0 +1,165 @@
+"""Predicates about where the value goes that a finding reads, and what is decided by it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from asyncguard.lint.advice.scene import Scene, predicate
+from asyncguard.lint.advice.values import (
+    Use,
+    condition_of,
+    last_name,
+    uses,
+)
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.names import family
+
+# ---- where the value goes
+
+_SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
+_ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
+_CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
+
+
+def _goes(scene: Scene, test: Callable[[Use], bool]) -> bool:
+    return any(map(test, uses(scene.spot)))
+
+
+@predicate
+def gives_a_size(scene: Scene) -> bool:
+    """It becomes a size, a bound of a slice or of `range`, or a list of lengths to split by."""
+    return _goes(scene, _is_size)
+
+
+def _is_size(use: Use) -> bool:
+    if isinstance(use.parent, ast.Slice):
+        return True
+    return isinstance(use.parent, ast.Call) and _SIZES(use.called)
+
+
+@predicate
+def is_looped_over(scene: Scene) -> bool:
+    """Python loops over what is read, or as often as it says."""
+    return _goes(scene, lambda use: getattr(use.parent, "iter", None) is use.child)
+
+
+@predicate
+def is_reduced(scene: Scene) -> bool:
+    """A sum, a mean or a loss takes what results, nothing else does."""
+    ends = [u for u in uses(scene.spot) if not isinstance(u.parent, ast.stmt | ast.expr_context)]
+    return any(_REDUCES(use.called) for use in ends)
+
+
+@predicate
+def is_added_to_an_attribute(scene: Scene) -> bool:
+    """It is added to an attribute: `self.total += x.item()`."""
+    statement = scene.spot.statement
+    return isinstance(statement, ast.AugAssign) and dotted(statement.target).startswith("self.")
+
+
+@predicate
+def is_taken_by_a_host_library(scene: Scene) -> bool:
+    """A function of an imported library that knows no device takes it."""
+    code = scene.spot.code
+    return _goes(
+        scene, lambda use: isinstance(use.parent, ast.Call) and _is_host(code, use.parent.func)
+    )
+
+
+def _is_host(code: Code, function: ast.expr) -> bool:
+    top = code.meaning(function).partition(".")[0]
+    return dotted(function).partition(".")[0] in code.imports and _HOST_LIBRARY(top)
+
+
+@predicate
+def is_returned(scene: Scene) -> bool:
+    """The function returns it."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Return | ast.Yield))
+
+
+@predicate
+def updates_a_metric(scene: Scene) -> bool:
+    """A metric or an evaluator is given it."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _UPDATES(use.called))
+
+
+@predicate
+def is_compared(scene: Scene) -> bool:
+    """Python compares it or decides by it."""
+    tests = (ast.Compare, ast.If, ast.While, ast.IfExp)
+    return condition_of(scene.spot) is not None or _goes(
+        scene, lambda use: isinstance(use.parent, tests)
+    )
+
+
+@predicate
+def is_in_a_check(scene: Scene) -> bool:
+    """It is the condition of an assertion, a check, or an `if` that only raises."""
+    return isinstance(condition_of(scene.spot), ast.Assert) or _is_checked(scene) or _raises(scene)
+
+
+@predicate
+def is_in_the_message_of_a_check(scene: Scene) -> bool:
+    """It is formatted into the message that a call of a check is given, needed or not."""
+    code, node = scene.spot.code, scene.spot.node
+    for parent in code.parents(node):
+        if isinstance(parent, ast.stmt):
+            return False
+        if isinstance(parent, ast.Lambda):
+            return False
+        if isinstance(parent, ast.Call) and _CHECKS(last_name(parent.func)):
+            return not any(node is part for part in ast.walk(parent.args[0]))
+    return False
+
+
+def _is_checked(scene: Scene) -> bool:
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _CHECKS(use.called))
+
+
+def _raises(scene: Scene) -> bool:
+    statement = condition_of(scene.spot)
+    return (
+        isinstance(statement, ast.If)
+        and not statement.orelse
+        and any(isinstance(last, ast.Raise) for last in statement.body[-1:])
+    )
+
+
+@predicate
+def leaves_the_loop(scene: Scene) -> bool:
+    """A loop goes on, ends or returns by it."""
+    statement = condition_of(scene.spot)
+    if isinstance(statement, ast.While):
+        return True
+    ends = (ast.Break, ast.Continue, ast.Return)
+    bodies = statement.body if isinstance(statement, ast.If) else []
+    loops = flow.loops_around(scene.spot.code, scene.spot.node)
+    return bool(loops and bodies) and isinstance(bodies[-1], ends)
+
+
+@predicate
+def asks_whether_there_is_any(scene: Scene) -> bool:
+    """The condition asks whether a mask has a true element, or counts them."""
+    statement = condition_of(scene.spot)
+    return isinstance(statement, ast.If) and any(
+        isinstance(part, ast.Call) and _ANY(last_name(part.func))
+        for part in ast.walk(statement.test)
+    )
+
+
+@predicate
+def assigns_in_its_branch(scene: Scene) -> bool:
+    """The branch that it decides on only assigns tensors, which a `where` could choose."""
+    statement = condition_of(scene.spot)
+    if not isinstance(statement, ast.If):
+        return isinstance(scene.spot.code.parent(scene.spot.node), ast.IfExp)
+    kinds = (ast.Assign, ast.AugAssign)
+    return all(isinstance(part, kinds) for part in (*statement.body, *statement.orelse))
+
+
+@predicate
+def is_stored_by_mask(scene: Scene) -> bool:
+    """It is the target of an assignment: `x[mask] = y`."""
+    return isinstance(getattr(scene.spot.node, "ctx", None), ast.Store)

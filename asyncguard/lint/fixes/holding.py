@@ -1,0 +1,60 @@
+"""What a variable may hold at a place of its function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
+
+
+def is_parameter(scope: ast.AST, name: str) -> bool:
+    """Whether a function is given a name by its caller."""
+    arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
+    return arguments is not None and any(
+        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(arguments)
+    )
+
+
+def given(code: Code, node: ast.Name) -> Sequence[ast.expr | None]:
+    """Return what a variable may hold at a place; None for what is not a plain assignment.
+
+    That is the assignment above it in its block or in one around it, if nothing else binds the
+    name on the way; else all assignments, and none for a parameter or what others may bind.
+    """
+    scope, name = code.scope(node), node.id
+    if isinstance(scope, SCOPES) and not flow.is_private(code, scope, name):
+        return ()
+    statement: ast.stmt = code.statement(node)
+    while True:
+        body, index = code.block(statement)
+        for before in reversed(body[:index]):
+            if isinstance(before, (ast.Assign, ast.AnnAssign)) and name in flow.bound(before):
+                return [value_of(before, name)]
+            if name in flow.bound(before):
+                return _anywhere(scope, name)
+        parent = code.parent(statement)
+        if not isinstance(parent, ast.stmt) or isinstance(parent, SCOPES):
+            return _anywhere(scope, name)
+        if isinstance(parent, LOOPS) and name in flow.bound(parent):
+            return _anywhere(scope, name)
+        statement = parent
+
+
+def value_of(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | None:
+    """Return what an assignment gives a name, through tuples of one length; None if unclear."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    for target in targets:
+        if isinstance(target, ast.Name) and target.id == name:
+            return statement.value
+        if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+            pairs = [*zip(target.elts, statement.value.elts, strict=False)]
+            starred = any(isinstance(part, ast.Starred) for pair in pairs for part in pair)
+            found = [v for t, v in pairs if isinstance(t, ast.Name) and t.id == name]
+            return found[0] if len(found) == 1 and not starred else None
+    return None
+
+
+def _anywhere(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
+    return () if is_parameter(scope, name) else flow.assignments(scope, name)

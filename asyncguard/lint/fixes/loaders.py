@@ -1,0 +1,103 @@
+"""Which `DataLoader(...)` of a file an expression comes from.
+
+Through variables, what the callers of a function pass, what a function of the file returns, and
+what a class keeps in an attribute. None where any of that is unclear.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import FUNCTIONS, Code
+from asyncguard.lint.fixes.holding import is_parameter
+
+_DEPTH = 6
+
+
+def loaders(code: Code, source: ast.expr, depth: int = _DEPTH) -> list[ast.Call] | None:
+    """Return the calls that make what an expression may be; None where not all are in view."""
+    if not depth:
+        return None
+    if isinstance(source, ast.Call):
+        meaning = code.meaning(source.func)
+        if meaning.startswith("torch.utils.data") and meaning.endswith("DataLoader"):
+            return [source]
+        return _of_all(code, _returned(code, source.func), depth)
+    if isinstance(source, ast.Name):
+        return _of_all(code, _held(code, source), depth)
+    if isinstance(source, ast.Attribute) and isinstance(source.value, ast.Name):
+        return _of_all(code, _kept(code, source), depth)
+    return None
+
+
+def _of_all(code: Code, sources: list[ast.expr] | None, depth: int) -> list[ast.Call] | None:
+    found: list[ast.Call] = []
+    for source in sources or ():
+        made = loaders(code, source, depth - 1)
+        if made is None:
+            return None
+        found += [call for call in made if call not in found]
+    return found or None
+
+
+def _held(code: Code, name: ast.Name) -> list[ast.expr] | None:
+    """Return what a variable was assigned, once, or what each caller passes for a parameter."""
+    scope = code.scope(name)
+    values = flow.assignments(scope, name.id)
+    if is_parameter(scope, name.id):
+        return _passed(code, scope, name.id) if not values else None
+    values = values or flow.assignments(code.tree, name.id)
+    return [values[0]] if len(values) == 1 and values[0] is not None else None
+
+
+def _passed(code: Code, scope: ast.AST, parameter: str) -> list[ast.expr] | None:
+    """Return what the calls in the file pass to a function, or to the class it makes."""
+    if not isinstance(scope, ast.FunctionDef):
+        return None
+    around = code.parent(scope)
+    is_method = isinstance(around, ast.ClassDef)
+    if is_method and scope.name != "__init__":
+        return None
+    called = around.name if isinstance(around, ast.ClassDef) else scope.name
+    names = [argument.arg for argument in (*scope.args.posonlyargs, *scope.args.args)][is_method:]
+    passed: list[ast.expr] = []
+    for use in flow.uses(code.tree, called):
+        call = code.parent(use)
+        if not isinstance(call, ast.Call) or call.func is not use:
+            return None
+        given = [k.value for k in call.keywords if k.arg == parameter]
+        if not given and parameter in names and len(call.args) > names.index(parameter):
+            given = [call.args[names.index(parameter)]]
+        if not given or any(isinstance(argument, ast.Starred) for argument in call.args):
+            return None
+        passed += given
+    return passed
+
+
+def _returned(code: Code, function: ast.expr) -> list[ast.expr] | None:
+    """Return what a function of the file returns."""
+    if not isinstance(function, ast.Name):
+        return None
+    known = [s for s in code.tree.body if isinstance(s, FUNCTIONS) and s.name == function.id]
+    if len(known) != 1:
+        return None
+    values = [node.value for node in flow.walk_own(known[0]) if isinstance(node, ast.Return)]
+    return None if None in values else [value for value in values if value is not None]
+
+
+def _kept(code: Code, attribute: ast.Attribute) -> list[ast.expr] | None:
+    """Return what a class assigns to an attribute of its own, in one place."""
+    around = code.around(attribute, ast.ClassDef)
+    if around is None or not isinstance(attribute.value, ast.Name) or attribute.value.id != "self":
+        return None
+    values = [
+        node.value
+        for node in ast.walk(around)
+        if isinstance(node, ast.Assign)
+        and any(
+            isinstance(target, ast.Attribute) and target.attr == attribute.attr
+            for target in node.targets
+        )
+    ]
+    return values if len(values) == 1 else None
