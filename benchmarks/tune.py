@@ -58,7 +58,8 @@ def main() -> int:
     parser.add_argument("--examples", type=Path, metavar="FOLDER")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
-    os.environ["PYTHONPATH"] = str(ROOT)
+    own = os.environ.get("PYTHONPATH", "")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *([own] if own else [])])
     foreign: Path | None = arguments.examples
     told = [*_head("pytorch/examples" if foreign else "tests/sim")]
     for name in arguments.names or (EXAMPLES if foreign else NAMES):

@@ -218,7 +218,13 @@ class _Join:
         point = self._points.get(site.api)
         if point is not None and point.source is None:
             return point.one_sided or "the linter cannot see it"
-        return ""
+        inner = next((path.library[0] for path in site.call_paths if path.library), "")
+        return f"it waits in a library: {_short(inner)}" if inner else ""
+
+
+def _short(entry: str) -> str:
+    """An entry of a call path, without the folder that packages are installed in."""
+    return entry.replace(os.sep, "/").rpartition("-packages/")[2]
 
 
 def hidden(finding: Finding) -> str:

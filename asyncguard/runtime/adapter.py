@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from asyncguard.catalogue import Framework, SyncPoint
 from asyncguard.runtime.copies import Copies, Memory
@@ -24,6 +24,24 @@ HOST = "cpu"  # itself, not in a device's stead
 
 Clock = Callable[[], int]
 Undo = Callable[[], None]
+Judge = Callable[[Any], "Blocker | None"]
+
+
+class _Nothing:
+    """No value's type."""
+
+
+class Quick(NamedTuple):
+    """How to tell what a read of a plain value waits for, by functions that are C's but for one.
+
+    A value of just this `kind`, whose calls nothing has `taken` over and which `is_on_host`, waits
+    for what stands in for a device; of all others the `judge` tells.
+    """
+
+    kind: type
+    taken: Callable[[Any], bool]
+    is_on_host: Callable[[Any], bool]
+    judge: Judge
 
 
 class Adapter:
@@ -90,7 +108,7 @@ class Adapter:
             times=self.times_of(point),
         )
 
-    def quick_judge(self, known: Mapping[str, Blocker]) -> Callable[[Any], Blocker | None]:
+    def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:
         """What a read of a plain value waits for; `known` gives that by device.
 
         The commonest judgement: it runs for every read, in as few steps as can be. None sends the
@@ -102,6 +120,10 @@ class Adapter:
             return known.get(device_of(value))  # type: ignore[arg-type]  # None is no device
 
         return judge
+
+    def quick(self, known: Mapping[str, Blocker]) -> Quick:
+        """`quick_judge`, and what saves it for values on the host, where there is such."""
+        return Quick(_Nothing, bool, bool, self.quick_judge(known))
 
     def memory_of(self, value: Any) -> Memory | None:
         """The memory of a device value, where CPU values stand in for such; else None."""

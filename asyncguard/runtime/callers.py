@@ -33,14 +33,18 @@ NOT_TOLD_APART: Frames = ("other callers",)
 class Way:
     """The instructions of the nearest callers, and the call path that they are the end of.
 
+    `flat` are instruction and code of each, in one tuple.
+
     `left` says for how many more waits that may be taken for granted; for good 0 where several
     call paths end with these.
     """
 
-    __slots__ = ("_nearest", "_several", "_stride", "callers", "left")
+    __slots__ = ("_nearest", "_several", "_stride", "callers", "flat", "left")
 
     def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
         self._nearest = nearest
+        missing = (None, None) * (NEAREST - len(nearest))
+        self.flat = (*(part for code, at in nearest for part in (at, code)), *missing)
         self.callers = callers
         self.left = self._stride = 1
         self._several = False

@@ -13,25 +13,28 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime.adapter import Adapter
+from asyncguard.runtime.adapter import Adapter, Quick
+from asyncguard.runtime.callers import NEAREST
 from asyncguard.runtime.copies import FRESH, Copies
-from asyncguard.runtime.hub import BATCH, Doing, hub, running_tasks, state
+from asyncguard.runtime.hub import Doing, hub, running_tasks, state
 from asyncguard.runtime.indexing import is_plain
-from asyncguard.runtime.probes import Args, Kwargs, Probe, QuickJudge
+from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sites import Blocker, Site
 from asyncguard.runtime.sizes import NUMBERS, are_plain
-from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
-_getframe, getrefcount = sys._getframe, sys.getrefcount
+_getframe, getrefcount, get_ident = sys._getframe, sys.getrefcount, threading.get_ident
 _GLOBALS = globals()
 _HERE = os.path.dirname(__file__)
-_NOWHERE: tuple[Any, ...] = (None,) * 5  # code, f_lasti, blocker, site, how it was reached
+# What a read compares: instruction, code, stands in?, blocker, site, the way that led there, and
+# the instruction and code of each of the nearest callers.
+_NOWHERE: tuple[Any, ...] = (None,) * (6 + 2 * NEAREST)
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
 
@@ -143,7 +146,7 @@ def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int
         except BaseException as error:
             if inside:
                 doing.waiting = False
-            _forget_this_frame(error)
+            forget_this_frame(error)
             raise
 
     return hook
@@ -159,43 +162,76 @@ def _allowed(site: Site, more: int) -> Site:
 
 
 def _read_hook(
-    original: Function, name: str, quick: QuickJudge, hook: Function, copies: Copies, up: int
+    original: Function, name: str, quick: Quick, hook: Function, copies: Copies, up: int
 ) -> Function:
     """In front of another hook: the commonest wait, `value.item()`, known and seen before.
 
-    One listener, no limit, no task of asyncio, no argument, a plain value, a line that waited
-    before; all else goes the long way. What runs once a step finds no cache warm, and each object
-    that is looked at counts: so the wait is only noted down, for the listener to look at later.
+    One listener, no limit, its first thread, no task of asyncio, no argument, a plain value, a line
+    that waited before; all else goes the long way. What runs once a step finds no cache warm, and
+    each object that is looked at counts: so everything is compared in one expression, and the wait
+    is only noted down, for the listener to look at later.
     """
     last = _NOWHERE
     known, fresh = copies.known, FRESH[up].read
+    kind, taken, on_host, judge = quick
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
         nonlocal last
         site = None
         try:
             try:
-                doing = state.doing
-                sink = hub.alone
+                beat = hub.alone
                 if not (
-                    sink is None
-                    or doing.log_of is not sink.key
-                    or doing.waiting
+                    beat is None
+                    or get_ident() != beat.thread
+                    or (doing := beat.doing).waiting
                     or known
                     or rest
                     or named
                     or running_tasks
                 ):
                     frame = _getframe(up)
-                    code, instruction, blocker, site, way = last
+                    at, code, stands_in, blocker, site, way, at1, code1, at2, code2, at3, code3 = (
+                        last
+                    )
                     if (
-                        frame.f_lasti != instruction
-                        or frame.f_code is not code
-                        or quick(self) is not blocker
-                        or not way.leads_to(frame)
+                        frame.f_lasti == at
+                        and frame.f_code is code
+                        and (
+                            (stands_in and type(self) is kind and not taken(self) and on_host(self))
+                            or judge(self) is blocker
+                        )
+                        and (
+                            code1 is None
+                            or (
+                                (back := frame.f_back) is not None
+                                and back.f_lasti == at1
+                                and back.f_code is code1
+                            )
+                        )
+                        and (
+                            code2 is None
+                            or (
+                                (back := back.f_back) is not None  # type: ignore[union-attr]
+                                and back.f_lasti == at2
+                                and back.f_code is code2
+                            )
+                        )
+                        and (
+                            code3 is None
+                            or (
+                                (back := back.f_back) is not None  # type: ignore[union-attr]
+                                and back.f_lasti == at3
+                                and back.f_code is code3
+                            )
+                        )
+                        and way.left
                     ):
-                        last = _, _, blocker, site, _ = _seen(quick(self), frame)
-                    clock = sink.begin
+                        way.left -= 1
+                    else:
+                        last = _seen(judge(self), frame)
+                        blocker, site = last[3:5]
+                    clock = beat.clock
                     began = clock()
             except Exception as error:  # noqa: BLE001  the user's call must go on
                 site = None
@@ -208,10 +244,7 @@ def _read_hook(
             finally:
                 doing.waiting = False
             try:
-                log = doing.log
-                log.append((site, began, clock(), sink.step))  # type: ignore[union-attr]
-                if len(log) >= BATCH:
-                    sink.settle()  # type: ignore[union-attr]
+                beat.log.append((site, began, clock(), beat.step))  # type: ignore[union-attr]
                 if result is self and blocker.stand_in:
                     held = getrefcount(self) - fresh
                     copies.add(self, frame, held)
@@ -219,18 +252,19 @@ def _read_hook(
                 hub.fail(name, error)
             return result
         except BaseException as error:
-            _forget_this_frame(error)
+            forget_this_frame(error)
             raise
 
     return read
 
 
 def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
-    """The call's place, its blocker and its site, where that is settled."""
+    """The call's place, its blocker, its site and its callers, where that is settled."""
     site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
     if not site or site.way is None or not site.way.leads_to(frame):
         return _NOWHERE
-    return frame.f_code, frame.f_lasti, blocker, site, site.way
+    place = frame.f_lasti, frame.f_code, site.blocker.stand_in, blocker, site, site.way
+    return (*place, *site.way.flat)
 
 
 def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | None) -> bool:
@@ -290,7 +324,7 @@ def _late_hook(  # noqa: C901 - its one inner function
         except BaseException as error:
             if inside:
                 doing.waiting = False
-            _forget_this_frame(error)
+            forget_this_frame(error)
             raise
 
     return hook
@@ -303,7 +337,7 @@ def _subscript_hook(original: Function, hook: Function) -> Function:
         try:
             return original(self, index) if is_plain(index) else hook(self, index)
         except BaseException as error:
-            _forget_this_frame(error)
+            forget_this_frame(error)
             raise
 
     return getitem
@@ -329,92 +363,13 @@ def _number_hook(
                 return hook(*args, **kwargs)
             return original(*args, **kwargs)
         except BaseException as error:
-            _forget_this_frame(error)
+            forget_this_frame(error)
             raise
 
     return call
 
 
-def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:
-    """What calls `original`, which ends a step, such as an optimizer's `update`.
-
-    `owner` is the module, or the class for whose instances alone that holds; `name` for the log.
-    """
-    kind = owner if isinstance(owner, type) else object
-
-    def hook(*args: Any, **kwargs: Any) -> Any:
-        doing = state.doing
-        outermost = not doing.stepping and (not args or isinstance(args[0], kind))
-        doing.stepping = doing.stepping or outermost
-        try:
-            result = original(*args, **kwargs)
-        except BaseException as error:
-            _forget_this_frame(error)
-            raise
-        finally:
-            if outermost:
-                doing.stepping = False
-        if outermost:
-            try:
-                if not adapter.is_tracing():
-                    hub.mark(adapter.step_of(args[0] if args else None))
-                elif doing.compiled is not None:
-                    compiled_steps.add(doing.compiled)
-            except Exception as error:  # noqa: BLE001  the user's training must go on
-                hub.fail(name, error)
-        return result
-
-    return hook
-
-
-def compiled_hook(original: Function, owner: Any) -> Function:
-    """What calls `original`, the call of compiled functions, which may be whole training steps.
-
-    What ends a step is then called only while the function is traced: that is remembered of it.
-    """
-    kind = owner if isinstance(owner, type) else object
-
-    def hook(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        doing = state.doing
-        outermost = doing.compiled is None and isinstance(self, kind)
-        if outermost:
-            doing.compiled = self
-        try:
-            result = original(self, *args, **kwargs)
-        except BaseException as error:
-            _forget_this_frame(error)
-            raise
-        finally:
-            if outermost:
-                doing.compiled = None
-        if outermost and self in compiled_steps:
-            hub.mark(self)
-        return result
-
-    return hook
-
-
-def loading_hook(original: Function) -> Function:
-    """What calls `original`, by which a data loader loads data: that is done on the host."""
-
-    def load(*args: Any, **kwargs: Any) -> Any:
-        doing = state.doing
-        before, log_of = doing.loading, doing.log_of
-        doing.loading, doing.log_of = True, None  # the short cut does not ask who is loading
-        try:
-            return original(*args, **kwargs)
-        except BaseException as error:
-            _forget_this_frame(error)
-            raise
-        finally:
-            doing.loading = before
-            if doing.log_of is None:
-                doing.log_of = log_of
-
-    return load
-
-
-def _forget_this_frame(error: BaseException) -> None:
+def forget_this_frame(error: BaseException) -> None:
     """Take the hook's own entry out of the traceback, so that it reads as without us.
 
     Where asyncguard itself raised (a limit), all of its entries go. Python 3.10 keeps the entry.

@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Sized
 from typing import Any, Protocol, runtime_checkable
@@ -56,13 +57,9 @@ class Sink(Protocol):
 
 @runtime_checkable
 class Logged(Sink, Protocol):
-    """A sink that hooks need not call: they append to the thread's log, and it looks there later.
+    """A sink that hooks need not call: they append to its beat's log, and it looks there later."""
 
-    Valid where `doing.log_of` is its `key`; an entry is a site, begin, end and `step`.
-    """
-
-    key: object
-    step: int
+    beat: Beat
 
     def settle(self) -> None:
         """A log has reached its BATCH."""
@@ -73,6 +70,60 @@ class Marked(Protocol):
 
     def mark(self, source: object | None) -> None:
         """A step ended: `source` is the optimizer, None where the user said so."""
+
+
+class Beat:
+    """What a read and the mark of a step touch in every step, of a sink that keeps a log.
+
+    One object, since code that runs once a step finds no cache warm. `log` is that of one thread,
+    whose id is `thread` (0 while its reads go the long way) and which is `doing`; an entry is a
+    site, begin, end and step. `pacer` is the id of the optimizer whose mark ends a step beyond
+    doubt, as long as it lives; else 0. `last` is when the step under way began.
+    """
+
+    __slots__ = (
+        "_kept_by", "_paced_by", "clock", "doing", "last", "log", "pacer", "step", "thread",
+    )  # fmt: skip
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.step = 0
+        self.last = 0
+        self.pacer = 0
+        self.thread = 0
+        self.doing = Doing()  # of no thread yet
+        self.log: deque[Any] = deque()
+        self._paced_by: weakref.ref[object] | None = None
+        self._kept_by: weakref.ref[object] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is some thread's already."""
+        return self._kept_by is not None
+
+    def keep(self, log: deque[Any], doing: Doing, presence: object) -> None:
+        """Reads of the calling thread take the short cut, until `presence` goes: with the thread.
+
+        (The id of a thread that ended may be given again.)
+        """
+        self.log, self.doing = log, doing
+        self.thread = threading.get_ident()
+        self._kept_by = weakref.ref(presence, self._close)
+
+    def _close(self, _: object) -> None:
+        self.thread = 0
+
+    def lead(self, leader: object | None) -> None:
+        """The mark of `leader` (None: of nobody) ends a step, without a second look."""
+        self.pacer = 0
+        self._paced_by = None
+        if leader is not None:
+            self._paced_by = weakref.ref(leader, self._forget)  # an id may be given again
+            self.pacer = id(leader)
+
+    def _forget(self, reference: object) -> None:
+        if reference is self._paced_by:
+            self.pacer = 0
 
 
 class _Several:
@@ -113,13 +164,11 @@ class _Several:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("compiled", "loading", "log", "log_of", "stepping", "waiting")
+    __slots__ = ("compiled", "loading", "stepping", "waiting")
 
     def __init__(self) -> None:
         self.compiled: object = None  # the outermost compiled function that is being called
         self.loading = False  # inside a data loader, which works on the host
-        self.log: deque[Any] = deque()  # the thread's waits, for the `Logged` with this key
-        self.log_of: object = None
         self.waiting = False  # inside a sync point, where nested ones do not count
         self.stepping = False  # inside an optimizer's step, which may call another one's
 
@@ -139,7 +188,8 @@ class Hub:
         self.generation = 0  # 0 while nobody listens, another number each time that somebody does
         self._generations = itertools.count(1)
         self.sink: Sink = _Several(())
-        self.alone: Logged | None = None  # the only sink there is, where no limit holds
+        self.alone: Beat | None = None  # the only sink's, where no limit holds
+        self._paced: Beat | None = None  # the only listener's to marks
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
@@ -164,15 +214,20 @@ class Hub:
     def add_marked(self, listener: Marked) -> None:
         """Tell `listener` where steps end."""
         with self.lock:
-            self.marked = (*self.marked, listener)
+            self._set_marked((*self.marked, listener))
 
     def remove_marked(self, listener: Marked) -> None:
         """Stop telling `listener` where steps end."""
         with self.lock:
-            self.marked = tuple(other for other in self.marked if other is not listener)
+            self._set_marked(tuple(other for other in self.marked if other is not listener))
 
-    def mark(self, source: object | None, *_: Any) -> None:
+    def mark(self, source: object | None, _args: Any = None, _kwargs: Any = None) -> None:
         """A step ended. Serves as torch's optimizer hook, which is given more than we ask for."""
+        beat = self._paced
+        if beat is not None and id(source) == beat.pacer:
+            beat.last = beat.clock()
+            beat.step += 1
+            return
         for listener in self.marked:
             try:
                 listener.mark(source)
@@ -192,9 +247,14 @@ class Hub:
         self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks)
         self._set_active()
 
+    def _set_marked(self, listeners: tuple[Marked, ...]) -> None:
+        self.marked = listeners
+        alone = listeners[0] if len(listeners) == 1 else None
+        self._paced = alone.beat if isinstance(alone, Logged) else None
+
     def _set_active(self) -> None:
-        short = self.scope is None and isinstance(self.sink, Logged)
-        self.alone = self.sink if short else None  # type: ignore[assignment]
+        sink = self.sink
+        self.alone = sink.beat if self.scope is None and isinstance(sink, Logged) else None
         if not (self._sinks or self.scope):
             self.generation = 0
         elif not self.generation:
@@ -204,7 +264,7 @@ class Hub:
         """In a forked child nothing is recorded, and no lock that the parent held is waited for."""
         self.lock = threading.RLock()
         self.scope = None
-        self.marked = ()
+        self._set_marked(())
         self._set_sinks(())
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.runtime import hooks, patch, takeover, versions
+from asyncguard.runtime import boundaries, hooks, patch, takeover, versions
 from asyncguard.runtime.adapter import Adapter, Clock, Undo
 from asyncguard.runtime.hub import log
 from asyncguard.runtime.probes import Probe
@@ -156,9 +156,9 @@ class Installation:
         adapter, steps = self.adapter, self.adapter.framework.steps
         path, owner = found[0].path, found[0].place.owner
         if path in steps.runtime_compiled:
-            return lambda original: hooks.compiled_hook(original, owner)
+            return lambda original: boundaries.compiled_hook(original, owner)
         if path in steps.runtime:
-            return lambda original: hooks.step_hook(original, path, adapter, owner)
+            return lambda original: boundaries.step_hook(original, path, adapter, owner)
         points = self._points()
         asked = {point.id: (point, each) for each in found for point in points[each.path]}
         probes = [Probe(point, adapter, each.binds) for point, each in asked.values()]

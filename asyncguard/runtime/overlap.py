@@ -24,7 +24,9 @@ ENOUGH = 0.02  # of the time has to be spent waiting, or its CPU time says nothi
 class Steps(Protocol):
     """Who counts the steps: the session's recorder."""
 
-    step: int
+    @property
+    def step(self) -> int:
+        """The number of the step under way."""
 
 
 class Sample(NamedTuple):

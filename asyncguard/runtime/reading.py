@@ -12,7 +12,8 @@ from typing import Any
 
 from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
-from asyncguard.runtime.recorder import Cell, Reading, Span
+from asyncguard.runtime.cells import Cell
+from asyncguard.runtime.recorder import Reading, Span
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
 

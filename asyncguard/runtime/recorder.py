@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from asyncguard.runtime.hub import BATCH, state
+from asyncguard.runtime.cells import Cell
+from asyncguard.runtime.hub import BATCH, Beat, state
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
@@ -26,89 +27,7 @@ THREADS = 64  # threads and tasks told apart; those that ended are added up beyo
 Clock = Callable[[], int]
 Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
 Wait = tuple[Site, int, int, int]  # site, begin, end, step
-Paths = dict[Site, tuple[int, int]]  # waits and stall of a line by call path
 running_loop = asyncio._get_running_loop
-
-
-class Cell:
-    """What happened at one site in one thread or task.
-
-    `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
-    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
-    in how many steps it waited. `paths` are waits and stall of the call paths other than the first.
-    """
-
-    __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "paths", "stall", "step",
-        "steps", "warm", "warm_stall",
-    )  # fmt: skip
-
-    def __init__(self, step: int) -> None:
-        self.count = 0
-        self.stall = 0
-        self.longest = 0
-        self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
-        self.first = step
-        self.step = step
-        self.steps = 1
-        self.base = self.base_stall = 0
-        self.warm = self.warm_stall = 0
-        self.paths: Paths | None = None
-
-    @property
-    def steady(self) -> int:
-        """Of `count`, what fell into complete steps past the warm-up; for a settled cell."""
-        return self.base - self.warm
-
-    @property
-    def steady_stall(self) -> int:
-        """Of `stall`, what fell into complete steps past the warm-up; for a settled cell."""
-        return self.base_stall - self.warm_stall
-
-    def settled(self, step: int, warmup: int) -> Cell:
-        """A copy as of `step`; the thread that owns the cell may go on appending."""
-        copy = Cell(self.first)
-        copy.steps = 0
-        copy.add(self)
-        copy.settle(step, warmup)
-        return copy
-
-    def settle(self, step: int, warmup: int) -> None:
-        """Let the step that is under way be as of `step`."""
-        if self.step < step:
-            self.base, self.base_stall = self.count, self.stall
-        if self.step < warmup:
-            self.warm, self.warm_stall = self.base, self.base_stall
-
-    def add(self, other: Cell) -> None:
-        """Take in another cell of the same site; the older of the two has to be settled."""
-        self.count += other.count
-        self.stall += other.stall
-        self.longest = max(self.longest, other.longest)
-        for bits, count in list(other.buckets.items()):
-            self.buckets[bits] = self.buckets.get(bits, 0) + count
-        self.first = min(self.first, other.first)
-        self.step = max(self.step, other.step)
-        self.steps += other.steps
-        self.base += other.base
-        self.base_stall += other.base_stall
-        self.warm += other.warm
-        self.warm_stall += other.warm_stall
-        for site, (count, stall) in list((other.paths or {}).items()):
-            self.add_path(site, count, stall)
-
-    def add_path(self, site: Site, count: int, stall: int) -> None:
-        """Take in waits of one of the call paths; they are part of the cell's figures as well."""
-        if self.paths is None:
-            self.paths = {}
-        counts, stalls = self.paths.get(site, (0, 0))
-        self.paths[site] = counts + count, stalls + stall
-
-    def restart(self) -> None:
-        """Let everything so far belong to step 0."""
-        self.first = self.step = self.base = self.base_stall = 0
-        self.steps = 1
-        self.warm = self.warm_stall = 0
 
 
 class Span(NamedTuple):
@@ -168,9 +87,14 @@ class Totals(NamedTuple):
     steps: int
 
 
+class _Presence:
+    """Kept by one thread alone: it goes when that ends."""
+
+
 @dataclass
 class _Thread(threading.local):
     table: Table | None = field(default=None)
+    presence: _Presence | None = field(default=None)
 
 
 class Recorder:
@@ -190,10 +114,7 @@ class Recorder:
         timeline: int | None = None,
     ) -> None:
         self.begin = clock
-        self.key = object()
-        self.step = 0
-        self._last = 0
-        self._pacer: Callable[[], object | None] = _nobody  # whose marks need no second look
+        self.beat = Beat(clock)
         self._clock = clock
         self._warmup = warmup
         self._frameworks = frameworks
@@ -214,9 +135,14 @@ class Recorder:
         self._started = self._warm = self._stopped = 0
         self._running = False
 
+    @property
+    def step(self) -> int:
+        """The number of the step under way."""
+        return self.beat.step
+
     def start(self) -> None:
         """The trace begins."""
-        self._started = self._warm = self._last = self._clock()
+        self._started = self._warm = self.beat.last = self._clock()
         self._boundaries.append(self._started)
         self._running = True
 
@@ -234,7 +160,7 @@ class Recorder:
         if now is None:
             now = self._clock()
         table = self._table()
-        table.log.append((site, began, now, self.step))
+        table.log.append((site, began, now, self.beat.step))
         if self._spans is not None or len(table.log) >= BATCH:
             self.settle()
 
@@ -268,26 +194,22 @@ class Recorder:
             self._spans.append(Span(kind, None, name, thread, begin, end, serial, nbytes))
 
     def mark(self, source: object | None) -> None:
-        """A step ended, if `source` is who sets the pace. Runs at every step: no detours."""
-        if source is not None and source is self._pacer():
-            self._last = self._clock()
-            self.step += 1
-        else:
-            with self._lock:
-                self._mark(source)
+        """A step ended, if `source` is who sets the pace."""
+        with self._lock:
+            self._mark(source)
 
     def read(self) -> Reading:
         """Add up what all threads have appended; safe while they go on."""
         with self._lock:
             self._add_up()
             stand_in = self._stand_ins_count()
-            steady = max(self.step - self._warmup, 0)
+            steady = max(self.beat.step - self._warmup, 0)
             return Reading(
                 cells=tuple(self._cells()),
                 idle=dict(self._idle),
-                steps=self.step,
+                steps=self.beat.step,
                 steady_steps=steady,
-                steady_duration=self._last - self._warm if steady else 0,
+                steady_duration=self.beat.last - self._warm if steady else 0,
                 step_syncs=self._newest(self._counts, steady),
                 step_allowed=self._newest(self._allowed, steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
@@ -311,21 +233,22 @@ class Recorder:
         self.settle()
         cells = [cell for table in list(self._tables) for cell in list(table.cells.values())]
         return Totals(
-            sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self.step
+            sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self.beat.step
         )
 
     def _mark(self, source: object | None) -> None:
-        if source is None and not self._pace.explicit and self.step:
+        if source is None and not self._pace.explicit and self.beat.step:
             self._start_over()
         if self._pace.ends_step(source):
-            self._last = now = self._clock()
-            self.step += 1
-            if self.step == self._warmup:
+            self.beat.last = now = self._clock()
+            self.beat.step += 1
+            if self.beat.step == self._warmup:
                 self._warm = now
             if self._spans is not None:
                 self._boundaries.append(now)
-        plain = self._spans is None and self.step >= self._warmup
-        self._pacer = (self._pace.leader if plain else None) or _nobody
+        plain = self._spans is None and self.beat.step >= self._warmup
+        leader = self._pace.leader if plain else None
+        self.beat.lead(leader and leader())
 
     def _add_up(self) -> None:
         """Empty the logs, an entry at a time: a signal handler that reads goes on from there."""
@@ -367,23 +290,23 @@ class Recorder:
 
     def _newest(self, counted: Counts, steady: int) -> tuple[int, ...]:
         """How often each of the newest complete steps waited, by one of the counts."""
-        steps = range(self.step - min(steady, STEP_WINDOW), self.step)
+        steps = range(self.beat.step - min(steady, STEP_WINDOW), self.beat.step)
         return tuple(sum(counts.get(step, 0) for counts in counted.values()) for step in steps)
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
             for site, cell in list(table.cells.items()):
                 if self._running:
-                    yield site, table.name, cell.settled(self.step, self._warmup)
+                    yield site, table.name, cell.settled(self.beat.step, self._warmup)
                 else:  # nobody appends any more, and there may be very many
-                    cell.settle(self.step, self._warmup)
+                    cell.settle(self.beat.step, self._warmup)
                     yield site, table.name, cell
 
     def _start_over(self) -> None:
         """The user marks steps: forget the boundaries that optimizers marked before."""
         self._add_up()
-        self.step = 0
-        self._warm = self._last = self._started
+        self.beat.step = 0
+        self._warm = self.beat.last = self._started
         for counted in (self._counts, self._allowed):
             for key, old in counted.items():
                 counted[key] = defaultdict(int, {0: sum(old.values())})
@@ -434,7 +357,9 @@ class Recorder:
             with self._lock:
                 self._make_room()
                 self._tables.append(table)
-        state.doing.log, state.doing.log_of = table.log, self.key
+        if not self.beat.is_kept and not state.doing.loading:
+            self._local.presence = _Presence()
+            self.beat.keep(table.log, state.doing, self._local.presence)
         return table
 
     def _table_of_task(self, task: asyncio.Task[Any]) -> Table:
@@ -461,11 +386,6 @@ class Recorder:
         total = Table("ended threads and tasks", None)
         for table in ended:
             for site, cell in table.cells.items():
-                cell = cell.settled(self.step, self._warmup)
+                cell = cell.settled(self.beat.step, self._warmup)
                 total.cells.setdefault(site, Cell(cell.first)).add(cell)
         self._tables = [total, *(table for table in self._tables if table not in ended)]
-
-
-def _nobody() -> object:
-    """Stands where a weak reference may: gives what nobody is."""
-    return _nobody

@@ -13,7 +13,9 @@ from typing import Any
 
 import torch
 import torch.amp.autocast_mode
+import torch.autograd.profiler
 import torch.utils._foreach_utils
+from torch.profiler import ProfilerActivity
 
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.machine import Device, Machine, NotSimulated
@@ -43,6 +45,9 @@ def replacements(
         Place(import_module("torch.optim.asgd"), "_default_to_fused_or_foreach"),
         lambda *_, **__: (False, False),
     )
+    # The profiler of a build without CUDA would record events of its own for each operator.
+    activities = frozenset({ProfilerActivity.CPU, ProfilerActivity.CUDA})
+    yield Place(torch.autograd.profiler, "_supported_activities"), lambda: activities
     yield Place(torch, "ctc_loss"), _ctc_loss()
     yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():

@@ -117,6 +117,10 @@ def test_what_was_counted_and_not_found() -> None:
     seen_at_run_time_only = "torch.distributions.Distribution.__init__"
     row = only(joined([], [counted(3, seen_at_run_time_only)]))
     assert row.why == POINTS[seen_at_run_time_only].one_sided
+    inner = "/v/site-packages/torch/nn/modules/module.py:9 convert"
+    outer = "/v/site-packages/torch/nn/modules/module.py:7 to"
+    row = only(joined([], [counted(3, library=(inner, outer))]))
+    assert row.why == "it waits in a library: torch/nn/modules/module.py:9 convert"
 
 
 def test_waits_in_files_that_were_not_checked_are_counted_alone() -> None:

@@ -9,6 +9,7 @@ import pytest
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.run.generated import Notice, named_source, notices
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.fixes import fix_files
 
 NOTICE = "# This file was automatically generated from src/models/modular_net.py.\n"
 BASE = """\
@@ -95,3 +96,29 @@ def test_a_comment_in_the_source_silences_the_copy_too(tmp_path: Path) -> None:
     )
     names = found(tmp_path, base=BASE, modular_net=quiet, modeling_net=copied)
     assert [name for name, *_ in names] == ["base"]
+
+
+SCALED = """\
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        scale = torch.tensor(0.5, device=x.device)
+        return x * scale
+"""
+
+
+def test_a_generated_file_is_repaired_in_its_source_alone(tmp_path: Path) -> None:
+    settings = Settings(cache=False, jobs=1)
+    for name, text in (("modular_net", SCALED), ("modeling_net", NOTICE + SCALED)):
+        (tmp_path / f"{name}.py").write_text(text)
+    first = check_paths([tmp_path], settings).findings
+    assert fix_files(first, unsafe=False, write=True).fixed == 1
+    assert "torch.full" in (tmp_path / "modular_net.py").read_text()
+    second = check_paths([tmp_path], settings).findings
+    assert [(Path(f.path).stem, f.fix) for f in second] == [("modeling_net", None)]
+
+
+def test_a_generated_file_without_its_source_is_repaired(tmp_path: Path) -> None:
+    (tmp_path / "modeling_net.py").write_text(NOTICE + SCALED)
+    (found,) = check_paths([tmp_path], Settings(cache=False, jobs=1)).findings
+    assert found.fix is not None

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from asyncguard.runtime import hooks
+from asyncguard.runtime import boundaries
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
@@ -42,7 +42,7 @@ def masks() -> None:
         values[mask]
 
 
-@lambda function: hooks.step_hook(function, "a step", Mock(spec=Adapter), None)
+@lambda function: boundaries.step_hook(function, "a step", Mock(spec=Adapter), None)
 def python_function() -> None:
     warnings.warn("from within", DeprecationWarning, stacklevel=2)
 

@@ -191,6 +191,15 @@ def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
                 yield path, Copy(source, text.splitlines(), original.splitlines())
 
 
+def copied(paths: Iterable[str], linked: Mapping[str, Linked]) -> set[str]:
+    """Return which files were generated from one that is checked too: nobody edits them."""
+    by_name: dict[str, list[str]] = {}
+    for path in linked:
+        by_name.setdefault(os.path.basename(path), []).append(path)
+    named = {path: named_source(_text(path)[:HEADER]) for path in paths}
+    return {path for path, source in named.items() if source and _resolved(source, path, by_name)}
+
+
 def _resolved(named: str, path: str, by_name: Mapping[str, list[str]]) -> str:
     """Return the checked file that a notice in `path` means: the one beside it comes first."""
     found = [other for other in by_name.get(os.path.basename(named), ()) if other != path]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from asyncguard import files
 from asyncguard.lint.fixes.wanted import is_hot
 from asyncguard.lint.program.facts import Linked
 from asyncguard.lint.run import pool, worker
+from asyncguard.lint.run.generated import copied
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.model import Finding
 
@@ -29,15 +31,21 @@ Mender = pool.Pool[Task, tuple[Finding, ...]]
 def mended(
     linked: Mapping[str, Linked], jobs: int | None, given: Mapping[str, bytes] | None = None
 ) -> dict[str, Linked]:
-    """Give findings the advice and repair that fit; `given` are sources that are not files."""
+    """Give findings the advice and repair that fit; `given` are sources that are not files.
+
+    What was generated gets no repair where its source is at hand: the repair belongs there, and the
+    generator would undo it here.
+    """
+    hot = [path for path, told in linked.items() if any(map(is_hot, told.findings))]
+    copies = copied((path for path in hot if linked[path].notebook is None), linked)
     tasks = [
-        Task(path, told.findings, _data(path, told, given or {}))
-        for path, told in linked.items()
-        if any(map(is_hot, told.findings))
+        Task(path, linked[path].findings, _data(path, linked[path], given or {})) for path in hot
     ]
     found = dict(linked)
     with pool.Pool(mend, jobs if len(tasks) > FEW else 1) as mender:
         for task, findings in mender.run(tasks):
+            if findings is not None and task.path in copies:
+                findings = tuple(replace(finding, fix=None) for finding in findings)
             if findings is not None:
                 found[task.path] = linked[task.path]._replace(findings=findings)
     return found

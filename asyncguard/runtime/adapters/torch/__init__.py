@@ -6,6 +6,7 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -22,12 +23,12 @@ from torch.utils.data import dataloader
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
-from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
+from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Quick, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapters.torch.calls import CALLS, DISTRIBUTION, WORK, checks
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
+from asyncguard.runtime.boundaries import loading_hook
 from asyncguard.runtime.copies import Memory
-from asyncguard.runtime.hooks import loading_hook
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.simulated import MARK, present
@@ -130,6 +131,11 @@ class Adapter(Base):
             return known.get(STAND_IN if value.is_cpu else labels.get(value.device, ""))
 
         return judge
+
+    def quick(self, known: Mapping[str, Blocker]) -> Quick:
+        """Most tensors are plain, and where there is no device all are on the host."""
+        on_host = operator.attrgetter("is_cpu")
+        return Quick(_TENSOR, has_torch_function_unary, on_host, self.quick_judge(known))
 
     def memory_of(self, value: Any) -> Memory | None:
         """A tensor's storage; that of one which nothing in C++ holds either is not shared."""

@@ -1,0 +1,88 @@
+"""What happened at one site, in one thread or task."""
+
+from __future__ import annotations
+
+from asyncguard.runtime.sites import Site
+
+Paths = dict[Site, tuple[int, int]]  # waits and stall of a line by call path
+
+
+class Cell:
+    """What happened at one site in one thread or task.
+
+    `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
+    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
+    in how many steps it waited. `paths` are waits and stall of the call paths other than the first.
+    """
+
+    __slots__ = (
+        "base", "base_stall", "buckets", "count", "first", "longest", "paths", "stall", "step",
+        "steps", "warm", "warm_stall",
+    )  # fmt: skip
+
+    def __init__(self, step: int) -> None:
+        self.count = 0
+        self.stall = 0
+        self.longest = 0
+        self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
+        self.first = step
+        self.step = step
+        self.steps = 1
+        self.base = self.base_stall = 0
+        self.warm = self.warm_stall = 0
+        self.paths: Paths | None = None
+
+    @property
+    def steady(self) -> int:
+        """Of `count`, what fell into complete steps past the warm-up; for a settled cell."""
+        return self.base - self.warm
+
+    @property
+    def steady_stall(self) -> int:
+        """Of `stall`, what fell into complete steps past the warm-up; for a settled cell."""
+        return self.base_stall - self.warm_stall
+
+    def settled(self, step: int, warmup: int) -> Cell:
+        """A copy as of `step`; the thread that owns the cell may go on appending."""
+        copy = Cell(self.first)
+        copy.steps = 0
+        copy.add(self)
+        copy.settle(step, warmup)
+        return copy
+
+    def settle(self, step: int, warmup: int) -> None:
+        """Let the step that is under way be as of `step`."""
+        if self.step < step:
+            self.base, self.base_stall = self.count, self.stall
+        if self.step < warmup:
+            self.warm, self.warm_stall = self.base, self.base_stall
+
+    def add(self, other: Cell) -> None:
+        """Take in another cell of the same site; the older of the two has to be settled."""
+        self.count += other.count
+        self.stall += other.stall
+        self.longest = max(self.longest, other.longest)
+        for bits, count in list(other.buckets.items()):
+            self.buckets[bits] = self.buckets.get(bits, 0) + count
+        self.first = min(self.first, other.first)
+        self.step = max(self.step, other.step)
+        self.steps += other.steps
+        self.base += other.base
+        self.base_stall += other.base_stall
+        self.warm += other.warm
+        self.warm_stall += other.warm_stall
+        for site, (count, stall) in list((other.paths or {}).items()):
+            self.add_path(site, count, stall)
+
+    def add_path(self, site: Site, count: int, stall: int) -> None:
+        """Take in waits of one of the call paths; they are part of the cell's figures as well."""
+        if self.paths is None:
+            self.paths = {}
+        counts, stalls = self.paths.get(site, (0, 0))
+        self.paths[site] = counts + count, stalls + stall
+
+    def restart(self) -> None:
+        """Let everything so far belong to step 0."""
+        self.first = self.step = self.base = self.base_stall = 0
+        self.steps = 1
+        self.warm = self.warm_stall = 0
