@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted, same
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 
@@ -62,13 +62,23 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
             names = set(_bound(parent)) - seen if depth else set()
             seen |= names
             for name in sorted(names):
-                for use in flow.uses(scope, name, [parent]):
-                    if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load):
+                for use in _loads(scope).get(name, ()):
+                    if use not in flow.parts(parent):
                         yield from _uses(code, scope, use, depth - 1, seen)
             return
         if not _hands_on(parent, child):
             return
         child = parent
+
+
+@kept(OF_SCOPES)
+def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
+    """Return where the value of each name is used, nested functions included."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(node)
+    return found
 
 
 def _bound(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
@@ -169,24 +179,25 @@ class _Making:
         self._seen.add(name)
         values = flow.assignments(self.scope, name)
         found = [value for value in values if value is not None]
-        return found + (self._sources.get(name, []) if None in values else [])
+        return found + (_sources(self.scope).get(name, []) if None in values else [])
 
-    @cached_property
-    def _sources(self) -> dict[str, list[ast.expr]]:
-        """What loops and unpacking bind names to, and what is added to them in place."""
-        found: dict[str, list[ast.expr]] = {}
-        for node in flow.walk_own(self.scope):
-            targets: list[ast.expr] = []
-            if isinstance(node, ast.For | ast.comprehension):
-                targets, value = [node.target], node.iter
-            elif isinstance(node, ast.AugAssign):
-                targets, value = [node.target], node.value
-            elif isinstance(node, ast.Assign):
-                unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
-                targets, value = unpacked, node.value
-            for name in {name for target in targets for name in flow.bound(target)}:
-                found.setdefault(name, []).append(value)
-        return found
+
+@kept(OF_SCOPES)
+def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
+    """Return what loops and unpacking bind names to, and what is added to them in place."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in flow.walk_own(scope):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.For | ast.comprehension):
+            targets, value = [node.target], node.iter
+        elif isinstance(node, ast.AugAssign):
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.Assign):
+            unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
+            targets, value = unpacked, node.value
+        for name in {name for target in targets for name in flow.bound(target)}:
+            found.setdefault(name, []).append(value)
+    return found
 
 
 _BUILTINS = frozenset(dir(builtins))
