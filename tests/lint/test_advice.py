@@ -7,9 +7,8 @@ import json
 import pytest
 
 from asyncguard.catalogue import load
-from asyncguard.lint.advice.choice import NEGATION
+from asyncguard.lint.advice.choice import NEGATION, PREDICATES
 from asyncguard.lint.advice.patterns import Pattern, patterns
-from asyncguard.lint.advice.scene import PREDICATES
 from asyncguard.lint.check import check_source
 from asyncguard.lint.labels import labels
 from asyncguard.lint.run.settings import Settings

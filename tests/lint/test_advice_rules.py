@@ -104,7 +104,7 @@ def test_what_is_kept_without_its_graph_is_the_same_number(value: str) -> None:
     "arguments",
     ["0.", "0", "1.0", "1", "-0.0", "2.5", "-3", "0, dtype=torch.float16", "1, dtype=torch.bool",
      "7, dtype=torch.int8", "0.0, requires_grad=True", "1.5, dtype=torch.float64", "True",
-     "float('inf')", "torch.finfo(torch.float16).min", "len(x)", "-2.5e-3"],
+     "float('inf')", "torch.finfo(torch.float16).min", "len(x)", "-2.5e-3", "[0.0]", "[1]"],
 )  # fmt: skip
 def test_a_constant_made_on_the_device_is_the_same_tensor(arguments: str) -> None:
     torch = require("torch")
@@ -121,9 +121,7 @@ def test_a_constant_made_on_the_device_is_the_same_tensor(arguments: str) -> Non
     assert str(got) == str(expected)  # -0.0 stays negative
 
 
-@pytest.mark.parametrize(
-    "arguments", ["value", "[0.0]", "0.0, pin_memory=True", "float(value)", "*value"]
-)
+@pytest.mark.parametrize("arguments", ["value", "0.0, pin_memory=True", "float(value)", "*value"])
 def test_other_uploads_are_left_to_the_reader(arguments: str) -> None:
     source = CONSTANT.format(arguments=arguments)
     assert fixed(source) == source

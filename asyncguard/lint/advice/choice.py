@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from asyncguard.lint.advice import where_from, where_to  # noqa: F401 - they fill PREDICATES
+from asyncguard.lint.advice import company, where_from, where_to
 from asyncguard.lint.advice.company import better, others
 from asyncguard.lint.advice.patterns import Pattern, patterns
-from asyncguard.lint.advice.scene import PREDICATES, Scene
+from asyncguard.lint.advice.scene import Company, Scene, table
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import spot_of
 from asyncguard.lint.fixes.wanted import is_hot
@@ -17,13 +17,14 @@ from asyncguard.lint.labels import Label, labels
 from asyncguard.model import Finding
 
 NEGATION = "not "
+PREDICATES = table(company, where_from, where_to)
 
 
 def advised(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of a file, each hot one with the advice that fits its code."""
     hot = [finding for finding in findings if is_hot(finding)]
     spots = {f: spot for f in hot if (spot := spot_of(code, f)) is not None}
-    near = [*spots.values()]
+    near = Company([*spots.values()])
     return tuple(_advised(f, Scene(spots[f], near)) if f in spots else f for f in findings)
 
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import (
-    is_repeated,
-)
+from asyncguard.lint.advice.values import is_repeated
 from asyncguard.lint.labels import labels
 from asyncguard.model import Finding
 
-# ---- other findings
+MOST = 16  # later reads that are looked at
 
 
 def better(scene: Scene) -> Finding | None:
     """Return what a rule of advice says of the same place."""
     here = scene.spot.finding
     refining = [rule.code for rule in labels() if here.code in rule.refines]
-    for code in reversed(refining):
-        for other in scene.spots:
-            found = other.finding
-            if found.code == code and (found.line, found.column) == (here.line, here.column):
-                return found
-    return None
+    said = (scene.company.at(here.line, here.column, code) for code in reversed(refining))
+    return next((found for found in said if found is not None), None)
 
 
 def _is_bettered(scene: Scene, code: str) -> bool:
@@ -49,12 +43,8 @@ def is_followed_by_a_read(scene: Scene) -> bool:
 
 def others(scene: Scene) -> list[int]:
     """Return the lines of the later reads of its block that could be made together with it."""
-    kind = scene.spot.finding.code
-    found = {
-        other.finding.line
-        for other in scene.spots
-        if other.finding.code == kind and is_repeated(scene.spot, other)
-    }
+    later = scene.company.later(scene.spot, MOST)
+    found = {other.finding.line for other in later if is_repeated(scene.spot, other)}
     return sorted(found - {scene.spot.finding.line})
 
 

@@ -1,20 +1,58 @@
-"""What stands around a finding, and the table of what patterns can ask about it."""
+"""What stands around a finding, and what a predicate is: a question that patterns ask about it."""
 
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
 from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import dotted
 from asyncguard.lint.fixes.spots import Spot
+from asyncguard.model import Finding
+
+
+class Company:
+    """All findings of a file, by place and by block."""
+
+    def __init__(self, spots: Sequence[Spot] = ()) -> None:
+        self._spots = spots
+
+    def at(self, line: int, column: int, code: str) -> Finding | None:
+        """Return what a rule says of a place."""
+        return self._at.get((line, column, code))
+
+    def later(self, spot: Spot, most: int) -> list[Spot]:
+        """Return the next ones of the same rule in the same block, `most` at most."""
+        block = self._blocks.get((id(spot.body), spot.finding.code), [])
+        first = bisect.bisect_left(block, spot.at, key=_at)
+        return block[first : first + most]
+
+    @cached_property
+    def _at(self) -> dict[tuple[int, int, str], Finding]:
+        findings = [spot.finding for spot in reversed(self._spots)]
+        return {(found.line, found.column, found.code): found for found in findings}
+
+    @cached_property
+    def _blocks(self) -> dict[tuple[int, str], list[Spot]]:
+        blocks: dict[tuple[int, str], list[Spot]] = {}
+        for spot in sorted(self._spots, key=_at):
+            blocks.setdefault((id(spot.body), spot.finding.code), []).append(spot)
+        return blocks
+
+
+def _at(spot: Spot) -> int:
+    return spot.at
 
 
 class Scene(NamedTuple):
     """A finding among its code, and all findings of its file."""
 
     spot: Spot
-    spots: Sequence[Spot] = ()
+    company: Company
 
     @property
     def read(self) -> ast.expr:
@@ -30,11 +68,26 @@ class Scene(NamedTuple):
         return node
 
 
-Predicate = Callable[[Scene], bool]
-PREDICATES: dict[str, Predicate] = {}
+@dataclass(frozen=True)
+class Predicate:
+    """A question that patterns can ask about a scene."""
+
+    ask: Callable[[Scene], bool]
+
+    def __call__(self, scene: Scene) -> bool:
+        """Return the answer."""
+        return self.ask(scene)
+
+    @property
+    def name(self) -> str:
+        """The name of its function, with spaces for underscores."""
+        return self.ask.__name__.replace("_", " ")
 
 
-def predicate(function: Predicate) -> Predicate:
-    """Let patterns name a predicate by the name of its function, with spaces for underscores."""
-    PREDICATES[function.__name__.replace("_", " ")] = function
-    return function
+predicate = Predicate
+
+
+def table(*modules: ModuleType) -> dict[str, Predicate]:
+    """Return the predicates of modules by name."""
+    found = [each for module in modules for each in vars(module).values()]
+    return {each.name: each for each in found if isinstance(each, Predicate)}

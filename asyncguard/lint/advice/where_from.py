@@ -75,9 +75,8 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
     loop = next(inside, None)
     if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
         return False
-    changing = flow.changed([*loop.body, loop.target])
     needed = flow.names(spot.node) - set(spot.code.imports)
-    return bool(needed) and not needed & changing and not _made(scene).computed
+    return bool(needed) and not needed & flow.changed_in(loop) and not _made(scene).computed
 
 
 def _is_part(node: ast.AST, of: ast.AST) -> bool:

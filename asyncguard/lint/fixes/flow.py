@@ -64,6 +64,13 @@ def changed(nodes: Iterable[ast.AST]) -> set[str]:
     return {name for node in nodes for name in _changed(node)}
 
 
+@kept(OF_SCOPES)
+def changed_in(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """Return the names that the body of a loop changes, and those that the loop binds."""
+    target = [] if isinstance(loop, ast.While) else [loop.target]
+    return frozenset(changed([*loop.body, *target]))
+
+
 @kept(OF_STATEMENTS)
 def _changed(node: ast.AST) -> frozenset[str]:
     found = bound(node)

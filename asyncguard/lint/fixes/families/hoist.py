@@ -92,7 +92,7 @@ def _is_only_looked_at(code: Code, node: ast.expr) -> bool:
 
 def _stays(loop: ast.For, node: ast.expr) -> bool:
     """Whether no round of a loop changes what a read says."""
-    if flow.names(node) & flow.bound(loop.target) or flow.may_change(loop.body, node):
+    if flow.names(node) & flow.changed_in(loop) or flow.may_change(loop.body, node):
         return False
     return all(map(flow.is_quiet, loop.body))
 

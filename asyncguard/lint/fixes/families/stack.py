@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
@@ -41,10 +42,12 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
         if (read := _read(spot)) is not None:
             blocks.setdefault((id(spot.body), spot.finding.framework), []).append(read)
     for reads in blocks.values():
-        while reads:
-            group = _group(reads)
-            taken = {id(read) for read in group}
-            reads = [read for read in reads if id(read) not in taken]
+        taken: set[int] = set()
+        for at, read in enumerate(reads):
+            if id(read) in taken:
+                continue
+            group = _group(other for other in islice(reads, at, None) if id(other) not in taken)
+            taken.update(map(id, group))
             if len(group) > 1 and (repair := _repair(group)) is not None:
                 yield repair
 
@@ -68,10 +71,11 @@ def _assigned(spot: Spot) -> str:
     return target.id if alone and isinstance(target, ast.Name) else ""
 
 
-def _group(reads: Sequence[Read]) -> list[Read]:
+def _group(reads: Iterator[Read]) -> list[Read]:
     """Return the first read of a block, and those after it that can be made in its place."""
-    first, group = reads[0], [reads[0]]
-    for other in reads[1:]:
+    first = next(reads)
+    group = [first]
+    for other in reads:
         if len(group) == _MOST:
             break
         spot = other.spot
