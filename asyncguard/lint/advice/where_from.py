@@ -10,6 +10,7 @@ from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 
@@ -118,14 +119,23 @@ def is_of_experts(scene: Scene) -> bool:
 
 @predicate
 def is_in_a_loop_of_samples(scene: Scene) -> bool:
-    """A loop or comprehension within the function repeats it, over images, sequences or layers."""
-    return _is_in_comprehension(scene.spot) or bool(
-        flow.loops_around(scene.spot.code, scene.spot.node)
-    )
+    """A loop or comprehension within the function repeats it, over images, sequences or layers.
+
+    The rounds of a training loop are steps: the next batch is not there yet.
+    """
+    loops = flow.loops_around(scene.spot.code, scene.spot.node)
+    return _is_in_comprehension(scene.spot) or (bool(loops) and not _trains(loops[0]))
+
+
+@kept(OF_SCOPES)
+def _trains(loop: ast.AST) -> bool:
+    calls = (part for part in ast.walk(loop) if isinstance(part, ast.Call))
+    return any(_TRAINS(last_name(call.func)) for call in calls)
 
 
 # ---- uploads
 
+_TRAINS = family("advice.trains")
 _HOST_MADE, _OF_ARRAY = family("advice.made_on_host"), family("advice.made_of_array")
 _OF_LIST = family("advice.made_of_list")
 
