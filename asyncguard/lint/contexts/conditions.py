@@ -148,28 +148,6 @@ def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return RARELY_TRUE if named or _asks_when(frame, test) else None
 
 
-def _of_option(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    return RARELY_TRUE if _is_off(frame, dotted(test)) else None
-
-
-def _is_off(frame: Frame, path: str) -> bool:
-    """Whether a condition is an option of a class that is off unless its user asks for it.
-
-    `if self.smooth:`, where `__init__` takes `smooth=False` or `smooth=None`.
-    """
-    cls = frame.function.cls if frame.function is not None else None
-    owner, _, name = path.rpartition(".")
-    if owner != "self" or cls is None:
-        return False
-    made = cls.lookup("__init__")
-    return made is not None and any(
-        p.name == name.lstrip("_")
-        and type(p.default) is cst.Name
-        and p.default.value in ("False", "None")
-        for p in made.parameters
-    )
-
-
 def _of_remembered(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """Answer for the condition that a variable holds, which may name the variable itself."""
     path = dotted(test)
@@ -212,7 +190,7 @@ def _compares(
 
 # What makes a condition rare, in the order in which it is asked.
 _QUESTIONS = (
-    _of_abnormal, _of_option, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
+    _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
     _of_counter,
 )  # fmt: skip
 
