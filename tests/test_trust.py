@@ -34,7 +34,7 @@ ALLOWED = {
     (
         "lint/run/pool.py",
         "recv",
-    ): "messages between the linter's own processes, over their own pipes",
+    ): "messages between the linter's own processes, over their pipes",
 }
 
 
