@@ -237,8 +237,9 @@ class Catalogue:
         for framework in self.frameworks.values():
             yield from framework.sync
 
+    @cached_property
+    def _by_id(self) -> Mapping[str, SyncPoint]:
+        return {point.id: point for point in reversed([*self])}
+
     def __getitem__(self, sync_id: str) -> SyncPoint:
-        for point in self:
-            if point.id == sync_id:
-                return point
-        raise KeyError(sync_id)
+        return self._by_id[sync_id]
