@@ -9,7 +9,7 @@ import pytest
 
 from asyncguard.lint.fixes import words
 
-PACKAGE = Path(words.__file__).parent
+PACKAGE = Path(words.__file__).parent.parent  # repairs, and the advice that asks them
 KNOWN = words.known()
 PATTERNS = KNOWN.pattern
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import is_repeated
+from asyncguard.lint.fixes.families.stack import MOST
 from asyncguard.lint.labels import labels
 from asyncguard.model import Finding
-
-MOST = 16  # later reads that are looked at
 
 
 def better(scene: Scene) -> Finding | None:
     """Return what a rule of advice says of the same place."""
     here = scene.spot.finding
-    refining = [rule.code for rule in labels() if here.code in rule.refines]
-    said = (scene.company.at(here.line, here.column, code) for code in reversed(refining))
+    said = (scene.company.at(here.line, here.column, code) for code in _refining(here.code))
     return next((found for found in said if found is not None), None)
+
+
+@cache
+def _refining(code: str) -> tuple[str, ...]:
+    """Return the rules of advice that refine a rule, the last code first."""
+    return tuple(rule.code for rule in reversed(labels()) if code in rule.refines)
 
 
 def _is_bettered(scene: Scene, code: str) -> bool:

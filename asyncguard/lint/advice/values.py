@@ -14,6 +14,7 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
 
 DEPTH = 3  # assignments followed from a value to its uses
@@ -122,7 +123,7 @@ class Made(NamedTuple):
 
 
 NOTHING = Made()
-_LIBRARY = frozenset({"torch", "numpy", "math", "itertools", "mxnet", "jax", "tensorflow", "cupy"})
+_LIBRARY = words("library.looks")
 
 
 def made_of(spot: Spot, node: ast.AST) -> Made:

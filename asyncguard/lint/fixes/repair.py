@@ -18,14 +18,23 @@ from asyncguard.lint.source.fixes import apply
 from asyncguard.model import Applicability, Finding, Fix
 
 Family = Callable[[Sequence[Spot]], Iterator[Repair]]
+Mend = Callable[[Code, Sequence[Finding]], tuple[Finding, ...]]
 
 
 def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings of a file with their repairs, in their order."""
     if not any(map(wants_repair, findings)):
         return tuple(findings)
+    return in_code(text, findings, repaired_in)
+
+
+def in_code(text: str, findings: Sequence[Finding], mend: Mend) -> tuple[Finding, ...]:
+    """Parse a file and mend its findings; what was learned of the code is forgotten after it.
+
+    Where `ast` cannot read the file, which the linter's own parser could, they stay as they are.
+    """
     try:
-        return repaired_in(Code(text), findings)
+        return mend(Code(text), findings)
     except (SyntaxError, ValueError, RecursionError):
         return tuple(findings)
     finally:

@@ -176,28 +176,33 @@ HEADER = 10_000  # characters in which a notice stands
 
 def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
     """Yield the generated files that have findings, or calls that lead to one, if sources are."""
-    by_name: dict[str, list[str]] = {}
-    for path in linked:
-        by_name.setdefault(os.path.basename(path), []).append(path)
     reached = {c.path for t in linked.values() for f in t.findings for c in f.reached_from}
-    for path, told in linked.items():
-        if (told.findings or path in reached) and told.notebook is None:
-            text = _text(path)
-            named = named_source(text[:HEADER])
-            source = _resolved(named, path, by_name) if named else ""
-            if source:
-                notebook = linked[source].notebook
-                original = notebook.source if notebook is not None else _text(source)
-                yield path, Copy(source, text.splitlines(), original.splitlines())
+    asked = (path for path, told in linked.items() if told.findings or path in reached)
+    for path, text, source in _generated(asked, linked):
+        notebook = linked[source].notebook
+        original = notebook.source if notebook is not None else _text(source)
+        yield path, Copy(source, text.splitlines(), original.splitlines())
 
 
 def copied(paths: Iterable[str], linked: Mapping[str, Linked]) -> set[str]:
     """Return which files were generated from one that is checked too: nobody edits them."""
+    return {path for path, _, _ in _generated(paths, linked)}
+
+
+def _generated(
+    paths: Iterable[str], linked: Mapping[str, Linked]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield path, text and source of those files that were generated from a checked one."""
     by_name: dict[str, list[str]] = {}
     for path in linked:
         by_name.setdefault(os.path.basename(path), []).append(path)
-    named = {path: named_source(_text(path)[:HEADER]) for path in paths}
-    return {path for path, source in named.items() if source and _resolved(source, path, by_name)}
+    for path in paths:
+        if linked[path].notebook is not None:
+            continue
+        text = _text(path)
+        named = named_source(text[:HEADER])
+        if named and (source := _resolved(named, path, by_name)):
+            yield path, text, source
 
 
 def _resolved(named: str, path: str, by_name: Mapping[str, list[str]]) -> str:

@@ -37,7 +37,7 @@ def mended(
     generator would undo it here.
     """
     hot = [path for path, told in linked.items() if any(map(is_hot, told.findings))]
-    copies = copied((path for path in hot if linked[path].notebook is None), linked)
+    copies = copied(hot, linked)
     tasks = [
         Task(path, linked[path].findings, _data(path, linked[path], given or {})) for path in hot
     ]
@@ -62,17 +62,9 @@ def mend(task: Task) -> tuple[Finding, ...]:
 
 def _mended(text: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     from asyncguard.lint.advice.choice import advised
-    from asyncguard.lint.fixes import kept
-    from asyncguard.lint.fixes.code import Code
-    from asyncguard.lint.fixes.repair import repaired_in
+    from asyncguard.lint.fixes.repair import in_code, repaired_in
 
-    try:
-        code = Code(text)
-        return repaired_in(code, advised(code, findings))
-    except (SyntaxError, ValueError, RecursionError):
-        return findings
-    finally:
-        kept.forget()
+    return in_code(text, findings, lambda code, told: repaired_in(code, advised(code, told)))
 
 
 def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:

@@ -22,7 +22,7 @@ from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 30
-_MOST = 16  # values that are stacked one by one
+MOST = 16  # values that are stacked one by one
 _METERS = words("method.meter")
 
 
@@ -76,7 +76,7 @@ def _group(reads: Iterator[Read]) -> list[Read]:
     first = next(reads)
     group = [first]
     for other in reads:
-        if len(group) == _MOST:
+        if len(group) == MOST:
             break
         spot = other.spot
         if any(read.spot.node is spot.node for read in group):
@@ -204,7 +204,7 @@ def _final(read: Read, *, mixed: bool) -> str:
 def _elements(code: Code, group: Sequence[Read]) -> Made | None:
     """Read elements of one tensor, `x[0].item()` and `x[1].item()`: they are of one kind."""
     indices = [_element(read.value) for read in group]
-    if any(index is None for index in indices) or len(group) > _MOST:
+    if any(index is None for index in indices) or len(group) > MOST:
         return None
     owners = [read.value.value for read in group if isinstance(read.value, ast.Subscript)]
     if any(not same(owner, owners[0]) for owner in owners):
