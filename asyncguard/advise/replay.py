@@ -234,7 +234,7 @@ def _is_kept(site: int | None, changes: Changes, reads: frozenset[int]) -> bool:
 
 
 def _enqueue_ns(program: Program) -> int:
-    """What an enqueue usually costs the host; 0 where none was recorded."""
+    """Return the median host time of an enqueue, in nanoseconds; 0 where none was recorded."""
     times = [action.host_ns for action in program.actions if isinstance(action, Handover)]
     return int(statistics.median(times)) if times else 0
 

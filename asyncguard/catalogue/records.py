@@ -1,4 +1,4 @@
-"""What a rules file may say: the records of the catalogue, and the words that its fields take."""
+"""The records of the catalogue: the entries of a rules file, and the words for their fields."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ __warningregistry__ = None  # see `warned`
 
 
 def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:
-    """What calls `original`, which ends a step, such as an optimizer's `update`.
+    """Return a hook around `original`, which ends a step, such as an optimizer's `update`.
 
     `owner` is the module, or the class for whose instances alone that holds; `name` for the log.
     """
@@ -46,7 +46,7 @@ def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Fu
 
 
 def compiled_hook(original: Function, owner: Any) -> Function:
-    """What calls `original`, the call of compiled functions, which may be whole training steps.
+    """Return a hook around the call of compiled functions, which may be whole training steps.
 
     What ends a step is then called only while the function is traced: that is remembered of it.
     """
@@ -73,7 +73,7 @@ def compiled_hook(original: Function, owner: Any) -> Function:
 
 
 def loading_hook(original: Function) -> Function:
-    """What calls `original`, by which a data loader loads data: that is done on the host."""
+    """Return a hook around `original`, by which a data loader loads data, on the host."""
 
     def load(*args: Any, **kwargs: Any) -> Any:
         doing, beat = state.doing, hub.alone
