@@ -31,7 +31,7 @@ from asyncguard.lint.report.timing import is_timed
 from asyncguard.model import SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.domain.effects import Site
+    from asyncguard.lint.domain.definitions import Site
     from asyncguard.lint.modules.analysis import FileAnalysis
     from asyncguard.lint.report.reports import Report
 
