@@ -133,16 +133,15 @@ class Gathering:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
         waited = _waited([item for item in sites if item.collective], len(ordered))
-        straggles = bool(waited) and ranked
-        last = min(waited) if straggles else 0
+        straggler, waits = _straggler(ranks, waited if ranked else ())
         return RankReport(
             ranks,
             tuple(member.waits for member in ordered),
             tuple(member.stall_ns for member in ordered),
             tuple(member.duration_ns for member in ordered),
             sites,
-            ranks[waited.index(last)] if straggles else None,
-            tuple(wait - last for wait in waited) if straggles else (0,) * len(ordered),
+            straggler,
+            waits,
             tuple(_name(member, ranked) for member in ordered),
             "rank" if ranked else "trace",
             tuple(_common([member.identity for member in ordered])),
@@ -170,6 +169,14 @@ class Gathering:
                 yield replace(item, site=called)
             else:
                 yield item
+
+
+def _straggler(ranks: Sequence[int], waited: Sequence[int]) -> tuple[int | None, tuple[int, ...]]:
+    """Return who came last at the collectives, and how long each rank waited for it."""
+    if not waited:
+        return None, (0,) * len(ranks)
+    last = min(waited)
+    return ranks[waited.index(last)], tuple(wait - last for wait in waited)
 
 
 def _key(site: SiteStats | SkimmedSite, library: str) -> Key:

@@ -63,16 +63,20 @@ def _in_contexts(
     ways = Ways(network)
     spared = network.spared()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
+
+    def levels_of(candidate: Candidate) -> Mapping[Key, Hotness]:
+        """Return how often functions are entered, as far as it matters to this candidate."""
+        if params := candidate.params:
+            at_calls = (candidate.finding.code, candidate.place) in told
+            if at_calls or _is_spared(params, spared.get(candidate.function, INDEPENDENT)):
+                return network.hooks
+        is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
+        return nearby if is_near else network.entered
+
     for candidate in candidates:
         finding = candidate.finding
         function = candidate.function
-        levels = network.entered
-        if function in nearby and _is_wrapped_barrier(candidate):
-            levels = nearby
-        if params := candidate.params:
-            at_calls = (finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
-                levels = network.hooks
+        levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
         if _is_in_test(function):
             yield candidate, replace(finding, loop=Loop.NONE)
