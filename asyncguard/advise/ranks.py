@@ -118,11 +118,8 @@ class Gathering:
         `load` gives a whole trace by its name: the costliest sites then show who called them in
         the trace where they waited longest.
         """
-        members, ranked = self._members, self.is_ranked
-        order = list(range(len(members)))
-        if ranked:
-            order.sort(key=lambda at: members[at].identity.rank or 0)
-        ordered = [members[at] for at in order]
+        ranked, order = self.is_ranked, self._order()
+        ordered = [self._members[at] for at in order]
         sites = tuple(
             sorted(
                 (gathered.over(order) for gathered in self._sites.values()),
@@ -146,6 +143,13 @@ class Gathering:
             "rank" if ranked else "trace",
             tuple(_common([member.identity for member in ordered])),
         )
+
+    def _order(self) -> list[int]:
+        """The traces in the order of their ranks; as they were given, where they have none."""
+        order = list(range(len(self._members)))
+        if self.is_ranked:
+            order.sort(key=lambda at: self._members[at].identity.rank or 0)
+        return order
 
     def _with_callers(
         self, sites: Iterable[RankSite], load: Callable[[str], TraceRecord]

@@ -59,10 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         _update(path, result.findings if source_paths else None, records)
         return 0
     accepted = baseline.load(path)
-    if source_paths and accepted.findings is None:
-        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
-    if records and accepted.sites is None:
-        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
+    _require_accepted(path, accepted, bool(source_paths), bool(records))
     new = compare.new_findings(result.findings, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
     notes = findings.stale(_stale(accepted, result, records), path, f"{baseline.UPDATE} PATHS")
@@ -74,6 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
         how = findings.How(arguments.output_format)
         findings.show(how, everything, result.files_checked, notes=notes)
     return 1 if new or grown else 0
+
+
+def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool) -> None:
+    """Raise AsyncguardError for a baseline without what is to be compared."""
+    if source and accepted.findings is None:
+        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
+    if traces and accepted.sites is None:
+        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
 
 
 def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> None:
