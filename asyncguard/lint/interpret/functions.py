@@ -62,14 +62,24 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            handed = frozenset(i for i, value in bound.items() if is_on_host(value))
-            edge.spared = Dependence(handed)
+            edge.spared = Dependence(_on_host(info, arguments, bound))
         edge.spared |= Dependence(when_omitted=passed)
     reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
+
+
+def _on_host(
+    info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> frozenset[int]:
+    """Return the parameters that a call hands what is in host memory, or leaves `None`."""
+    handed = {index for index, value in bound.items() if is_on_host(value)}
+    if not any(argument.stars for argument in arguments):
+        left = (i for i, p in enumerate(info.parameters) if p.may_be_none and i not in bound)
+        handed.update(left)
+    return frozenset(handed)
 
 
 def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:

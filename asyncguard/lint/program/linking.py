@@ -72,7 +72,7 @@ def _in_contexts(
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
-        if _is_in_test(function):
+        if _is_in_test(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
