@@ -11,9 +11,9 @@ a busy machine does not change them.
 Both programs of a pair take turns, block by block, so that what else the machine does meets both.
 Each block of the second is compared with the predictions from the blocks of the first right before
 and after it; printed is the median over the rounds, with the quarter and three-quarter points. On a
-busy machine the rounds go on until that median is known to 2 %, or there were 40. A pair is good where the error is at most 10 %, all together where the mean error is below 5 %. With
---keep the figures go to `results/whatif.json`, beside those of frameworks that are not installed
-here.
+busy machine the rounds go on until that median is known to 2 %, or there were 40. A pair is good
+where the error is at most 10 %, all together where the mean error is below 5 %. With --keep the
+figures go to `results/whatif.json`, beside those of frameworks that are not installed here.
 
 On the reference engine also: whether replay of an unchanged run gives back the stall and the idle
 time that the engine measured (within 5 %), and whether "one wait per batch" names the peak of
