@@ -51,10 +51,10 @@ def thinned(
     indent = code.indent(statement)
     if indent is None or not code.is_alone(statement):
         return None
-    counted = _counted(code, loop)
-    if counted is None:
+    periodic = counted(code, loop)
+    if periodic is None:
         return None
-    test, edits = counted
+    test, edits = periodic
     first, last = statement.lineno, statement.end_lineno or 0
     lines = code.lines[first - 1 : last]
     if len(lines) > 1 and any(mark in code.source(statement) for mark in ('"""', "'''")):
@@ -92,7 +92,7 @@ def _plain(value: ast.expr) -> ast.expr:
     return value
 
 
-def _counted(code: Code, loop: ast.For) -> tuple[str, tuple[Edit, ...]] | None:
+def counted(code: Code, loop: ast.For) -> tuple[str, tuple[Edit, ...]] | None:
     """Return the condition of a report, and what makes the counter that it needs."""
     for statement in loop.body:
         if isinstance(statement, ast.If) and flow.is_periodic(statement.test):
