@@ -140,13 +140,15 @@ class FileAnalysis(Definitions):
         """Execute a function; for its sites, or silently for what it gives attributes."""
         self.grow(info)
         frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
-        frame.given = given
+        frame.given = given if given is not None or info.given is not None else {}
         bind_parameters(frame)
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
         elif type(info.node) is cst.FunctionDef:
             blocks.suite(frame, info.node.body)
         summary = summary_of(frame)
+        if given is None:
+            info.noted = frame.given if not frame.differs else None
         result = declared_result(frame, summary.result)
         return summary if result is summary.result else summary._replace(result=result)
 

@@ -156,7 +156,7 @@ def _walk(node: ast.AST) -> list[ast.AST]:
     """Return what `ast.walk` yields, names, constants, operators and contexts left out."""
     found = [node]
     for part in found:
-        kind: type[Any] = type(part)
+        kind: Any = type(part)
         for name in _parts(kind):
             value = getattr(part, name)
             if type(value) is list:
