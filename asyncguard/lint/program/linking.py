@@ -74,7 +74,7 @@ def _in_contexts(
             if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
                 levels = network.hooks
         level = levels.get(function, Hotness.COLD)
-        if _is_in_test(function):
+        if _is_in_test(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
