@@ -21,6 +21,7 @@ from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
@@ -88,7 +89,7 @@ def _target(statement: ast.stmt) -> Target | None:
         target: ast.expr = statement.target
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
-        if not any(same(part, target) for part in ast.walk(statement.value)):
+        if not any(same(part, target) for part in parsed.walk(statement.value)):
             return None
     else:
         return None
@@ -104,7 +105,7 @@ def _target(statement: ast.stmt) -> Target | None:
 def _is_arithmetic(statement: ast.stmt, read: ast.expr, target: ast.expr) -> bool:
     """Whether the statement computes no more than sums and products of the read and numbers."""
     value = statement.value  # type: ignore[attr-defined]
-    reads = [part for part in ast.walk(value) if part is read]
+    reads = [part for part in parsed.walk(value) if part is read]
     return len(reads) == 1 and _is_term(value, read, target)
 
 
@@ -115,7 +116,7 @@ def _is_term(node: ast.expr, read: ast.expr, target: ast.expr) -> bool:
     if node is read or same(node, target):
         return True
     if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-        if isinstance(node.op, ast.Div) and any(part is read for part in ast.walk(node.right)):
+        if isinstance(node.op, ast.Div) and any(part is read for part in parsed.walk(node.right)):
             return False  # a division by zero is an error on the host alone
         return _is_term(node.left, read, target) and _is_term(node.right, read, target)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -205,7 +206,7 @@ def _start(found: Sum) -> ast.Constant | None:
 def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
     """Return which statements right below a node mention, bind or change each name, in order."""
     found: dict[str, list[ast.stmt]] = {}
-    for statement in ast.iter_child_nodes(block):
+    for statement in parsed.children(block):
         if isinstance(statement, ast.stmt):
             for name in {*flow.mentions(statement), *flow.changed([statement])}:
                 found.setdefault(name, []).append(statement)
@@ -341,7 +342,7 @@ def _is_seen_elsewhere(found: Sum) -> bool:
 @kept(OF_SCOPES)
 def _is_seen_by_methods(loop: Loop) -> bool:
     """Whether a loop calls something that may look at `self`: a method, or who is given it."""
-    for node in ast.walk(loop):
+    for node in parsed.walk(loop):
         if isinstance(node, ast.Call):
             if dotted(node.func).startswith("self.") and dotted(node.func).count(".") == 1:
                 return True

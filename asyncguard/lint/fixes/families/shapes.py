@@ -13,6 +13,7 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Fix
 
 ORDER = 15
@@ -291,7 +292,7 @@ def _variables(spot: Spot) -> set[str]:
     scope = spot.scope
     found = flow.bound(scope) if not isinstance(scope, ast.Lambda) else set()
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        found |= {a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)}
+        found |= {a.arg for a in parsed.walk(scope.args) if isinstance(a, ast.arg)}
     return found
 
 

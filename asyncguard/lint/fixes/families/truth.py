@@ -16,6 +16,7 @@ from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import table
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
@@ -131,7 +132,7 @@ def _fails_loudly(spot: Spot) -> bool:
     code = spot.code
     if spot.finding.framework != "torch" or module_name(code, _dialect(spot)) is None:
         return False
-    return not any(isinstance(node, ast.ExceptHandler) for node in ast.walk(code.tree))
+    return not any(isinstance(node, ast.ExceptHandler) for node in parsed.walk(code.tree))
 
 
 def _dialect(spot: Spot):  # type: ignore[no-untyped-def]
@@ -211,7 +212,8 @@ def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
     if not all(isinstance(s, ast.Assign) and flow.bound(s) != {name} for s in bounds):
         return False
     if any(
-        "finfo" not in {n.attr for n in ast.walk(s) if isinstance(n, ast.Attribute)} for s in bounds
+        "finfo" not in {n.attr for n in parsed.walk(s) if isinstance(n, ast.Attribute)}
+        for s in bounds
     ):
         return False
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
