@@ -11,6 +11,7 @@ import ast
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code
 from asyncguard.lint.fixes.holding import is_parameter
+from asyncguard.lint.source import parsed
 
 _DEPTH = 6
 
@@ -100,7 +101,7 @@ def _kept(code: Code, attribute: ast.Attribute) -> list[ast.expr] | None:
         return None
     values = [
         node.value
-        for node in ast.walk(around)
+        for node in parsed.walk(around)
         if isinstance(node, ast.Assign)
         and any(
             isinstance(target, ast.Attribute) and target.attr == attribute.attr

@@ -35,8 +35,8 @@ def _fix(spot: Spot) -> Fix | None:
     module = module_name(code, spot.dialect) if spot.dialect is not None else None
     if value is None or name is None or not form or module is None:
         return None
-    loop = _outermost(spot, name)
-    if loop is None or not _is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
+    loop = outermost(spot, name)
+    if loop is None or not is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
         return None
     if converts_to(spot.node) == "int" and infer(code, value).number != "int":
         return None
@@ -75,7 +75,7 @@ def _list(spot: Spot) -> str | None:
     return function.value.id if isinstance(function.value, ast.Name) else None
 
 
-def _outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
+def outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
     """Return the outermost loop between the empty list and the append."""
     code = spot.code
     for loop in flow.loops_around(code, spot.node):
@@ -107,7 +107,7 @@ def _is_emptied(statement: ast.stmt, name: str) -> bool:
     )  # fmt: skip
 
 
-def _is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
+def is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
     code, scope = spot.code, spot.scope
     if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, name):
         return False

@@ -50,7 +50,7 @@ def _move(spot: Spot) -> Fix | None:
         return None
     text = code.source(call.func.value)
     if _is_small(code, call.func.value):
-        return Fix(_SMALL, (flag,), Applicability.UNSAFE)
+        return Fix(_SMALL, (flag,), Applicability.SAFE)
     known = _loaders(spot, call.func.value)
     if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
@@ -183,7 +183,7 @@ def _cast(spot: Spot) -> Fix | None:
         return None
     edit = code.replace(call, " ".join(text.split()))
     if _is_small(code, value):
-        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+        return Fix(_SMALL, (edit,), Applicability.SAFE)
     message = f"upload `{code.source(value)}` without waiting, once it is in pinned memory"
     return Fix(message, (edit,), Applicability.SHOWN)
 
@@ -203,7 +203,7 @@ def _made_like(spot: Spot) -> Fix | None:
     text = f"{torch}.tensor({data}, dtype={name}.dtype).to({name}.device, non_blocking=True)"
     if "#" in text:
         return None
-    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.UNSAFE)
+    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.SAFE)
 
 
 def _made(spot: Spot) -> Fix | None:
@@ -223,7 +223,7 @@ def _made(spot: Spot) -> Fix | None:
     if "#" in code.source(call):
         return None
     if len(call.args) == 1 and (is_list(code, data) or is_number(code, data)):
-        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+        return Fix(_SMALL, (edit,), Applicability.SAFE)
     text = " ".join(code.source(data).split())
     message = f"upload `{text}` without waiting, if it is on the host, and small or pinned"
     return Fix(message, (edit,), Applicability.SHOWN)
