@@ -23,7 +23,7 @@ from asyncguard.lint.contexts.counters import (
     modulo_truth,
 )
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.effects import Guard
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -180,6 +180,21 @@ def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return counter_comparison(frame, test) if single else None  # type: ignore[arg-type]
 
 
+LARGE = 10_000  # elements: few inputs have as many boxes, lines or samples
+
+
+def _of_size(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """`len(boxes) < 40000`: what is done for many more elements than inputs mostly have is rare."""
+    if not _compares(test, (*MORE, cst.LessThan, cst.LessThanEqual)):
+        return None
+    bound = test.comparisons[0].comparator
+    if type(bound) is not cst.Integer or bound.evaluated_value < LARGE:
+        return None
+    counted = type(test.left) is cst.Call and dotted(test.left.func) == "len"
+    more = type(test.comparisons[0].operator) in MORE
+    return (RARELY_TRUE if more else RARELY_FALSE) if counted else None
+
+
 def _compares(
     test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
 ) -> TypeGuard[cst.Comparison]:
@@ -191,7 +206,7 @@ def _compares(
 # What makes a condition rare, in the order in which it is asked.
 _QUESTIONS = (
     _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
-    _of_counter,
+    _of_size, _of_counter,
 )  # fmt: skip
 
 

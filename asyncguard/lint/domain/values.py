@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
@@ -87,7 +87,7 @@ class Value(NamedTuple):
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
     fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
-    ref: Any = None
+    ref: object = None
     doubt: int = 0  # flags of `Doubt`
     params: Dependence = INDEPENDENT
 
