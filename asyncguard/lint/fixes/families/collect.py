@@ -40,13 +40,7 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if converts_to(spot.node) == "int" and infer(code, value).number != "int":
         return None
-    shape = infer(code, value)
-    detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
-    kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
-    if not shape.scalar and ".stack" in form:
-        kept = f"{code.operand(value)}{detach}.reshape(())"
-    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
-        kept = f"{kept}.clone()"  # who made it may write to it again
+    kept = _kept(spot, value, form)
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (
@@ -55,6 +49,18 @@ def _fix(spot: Spot) -> Fix | None:
     )
     message = f"keep the values of `{name}` on the device and read them together behind the loop"
     return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _kept(spot: Spot, value: ast.expr, form: str) -> str:
+    """Return the source of a value as it is kept: without its graph, and its own."""
+    code, shape = spot.code, infer(spot.code, value)
+    detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
+    kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
+    if not shape.scalar and ".stack" in form:
+        kept = f"{code.operand(value)}{detach}.reshape(())"
+    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
+        kept = f"{kept}.clone()"  # who made it may write to it again
+    return kept
 
 
 def _list(spot: Spot) -> str | None:

@@ -236,14 +236,20 @@ def _elements(code: Code, group: Sequence[Read]) -> Made | None:
     if any(not same(owner, owners[0]) for owner in owners):
         return None
     text = _flat(code.operand(owners[0]))
-    finals = ["int({})" if converts_to(read.spot.node) == "int" else "{}" for read in group]
-    if any(converts_to(read.spot.node) == "float" for read in group):
-        finals = [f"{converts_to(read.spot.node) or ''}({{}})" for read in group]
+    finals = _conversions(group)
     if indices == list(range(len(group))):
         return f"{text}[:{len(group)}].flatten().tolist()", finals
     module = _module(group[0].spot)
     values = ", ".join(_flat(code.source(read.value)) for read in group)
     return (f"{module}.stack([{values}]).flatten().tolist()", finals) if module else None
+
+
+def _conversions(group: Sequence[Read]) -> list[str]:
+    """Return how the numbers that `tolist` gives become what each read gave."""
+    kinds = [converts_to(read.spot.node) or "" for read in group]
+    if "float" in kinds:
+        return [f"{kind}({{}})" for kind in kinds]
+    return ["int({})" if kind == "int" else "{}" for kind in kinds]
 
 
 def _element(node: ast.expr) -> int | None:

@@ -55,6 +55,11 @@ def _move(spot: Spot) -> Fix | None:
     if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
+    return _of_loaders(code, text, flag, known)
+
+
+def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) -> Fix | None:
+    """Let the upload of a batch not wait; loaders that do not pin are to do so."""
     lacking = [loader for loader in known if not _pins(code, loader)]
     if not lacking:
         sure = all(_argument(loader, _PIN) is not None for loader in known)
@@ -120,12 +125,17 @@ def _names_pinning(code: Code, node: ast.expr, depth: int = 4) -> bool:
         return False
     scope = code.scope(node)
     values = [value for value in flow.assignments(scope, node.id) if value is not None]
-    for use in flow.uses(scope, node.id):
+    values += _updates(code, scope, node.id)
+    return any(_names_pinning(code, value, depth - 1) for value in values)
+
+
+def _updates(code: Code, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yield what a dictionary is updated with."""
+    for use in flow.uses(scope, name):
         attribute = code.parent(use)
         call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
         if isinstance(call, ast.Call) and getattr(attribute, "attr", "") == "update":
-            values += [v for v in call.args if not isinstance(v, ast.Name) or v.id != node.id]
-    return any(_names_pinning(code, value, depth - 1) for value in values)
+            yield from (v for v in call.args if not isinstance(v, ast.Name) or v.id != name)
 
 
 def _rebound(loop: ast.For, until: ast.stmt) -> set[str]:
