@@ -96,6 +96,26 @@ def _within_statement(spot: Spot) -> Iterator[ast.AST]:
 
 
 @predicate
+def is_read_one_by_one(scene: Scene) -> bool:
+    """It is an element, by a counter, of an array that the loop does not change."""
+    loops = flow.loops_around(scene.spot.code, scene.spot.node)
+    statement = condition_of(scene.spot)
+    if isinstance(statement, ast.While):
+        loops = [statement, *loops]
+    if not loops:
+        return False
+    changed = flow.changed_in(loops[0]) | _loop_targets(scene.spot)
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.value, ast.Name)
+        and part.value.id not in changed
+        and not isinstance(part.slice, ast.Slice | ast.Tuple)
+        and bool(flow.names(part.slice) & changed)
+        for part in ast.walk(scene.spot.node)
+    )
+
+
+@predicate
 def is_asked_for_nan(scene: Scene) -> bool:
     """The condition asks for NaN or infinity."""
     statement = condition_of(scene.spot)
@@ -193,20 +213,39 @@ def _factory(scene: Scene) -> ast.Call | None:
 def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     code = scene.spot.code
     seen: set[str] = set()
-    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Name):
+    while isinstance(value, _FOLLOWED):
         if isinstance(value, ast.Call):
-            if code.meaning(value.func).startswith("torch.") and _HOST_MADE(last_name(value.func)):
+            is_torch = code.meaning(value.func).startswith("torch.")
+            if is_torch and _HOST_MADE(last_name(value.func)):
                 return value
-            value = value.func
+            value = value.args[0] if is_torch and value.args else value.func
         elif isinstance(value, ast.Name):
-            made = flow.assignments(scene.spot.scope, value.id)
-            if len(made) != 1 or made[0] is None or value.id in seen:
+            made = _latest(scene.spot, value.id)
+            if made is None or value.id in seen:
                 return None
             seen.add(value.id)
-            value = made[0]
+            value = made
+        elif isinstance(value, ast.BinOp | ast.Compare):
+            value = value.left
+        elif isinstance(value, ast.UnaryOp):
+            value = value.operand
         else:
             value = value.value
     return None
+
+
+_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
+
+
+def _latest(spot: Spot, name: str) -> ast.expr | None:
+    """Return what a name was assigned last before the finding, in its block; or the one thing."""
+    for statement in reversed(spot.body[: spot.at]):
+        if isinstance(statement, ast.Assign) and name in {
+            n for target in statement.targets for n in flow.bound(target)
+        }:
+            return statement.value if isinstance(statement.targets[0], ast.Name) else None
+    made = flow.assignments(spot.scope, name)
+    return made[0] if len(made) == 1 else None
 
 
 @predicate
