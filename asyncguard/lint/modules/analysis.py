@@ -17,6 +17,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, enclosing_frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
 from asyncguard.lint.interpret.machine import MACHINE
@@ -141,6 +142,8 @@ class FileAnalysis(Definitions):
         frame = Frame(self, info, parent=outer, silent=given is not None)
         frame.given = given
         bind_parameters(frame)
+        if info.cached:
+            frame.nest.guard(Guard(0, True))
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
         elif type(info.node) is cst.FunctionDef:
