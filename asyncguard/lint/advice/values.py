@@ -114,6 +114,7 @@ class Made(NamedTuple):
     own: frozenset[str] = frozenset()
     computed: bool = False  # by a call that may do more than look at its arguments
     looped: bool = False  # a loop or an unpacking takes it from something
+    deep: bool = False  # by an attribute of an attribute, which others may set
 
     def __or__(self, other: object) -> Made:
         assert isinstance(other, Made)
@@ -122,6 +123,7 @@ class Made(NamedTuple):
             self.own | other.own,
             self.computed or other.computed,
             self.looped or other.looped,
+            self.deep or other.deep,
         )
 
 
@@ -153,8 +155,7 @@ class _Making:
             if isinstance(part, ast.Call) and self._computes(part.func):
                 made |= Made(computed=True)
             if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
-                own = part.attr if dotted(part).startswith("self.") else ""
-                made |= Made(own=frozenset({own} - {""}))
+                made |= Made(own=_own(dotted(part)), deep=_is_deep(dotted(part)))
             elif isinstance(part, ast.Name):
                 made |= self._of_name(part.id)
                 pending += self._bound_to(part.id)
@@ -186,6 +187,20 @@ class _Making:
         values = flow.assignments(self.scope, name)
         found = [value for value in values if value is not None]
         return found + (_sources(self.scope).get(name, []) if None in values else [])
+
+
+def _own(path: str) -> frozenset[str]:
+    """Return the attribute of `self` that a path begins with."""
+    return frozenset(path.split(".")[1:2]) if path.startswith("self.") else frozenset()
+
+
+def _is_deep(path: str) -> bool:
+    """Whether this is an attribute of what `self` holds, and of no options: `self.a.b`."""
+    owner = path.removeprefix("self.").rpartition(".")[0]
+    return path.startswith("self.") and bool(owner) and not _OPTIONS(owner)
+
+
+_OPTIONS = family("value.options")
 
 
 @kept(OF_SCOPES)

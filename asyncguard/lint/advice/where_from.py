@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of
+from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of, parameters
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
@@ -36,7 +36,7 @@ def is_made_of_attributes(scene: Scene) -> bool:
     """It is made of attributes of `self` alone, and of constants."""
     made = _made(scene)
     plain = bool(made.own) and not (made.params or made.computed or made.looped)
-    return plain and not made.own & _set_by_steps(scene)
+    return plain and not made.deep and not made.own & _set_by_steps(scene)
 
 
 def _set_by_steps(scene: Scene) -> set[str]:
@@ -111,7 +111,7 @@ def is_read_one_by_one(scene: Scene) -> bool:
         and part.value.id not in changed
         and not isinstance(part.slice, ast.Slice | ast.Tuple)
         and bool(flow.names(part.slice) & changed)
-        for part in ast.walk(scene.spot.node)
+        for part in ast.walk(scene.read)
     )
 
 
@@ -130,9 +130,7 @@ def is_of_experts(scene: Scene) -> bool:
     """It stands in code that hands tokens to experts."""
     names = flow.names(scene.spot.statement)
     for parent in scene.spot.code.parents(scene.spot.node):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            names.add(parent.name)
-        elif isinstance(parent, ast.For):
+        if isinstance(parent, ast.For):
             names |= flow.names(parent.target) | flow.names(parent.iter)
     return any(map(_EXPERT, names))
 
@@ -216,6 +214,9 @@ def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     while isinstance(value, _FOLLOWED):
         if isinstance(value, ast.Call):
             is_torch = code.meaning(value.func).startswith("torch.")
+            placed = any(option.arg == "device" for option in value.keywords)
+            if placed or last_name(value.func) in _MOVES:
+                return None
             if is_torch and _HOST_MADE(last_name(value.func)):
                 return value
             value = value.args[0] if is_torch and value.args else value.func
@@ -234,6 +235,7 @@ def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     return None
 
 
+_MOVES = frozenset({"cpu", "numpy"})
 _FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
 
 
@@ -253,6 +255,22 @@ def is_a_list_made_in_place(scene: Scene) -> bool:
     """It uploads a list or a number that Python has just made."""
     node = scene.spot.node
     return isinstance(node, ast.Call) and _OF_LIST(last_name(node.func))
+
+
+@predicate
+def is_an_argument_alone(scene: Scene) -> bool:
+    """An argument of its function is copied as it came."""
+    read: ast.AST = scene.read
+    while isinstance(read, ast.Call | ast.Attribute):
+        read = read.func if isinstance(read, ast.Call) else read.value
+    if not isinstance(read, ast.Name) or read.id not in parameters(scene.spot.scope):
+        return False
+    before = scene.spot.body[: scene.spot.at]
+    stores = (part for statement in before for part in ast.walk(statement))
+    return not any(
+        isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
+        for part in stores
+    )
 
 
 @predicate

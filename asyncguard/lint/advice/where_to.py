@@ -20,6 +20,7 @@ from asyncguard.lint.names import family
 
 _SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
+_COUNTS = family("advice.counts")
 _SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
@@ -95,7 +96,9 @@ def is_compared(scene: Scene) -> bool:
 def _is_decided(use: Use) -> bool:
     if isinstance(use.parent, ast.If | ast.While | ast.IfExp):
         return use.parent.test is use.child
-    return isinstance(use.parent, ast.Compare)
+    if not isinstance(use.parent, ast.Compare):
+        return False
+    return not isinstance(use.parent.ops[0], ast.Is | ast.IsNot)
 
 
 @predicate
@@ -183,8 +186,35 @@ def _is_metered(use: Use) -> bool:
 
 @predicate
 def scales_a_loss(scene: Scene) -> bool:
-    """It is a number that a tensor is divided by or multiplied with."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.BinOp | ast.AugAssign))
+    """It is a number that is calculated with at once, or that a name holds for that alone."""
+    nearest = [use for use in uses(scene.spot) if not isinstance(use.parent, _STORES)]
+    operators = (ast.Mult, ast.Div, ast.Pow)
+    return bool(nearest) and all(
+        isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, operators)
+        for use in nearest[:1]
+    )
+
+
+_STORES = (ast.Assign, ast.AnnAssign)
+
+
+@predicate
+def is_only_counted(scene: Scene) -> bool:
+    """Of what is selected only the number of elements is asked for."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Attribute) and _COUNTS(use.called))
+
+
+@predicate
+def is_looped_over_here(scene: Scene) -> bool:
+    """A loop or comprehension goes over it where it is made."""
+    node = scene.spot.node
+    for parent in scene.spot.code.parents(node):
+        if isinstance(parent, ast.For | ast.comprehension):
+            return parent.iter is node
+        if isinstance(parent, ast.stmt):
+            return False
+        node = parent  # type: ignore[assignment]
+    return False
 
 
 @predicate
