@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import libcst as cst
 
@@ -264,10 +264,8 @@ class Frame:
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
-        if value.kind != FUNCTION:
-            return
-        info = function_of(value)
-        if type(info.node) is not cst.Lambda:
+        info = function_of(value) if value.kind == FUNCTION else None
+        if info is not None and type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(info)
             own, name = self.function.cls, info.name
@@ -377,17 +375,6 @@ class Host(Module, Protocol):
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
     def bind_import(self, frame: Frame, node: cst.Import) -> None: ...
     def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None: ...
-
-
-def host_of(definition: FunctionInfo | ClassInfo) -> Host:
-    """Return the file that defines a function or class, as the interpreter asks it."""
-    return cast(Host, definition.module)  # there are no other modules
-
-
-def enclosing_frame(info: FunctionInfo) -> Frame | None:
-    """Return the frame that a function was defined in; None if that is its module's own."""
-    assert info.closure is None or isinstance(info.closure, Frame)
-    return info.closure
 
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, enclosing_frame, evaluate, host_of
+from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, Site, Summary, function_of

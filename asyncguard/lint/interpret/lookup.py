@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate, host_of
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason

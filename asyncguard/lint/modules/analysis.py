@@ -15,7 +15,8 @@ from typing import Protocol
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Frame, enclosing_frame, evaluate
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.homes import enclosing_frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
 from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.values import Value
