@@ -16,6 +16,7 @@ from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 DEPTH = 3  # assignments followed from a value to its uses
 
@@ -78,7 +79,7 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
 def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
     """Return where the value of each name is used, nested functions included."""
     found: dict[str, list[ast.Name]] = {}
-    for node in ast.walk(scope):
+    for node in parsed.walk(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.setdefault(node.id, []).append(node)
     return found
@@ -89,7 +90,7 @@ def _bound(parent: Binds, child: ast.AST) -> set[str]:
     if isinstance(parent, _LOOPS) and parent.iter is not child:
         return set()
     targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-    parts = (part for target in targets for part in ast.walk(target))
+    parts = (part for target in targets for part in parsed.walk(target))
     return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
 
 
@@ -160,7 +161,7 @@ class _Making:
                 made |= self._of_name(part.id)
                 pending += self._bound_to(part.id)
             else:
-                pending += ast.iter_child_nodes(part)
+                pending += parsed.children(part)
         return made
 
     def _computes(self, function: ast.expr) -> bool:
@@ -237,7 +238,7 @@ def condition_of(spot: Spot) -> ast.If | ast.Assert | ast.While | None:
     """Return the statement whose condition holds the read."""
     statement = spot.statement
     if isinstance(statement, ast.If | ast.While | ast.Assert) and (
-        statement.test is spot.node or spot.node in ast.walk(statement.test)
+        statement.test is spot.node or spot.node in parsed.walk(statement.test)
     ):
         return statement
     return None

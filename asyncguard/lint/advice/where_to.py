@@ -15,6 +15,7 @@ from asyncguard.lint.advice.values import (
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, dotted
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 # ---- where the value goes
 
@@ -117,7 +118,7 @@ def is_in_the_message_of_a_check(scene: Scene) -> bool:
         if isinstance(parent, ast.Lambda):
             return False
         if isinstance(parent, ast.Call) and _CHECKS(last_name(parent.func)):
-            return not any(node is part for part in ast.walk(parent.args[0]))
+            return not any(node is part for part in parsed.walk(parent.args[0]))
     return False
 
 
@@ -152,7 +153,7 @@ def asks_whether_there_is_any(scene: Scene) -> bool:
     statement = condition_of(scene.spot)
     return isinstance(statement, ast.If) and any(
         isinstance(part, ast.Call) and _ANY(last_name(part.func))
-        for part in ast.walk(statement.test)
+        for part in parsed.walk(statement.test)
     )
 
 

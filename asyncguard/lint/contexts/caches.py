@@ -104,17 +104,16 @@ def makes_anew(node: cst.If) -> bool:
 
     `if self.x is None or self.x.shape[0] != n: self.x = ...`: inputs mostly have one size.
     """
-    kept = {dotted(n.target) for n in walk(node.body) if type(n) is cst.AssignTarget}
-    return any(
-        type(part) is cst.Comparison
+    sized = {
+        side
+        for part in disjuncts(node.test)
+        if type(part) is cst.Comparison
         and len(part.comparisons) == 1
         and type(part.comparisons[0].operator) is cst.NotEqual
-        and any(
-            side.startswith("self.") and side in kept
-            for side in map(_sized, (part.left, part.comparisons[0].comparator))
-        )
-        for part in disjuncts(node.test)
-    )
+        for side in map(_sized, (part.left, part.comparisons[0].comparator))
+        if side.startswith("self.")
+    }
+    return bool(sized) and any(dotted(target) in sized for target in _targets(node.body))
 
 
 def recalls(node: cst.If) -> bool:

@@ -70,6 +70,7 @@ class Frame:
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
+    differs: bool = False  # a silent run may give them something else
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)

@@ -96,6 +96,7 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
     """
     if guard.lasting or frame.silent:
         return False
+    frame.differs = True
     body, index = frame.blocks[-1]
     if id(body) not in frame.last_trainings:
         frame.last_trainings[id(body)] = _last_training(frame, body, index + 1)

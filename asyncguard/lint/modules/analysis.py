@@ -141,7 +141,7 @@ class FileAnalysis(Definitions):
         self.grow(info)
         outer = enclosing_frame(info) or self.frame
         frame = Frame(self, info, parent=outer, silent=given is not None)
-        frame.given = given
+        frame.given = {} if given is None and info.given is None else given
         bind_parameters(frame)
         if info.cached:
             frame.nest.guard(Guard(0, True))
@@ -150,6 +150,8 @@ class FileAnalysis(Definitions):
         elif type(info.node) is cst.FunctionDef:
             blocks.suite(frame, info.node.body)
         summary = summary_of(frame)
+        if given is None:
+            info.noted = frame.given if not frame.differs else None
         result = declared_result(frame, summary.result)
         return summary if result is summary.result else summary._replace(result=result)
 
