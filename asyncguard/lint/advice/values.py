@@ -222,6 +222,11 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
     return found
 
 
+def sources_of(scope: Scope, name: str) -> list[ast.expr]:
+    """Return what loops and unpacking bind a name to."""
+    return _sources(scope).get(name, [])
+
+
 _BUILTINS = frozenset(dir(builtins))
 
 

@@ -6,7 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of, parameters
+from asyncguard.lint.advice.values import (
+    Made,
+    condition_of,
+    last_name,
+    made_of,
+    parameters,
+    sources_of,
+)
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
@@ -112,7 +119,7 @@ def is_read_one_by_one(scene: Scene) -> bool:
         and part.value.id not in changed
         and not isinstance(part.slice, ast.Slice | ast.Tuple)
         and bool(flow.names(part.slice) & changed)
-        for part in ast.walk(scene.read)
+        for part in parsed.walk(scene.read)
     )
 
 
@@ -163,8 +170,11 @@ _OF_LIST = family("advice.made_of_list")
 def has_a_pinned_loader(scene: Scene) -> bool:
     """Its batches come from a loader in view that pins them."""
     node = scene.spot.node
-    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return is_move and pinned_loader(scene.spot, node.func.value)  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    moved = node.func.value
+    parts = sources_of(scene.spot.scope, flow.root(moved))
+    return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
 
 
 @predicate
@@ -267,7 +277,7 @@ def is_an_argument_alone(scene: Scene) -> bool:
     if not isinstance(read, ast.Name) or read.id not in parameters(scene.spot.scope):
         return False
     before = scene.spot.body[: scene.spot.at]
-    stores = (part for statement in before for part in ast.walk(statement))
+    stores = (part for statement in before for part in parsed.walk(statement))
     return not any(
         isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
         for part in stores

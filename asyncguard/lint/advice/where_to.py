@@ -202,7 +202,8 @@ _STORES = (ast.Assign, ast.AnnAssign)
 @predicate
 def is_only_counted(scene: Scene) -> bool:
     """Of what is selected only the number of elements is asked for."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.Attribute) and _COUNTS(use.called))
+    parent = scene.spot.code.parent(scene.spot.node)
+    return isinstance(parent, ast.Attribute) and _COUNTS(parent.attr)
 
 
 @predicate

@@ -38,7 +38,8 @@ def is_telling(name: str, definitions: int = 1) -> bool:
     `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
     """
     if "." in name:
-        return definitions <= MOST
+        anybodys = name.startswith(".") and name[1:] in common()
+        return definitions <= MOST and not anybodys
     limit = MANY if "_" in name.strip("_") else FEW
     return definitions <= limit and name not in common() and not name.startswith("__")
 
