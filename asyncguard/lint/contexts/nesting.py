@@ -73,6 +73,8 @@ class Nesting:
 
     def _repeating(self) -> int:
         """Return which of the open loops says how often the current place executes; -1: none."""
+        if not self.loops:
+            return -1
         aside = self._is_aside
         rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
         shows = Work.RUNS_MODEL | Work.STEPS_ENVIRONMENT

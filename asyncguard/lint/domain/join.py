@@ -111,6 +111,8 @@ def _join_hosts(left: Value, right: Value) -> Value:
     joined = _join_fields(left, right)
     if left.role != right.role and is_start(left):
         joined = joined._replace(role=Role.LITERAL)
+    if joined.why is surer.why and joined.doubt == surer.doubt:
+        return joined
     return joined._replace(why=surer.why, doubt=surer.doubt)
 
 
