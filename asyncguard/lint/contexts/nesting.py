@@ -92,7 +92,7 @@ class Nesting:
         return is_test(name, self.path) or _ASIDE(name)
 
     def _guarded(self, depth: int) -> bool:
-        return any(
+        return bool(self.guards) and any(
             guard.lasting
             or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
             for guard in self.guards
