@@ -23,6 +23,7 @@ _SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
 _COUNTS = family("advice.counts")
 _SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
+_STEPS = family("function.steps")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
 
@@ -74,6 +75,17 @@ def is_taken_by_a_host_library(scene: Scene) -> bool:
 def _is_host(code: Code, function: ast.expr) -> bool:
     top = code.meaning(function).partition(".")[0]
     return dotted(function).partition(".")[0] in code.imports and _HOST_LIBRARY(top)
+
+
+@predicate
+def is_an_action_for_an_environment(scene: Scene) -> bool:
+    """An environment takes a step with it, which gives a tuple: `obs, reward = env.step(x)`."""
+    return _goes(scene, lambda use: _STEPS(use.called) and _gives_a_tuple(scene.spot.code, use))
+
+
+def _gives_a_tuple(code: Code, use: Use) -> bool:
+    statement = code.parent(use.parent)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
 
 
 @predicate
