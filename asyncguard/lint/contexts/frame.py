@@ -109,8 +109,9 @@ class Frame:
         """Return what is known of a plain variable; None if it was never bound in sight."""
         frame: Frame | None = self
         while frame is not None:
-            if name in frame.env:
-                value = settled(frame.env[name])
+            value = frame.env.get(name)
+            if value is not None:
+                value = settled(value)
                 own = frame is self or frame.parent is None  # a module has no parameters
                 return value if own else self._from_outside(value)
             frame = frame.parent

@@ -34,6 +34,8 @@ from asyncguard.lint.domain.values import (
     confirmed,
     container,
     doubted,
+    from_params,
+    with_role,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
@@ -103,6 +105,8 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
+    if not summary.work:
+        return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
     if summary.work & Work.CONTAINS_STEPS:
@@ -203,7 +207,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     params = together(value.params for value in passed)
-    return result._replace(params=params, role=_role_with(result, passed))
+    return with_role(from_params(result, params), _role_with(result, passed))
 
 
 def _role_with(result: Value, passed: list[Value]) -> Role:
@@ -224,6 +228,8 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
 def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:
     """Put the arguments in the place of parameters in what a result holds."""
     element, items = result.element, result.items
+    if element is None and not items and not result.fields:
+        return result
     return result._replace(
         element=element and substitute(element, bound, depth),
         items=items and tuple(substitute(item, bound, depth) for item in items),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
 from asyncguard.catalogue import load
 from asyncguard.lint.domain.hints import note_hint, tells_owner
@@ -193,8 +193,14 @@ def _over_batches(node: ast.expr) -> bool:
 
 def blocks(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the statements, handlers and cases directly within a statement."""
-    for name in _BLOCKS:
-        yield from getattr(node, name, ())
+    kind: Any = type(node)
+    for name in _block_names(kind):
+        yield from getattr(node, name)
+
+
+@cache
+def _block_names(kind: Any) -> tuple[str, ...]:
+    return tuple(name for name in _BLOCKS if name in kind._fields)
 
 
 def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:

@@ -50,12 +50,18 @@ def walk(node: ast.AST) -> list[Any]:
     return found
 
 
-_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias})
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, type(None)})
 
 
 def walk_inner(node: ast.AST) -> list[Any]:
     """Return what `walk` yields but for names and constants, which hold nothing either."""
     found: list[Any] = [node]
     for part in found:
-        found += [child for child in children(part) if type(child) not in _LEAVES]
+        kind: Any = type(part)
+        for name in _fields(kind):
+            value = getattr(part, name, None)
+            if type(value) is list:
+                found += [child for child in value if type(child) not in _LEAVES]
+            elif type(value) not in _LEAVES:
+                found.append(value)
     return found
