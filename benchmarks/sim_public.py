@@ -60,7 +60,9 @@ def run(script: dict[str, Any], code: Path, arguments: str, *around: str) -> tup
     ignored = "|".join(filter(None, (script.get("ignore"), DEVICES)))
     lines = (re.sub(ignored, "", line).rstrip() for line in re.split(r"[\n\r]", done.stdout))
     error = done.stderr.strip().splitlines()[-1:] if done.returncode else []
-    shown = [*filter(None, lines), *logged(path.parent)]
+    written = (path.parent / name for name in script.get("writes", ()))
+    texts = [file.read_text() for file in written if file.exists()]
+    shown = [*filter(None, lines), *logged(path.parent), *texts]
     return done.returncode, "\n".join(shown), "".join(error)
 
 
@@ -80,13 +82,17 @@ def logged(folder: Path) -> Iterator[str]:
 
 
 def prepare(script: dict[str, Any], checkouts: Path, folder: Path) -> Path:
-    """A copy of the checkout with the data that the script reads."""
+    """A copy of the checkout with the data that the script reads, and what `before` makes."""
     source = checkouts / script["repository"].replace("/", "+")
     code = Path(shutil.copytree(source, folder / "code"))
     for maker, place in script["data"].items():
         MAKERS[maker](code / place)
     for name, text in script.get("files", {}).items():
         (code / name).write_text(text)
+    if before := script.get("before"):
+        status, _, error = run({**script, "path": before["path"]}, code, before["arguments"])
+        if status:
+            raise RuntimeError(f"{before['path']} fails before {script['path']}: {error}")
     return code
 
 

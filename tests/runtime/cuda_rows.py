@@ -91,6 +91,9 @@ ROWS = (
     Row("pinned.to('cuda', non_blocking=True)"),
     Row("pinned.cuda(0, True)"),
     Row("big.to('cuda', non_blocking=True)", "", None),
+    Row("big.untyped_storage().cuda()", "torch.UntypedStorage.to", 1),
+    Row("big.untyped_storage().to(device='cuda')", "torch.UntypedStorage.to", 1),
+    Row("x.untyped_storage().cuda()"),
     Row("x.__setitem__(slice(0, 2), torch.ones(2))", "torch.Tensor.__setitem__.upload", 1),
     # subscripts
     Row("x[mask]", _MASK, 1),
