@@ -200,6 +200,7 @@ class Language(NamedTuple):
     complains: frozenset[str] = frozenset()  # methods of a logger that do
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
+    repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_calls: frozenset[str] = frozenset()  # functions and methods that give plain objects
     host_attributes: frozenset[str] = frozenset()  # of anything, which are plain objects

@@ -125,7 +125,7 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     if kind != HOST:
         return owner._replace(kind=kind)
     if attr == "device" and owner.kind == DEVICE and owner.params:
-        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
     return HOST_VALUE
 
 
@@ -134,7 +134,7 @@ def _argument_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
     tables = (knowledge.attributes, knowledge.methods)
     if any(table[framework].get(attr) == HOST for table in tables for framework in frameworks):
-        return HOST_VALUE
+        return from_params(HOST_VALUE, owner.params) if attr == "device" else HOST_VALUE
     if found := knowledge.by_attribute(attr, frameworks):
         return Value(*found, _by_attribute(frame, attr), params=owner.params)
     return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
