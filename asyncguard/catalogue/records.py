@@ -174,6 +174,7 @@ class Framework(NamedTuple):
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves
     devices: tuple[str, ...] = ()  # strings that name a kind of accelerator
+    asked_for: tuple[str, ...] = ()  # arguments that ask for its arrays, in host memory
     reveals: tuple[str, ...] = ()  # methods whose call in a text means that it is in use
     numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
     rare: tuple[str, ...] = ()  # methods that its arrays have, and are rarely asked for
