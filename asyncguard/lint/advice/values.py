@@ -16,6 +16,7 @@ from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 DEPTH = 3  # assignments followed from a value to its uses
 
@@ -47,6 +48,8 @@ def last_name(node: ast.expr) -> str:
 # What hands a value on as it is, or as a part of something: the place that counts is further out.
 _HOLDS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.IfExp,
           ast.keyword, ast.ListComp, ast.GeneratorExp, ast.NamedExpr)  # fmt: skip
+_LOOPS = (ast.For, ast.comprehension)
+Binds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.comprehension
 _CONVERTS = family("advice.converts")
 
 
@@ -59,12 +62,12 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
     child = node
     for parent in code.parents(node):
         yield Use(child, parent)
-        if isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            names = set(_bound(parent)) - seen if depth else set()
+        if isinstance(parent, Binds):
+            names = _bound(parent, child) - seen if depth else set()
             seen |= names
             for name in sorted(names):
                 for use in _loads(scope).get(name, ()):
-                    if use not in flow.parts(parent):
+                    if use not in flow.parts(parent) or isinstance(parent, _LOOPS):
                         yield from _uses(code, scope, use, depth - 1, seen)
             return
         if not _hands_on(parent, child):
@@ -76,18 +79,19 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
 def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
     """Return where the value of each name is used, nested functions included."""
     found: dict[str, list[ast.Name]] = {}
-    for node in ast.walk(scope):
+    for node in parsed.walk(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.setdefault(node.id, []).append(node)
     return found
 
 
-def _bound(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    for target in targets:
-        for part in ast.walk(target):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
+def _bound(parent: Binds, child: ast.AST) -> set[str]:
+    """Return the names that an assignment of a value binds, or a loop over it."""
+    if isinstance(parent, _LOOPS) and parent.iter is not child:
+        return set()
+    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    parts = (part for target in targets for part in parsed.walk(target))
+    return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
 
 
 def _hands_on(parent: ast.AST, child: ast.AST) -> bool:
@@ -111,6 +115,7 @@ class Made(NamedTuple):
     own: frozenset[str] = frozenset()
     computed: bool = False  # by a call that may do more than look at its arguments
     looped: bool = False  # a loop or an unpacking takes it from something
+    deep: bool = False  # by an attribute of an attribute, which others may set
 
     def __or__(self, other: object) -> Made:
         assert isinstance(other, Made)
@@ -119,6 +124,7 @@ class Made(NamedTuple):
             self.own | other.own,
             self.computed or other.computed,
             self.looped or other.looped,
+            self.deep or other.deep,
         )
 
 
@@ -145,16 +151,17 @@ class _Making:
         pending = [node]
         while pending:
             part = pending.pop()
+            if isinstance(part, ast.Attribute) and part.attr == "shape":
+                continue  # the host knows it, whatever it is of
             if isinstance(part, ast.Call) and self._computes(part.func):
                 made |= Made(computed=True)
             if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
-                own = part.attr if dotted(part).startswith("self.") else ""
-                made |= Made(own=frozenset({own} - {""}))
+                made |= Made(own=_own(dotted(part)), deep=_is_deep(dotted(part)))
             elif isinstance(part, ast.Name):
                 made |= self._of_name(part.id)
                 pending += self._bound_to(part.id)
             else:
-                pending += ast.iter_child_nodes(part)
+                pending += parsed.children(part)
         return made
 
     def _computes(self, function: ast.expr) -> bool:
@@ -183,6 +190,20 @@ class _Making:
         return found + (_sources(self.scope).get(name, []) if None in values else [])
 
 
+def _own(path: str) -> frozenset[str]:
+    """Return the attribute of `self` that a path begins with."""
+    return frozenset(path.split(".")[1:2]) if path.startswith("self.") else frozenset()
+
+
+def _is_deep(path: str) -> bool:
+    """Whether this is an attribute of what `self` holds, and of no options: `self.a.b`."""
+    owner = path.removeprefix("self.").rpartition(".")[0]
+    return path.startswith("self.") and bool(owner) and not _OPTIONS(owner)
+
+
+_OPTIONS = family("value.options")
+
+
 @kept(OF_SCOPES)
 def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
     """Return what loops and unpacking bind names to, and what is added to them in place."""
@@ -201,6 +222,11 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
     return found
 
 
+def sources_of(scope: Scope, name: str) -> list[ast.expr]:
+    """Return what loops and unpacking bind a name to."""
+    return _sources(scope).get(name, [])
+
+
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -217,7 +243,7 @@ def condition_of(spot: Spot) -> ast.If | ast.Assert | ast.While | None:
     """Return the statement whose condition holds the read."""
     statement = spot.statement
     if isinstance(statement, ast.If | ast.While | ast.Assert) and (
-        statement.test is spot.node or spot.node in ast.walk(statement.test)
+        statement.test is spot.node or spot.node in parsed.walk(statement.test)
     ):
         return statement
     return None

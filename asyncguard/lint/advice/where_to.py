@@ -15,11 +15,15 @@ from asyncguard.lint.advice.values import (
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, dotted
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 # ---- where the value goes
 
 _SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
+_COUNTS = family("advice.counts")
+_SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
+_STEPS = family("function.steps")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
 
@@ -74,6 +78,17 @@ def _is_host(code: Code, function: ast.expr) -> bool:
 
 
 @predicate
+def is_an_action_for_an_environment(scene: Scene) -> bool:
+    """An environment takes a step with it, which gives a tuple: `obs, reward = env.step(x)`."""
+    return _goes(scene, lambda use: _STEPS(use.called) and _gives_a_tuple(scene.spot.code, use))
+
+
+def _gives_a_tuple(code: Code, use: Use) -> bool:
+    statement = code.parent(use.parent)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+
+
+@predicate
 def is_returned(scene: Scene) -> bool:
     """The function returns it."""
     return _goes(scene, lambda use: isinstance(use.parent, ast.Return | ast.Yield))
@@ -88,10 +103,15 @@ def updates_a_metric(scene: Scene) -> bool:
 @predicate
 def is_compared(scene: Scene) -> bool:
     """Python compares it or decides by it."""
-    tests = (ast.Compare, ast.If, ast.While, ast.IfExp)
-    return condition_of(scene.spot) is not None or _goes(
-        scene, lambda use: isinstance(use.parent, tests)
-    )
+    return condition_of(scene.spot) is not None or _goes(scene, _is_decided)
+
+
+def _is_decided(use: Use) -> bool:
+    if isinstance(use.parent, ast.If | ast.While | ast.IfExp):
+        return use.parent.test is use.child
+    if not isinstance(use.parent, ast.Compare):
+        return False
+    return not isinstance(use.parent.ops[0], ast.Is | ast.IsNot)
 
 
 @predicate
@@ -110,7 +130,7 @@ def is_in_the_message_of_a_check(scene: Scene) -> bool:
         if isinstance(parent, ast.Lambda):
             return False
         if isinstance(parent, ast.Call) and _CHECKS(last_name(parent.func)):
-            return not any(node is part for part in ast.walk(parent.args[0]))
+            return not any(node is part for part in parsed.walk(parent.args[0]))
     return False
 
 
@@ -129,11 +149,11 @@ def _raises(scene: Scene) -> bool:
 
 @predicate
 def leaves_the_loop(scene: Scene) -> bool:
-    """A loop goes on, ends or returns by it."""
+    """A loop goes on, or is left, by it."""
     statement = condition_of(scene.spot)
     if isinstance(statement, ast.While):
         return True
-    ends = (ast.Break, ast.Continue, ast.Return)
+    ends = (ast.Break, ast.Return)
     bodies = statement.body if isinstance(statement, ast.If) else []
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
     return bool(loops and bodies) and isinstance(bodies[-1], ends)
@@ -145,7 +165,7 @@ def asks_whether_there_is_any(scene: Scene) -> bool:
     statement = condition_of(scene.spot)
     return isinstance(statement, ast.If) and any(
         isinstance(part, ast.Call) and _ANY(last_name(part.func))
-        for part in ast.walk(statement.test)
+        for part in parsed.walk(statement.test)
     )
 
 
@@ -157,6 +177,71 @@ def assigns_in_its_branch(scene: Scene) -> bool:
         return isinstance(scene.spot.code.parent(scene.spot.node), ast.IfExp)
     kinds = (ast.Assign, ast.AugAssign)
     return all(isinstance(part, kinds) for part in (*statement.body, *statement.orelse))
+
+
+@predicate
+def is_sent(scene: Scene) -> bool:
+    """Someone else is handed it as it comes: a streamer, a callback, a queue."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _SENDS(use.called))
+
+
+@predicate
+def updates_an_average(scene: Scene) -> bool:
+    """A meter is given it, with a weight maybe: `losses.update(loss.item(), n)`."""
+    return _goes(scene, _is_metered)
+
+
+def _is_metered(use: Use) -> bool:
+    call = use.parent
+    method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    return method and _METERS(use.called)
+
+
+@predicate
+def scales_a_loss(scene: Scene) -> bool:
+    """It is a number that is calculated with at once, or that a name holds for that alone."""
+    nearest = [use for use in uses(scene.spot) if not isinstance(use.parent, _STORES)]
+    operators = (ast.Mult, ast.Div, ast.Pow)
+    return bool(nearest) and all(
+        isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, operators)
+        for use in nearest[:1]
+    )
+
+
+_STORES = (ast.Assign, ast.AnnAssign)
+
+
+@predicate
+def is_only_counted(scene: Scene) -> bool:
+    """Of what is selected only the number of elements is asked for."""
+    parent = scene.spot.code.parent(scene.spot.node)
+    return isinstance(parent, ast.Attribute) and _COUNTS(parent.attr)
+
+
+@predicate
+def is_looped_over_here(scene: Scene) -> bool:
+    """A loop or comprehension goes over it where it is made."""
+    node = scene.spot.node
+    for parent in scene.spot.code.parents(node):
+        if isinstance(parent, ast.For | ast.comprehension):
+            return parent.iter is node
+        if isinstance(parent, ast.stmt):
+            return False
+        node = parent  # type: ignore[assignment]
+    return False
+
+
+@predicate
+def is_taken_at_the_first(scene: Scene) -> bool:
+    """Of the places that are found, the first one is taken."""
+    return _goes(scene, _is_first)
+
+
+def _is_first(use: Use) -> bool:
+    node = use.parent
+    if not isinstance(node, ast.Subscript) or node.value is not use.child:
+        return False
+    return isinstance(node.slice, ast.Constant) and node.slice.value in (0, -1)
 
 
 @predicate

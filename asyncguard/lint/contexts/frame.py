@@ -17,13 +17,21 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.definitions import (
+    ClassInfo,
+    Edge,
+    Event,
+    FunctionInfo,
+    Module,
+    Site,
+    Summary,
+    function_of,
+)
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
-from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
-from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -62,6 +70,7 @@ class Frame:
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
+    differs: bool = False  # a silent run may give them something else
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
@@ -100,8 +109,9 @@ class Frame:
         """Return what is known of a plain variable; None if it was never bound in sight."""
         frame: Frame | None = self
         while frame is not None:
-            if name in frame.env:
-                value = settled(frame.env[name])
+            value = frame.env.get(name)
+            if value is not None:
+                value = settled(value)
                 own = frame is self or frame.parent is None  # a module has no parameters
                 return value if own else self._from_outside(value)
             frame = frame.parent
@@ -256,8 +266,8 @@ class Frame:
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
-        info = value.ref
-        if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
+        info = function_of(value) if value.kind == FUNCTION else None
+        if info is not None and type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(info)
             own, name = self.function.cls, info.name
@@ -332,12 +342,11 @@ class Machine(NamedTuple):
     call: Callable[[Frame, cst.Call, Value, Arguments], Value]
 
 
-class Host(Protocol):
+class Host(Module, Protocol):
     """The file that a frame runs in, as far as the interpreter asks it (`modules.analysis`)."""
 
     machine: Machine
     knowledge: Knowledge
-    path: str
     module_name: str
     frameworks: tuple[str, ...]
     with_numpy: tuple[str, ...]
@@ -364,7 +373,6 @@ class Host(Protocol):
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
     def is_abstract(self, info: FunctionInfo) -> bool: ...
     def summary_for(self, info: FunctionInfo) -> Summary: ...
-    def bounded(self, line: int, text: str, bound: int) -> None: ...
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
     def bind_import(self, frame: Frame, node: cst.Import) -> None: ...

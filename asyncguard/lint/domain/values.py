@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
@@ -87,7 +87,7 @@ class Value(NamedTuple):
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
     fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
-    ref: Any = None
+    ref: object = None
     doubt: int = 0  # flags of `Doubt`
     params: Dependence = INDEPENDENT
 
@@ -179,6 +179,8 @@ def as_sure(value: Value, other: Value) -> Value:
 
 def no_surer(value: Value, than: Value) -> Value:
     """Return `value` known no better than another one."""
+    if value.why is than.why and value.doubt == than.doubt:
+        return value
     return value._replace(why=weaker(value.why, than.why), doubt=value.doubt | than.doubt)
 
 
@@ -194,6 +196,8 @@ def settled(value: Value) -> Value:
 
 def from_params(value: Value, params: Dependence) -> Value:
     """Return `value` as data of these parameters; `_replace` takes several times as long."""
+    if params is value.params:
+        return value
     return Value._make((*value[:-1], params))
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
@@ -93,7 +93,8 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
-        frame.hand_over(value)
+        if value.kind == FUNCTION:
+            frame.hand_over(value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         elif a.star == "**" and value.kind == CONTAINER and value.fields:
@@ -115,8 +116,9 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         results = [dispatch_call(frame, node, function, arguments) for function in callee.items]
         return functools.reduce(join, results)
     if callee.kind == CLASS:
-        frame.call(callee.ref.lookup("__init__"))
-        return instance_of(callee.ref)
+        cls = class_of(callee)
+        frame.call(cls.lookup("__init__"))
+        return instance_of(cls)
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, Site, Summary, function_of
 from asyncguard.lint.domain.dependence import Dependence, together
-from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
-from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
@@ -35,6 +34,8 @@ from asyncguard.lint.domain.values import (
     confirmed,
     container,
     doubted,
+    from_params,
+    with_role,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
@@ -47,7 +48,7 @@ from asyncguard.model import Loop, SyncKind
 
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
-    info: FunctionInfo = callee.ref
+    info = function_of(callee)
     arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
@@ -63,14 +64,24 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            handed = frozenset(i for i, value in bound.items() if is_on_host(value))
-            edge.spared = Dependence(handed)
+            edge.spared = Dependence(_on_host(info, arguments, bound))
         edge.spared |= Dependence(when_omitted=passed)
     reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
+
+
+def _on_host(
+    info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> frozenset[int]:
+    """Return the parameters that a call hands what is in host memory, or leaves `None`."""
+    handed = {index for index, value in bound.items() if is_on_host(value)}
+    if not any(argument.stars for argument in arguments):
+        left = (i for i, p in enumerate(info.parameters) if p.may_be_none and i not in bound)
+        handed.update(left)
+    return frozenset(handed)
 
 
 def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:
@@ -94,6 +105,8 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
+    if not summary.work:
+        return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
     if summary.work & Work.CONTAINS_STEPS:
@@ -124,7 +137,8 @@ _MAPS = family("function.maps_tree")
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
-    inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    enclosing = enclosing_frame(info)
+    inner = Frame(host_of(info), info, parent=enclosing, silent=frame.silent, depth=frame.depth)
     inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
@@ -136,8 +150,8 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
             value = container(UNKNOWN_VALUE, tuple(extra[index:]))
         elif parameter.stars == 2:
             value = container(UNKNOWN_VALUE)
-        elif index not in bound and parameter.default is not None and info.closure is not None:
-            value = evaluate(info.closure, parameter.default)
+        elif index not in bound and parameter.default is not None and enclosing is not None:
+            value = evaluate(enclosing, parameter.default)
         inner.env[parameter.name] = value
     inner.depth += 4
     result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE
@@ -193,7 +207,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     params = together(value.params for value in passed)
-    return result._replace(params=params, role=_role_with(result, passed))
+    return with_role(from_params(result, params), _role_with(result, passed))
 
 
 def _role_with(result: Value, passed: list[Value]) -> Role:
@@ -214,6 +228,8 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
 def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:
     """Put the arguments in the place of parameters in what a result holds."""
     element, items = result.element, result.items
+    if element is None and not items and not result.fields:
+        return result
     return result._replace(
         element=element and substitute(element, bound, depth),
         items=items and tuple(substitute(item, bound, depth) for item in items),

@@ -11,7 +11,7 @@ import libcst as cst
 from asyncguard.lint.contexts import iteration, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.variables import UNCHANGED
-from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
@@ -72,6 +72,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.append(record)
     with frame.env.fork() as fork:
         if not frame.silent:
+            frame.differs = True  # what the second pass gives attributes, a silent run does not
             with frame.quiet():
                 body()
             fork.apply(fork.merged(UNCHANGED, fork.take()))

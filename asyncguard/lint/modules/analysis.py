@@ -16,9 +16,9 @@ from typing import Protocol
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
-from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.domain.summary import Summary
+from asyncguard.lint.contexts.homes import enclosing_frame
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
 from asyncguard.lint.interpret.machine import MACHINE
@@ -139,14 +139,19 @@ class FileAnalysis(Definitions):
     def run(self, info: FunctionInfo, given: dict[str, Value] | None = None) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
         self.grow(info)
-        frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
-        frame.given = given
+        outer = enclosing_frame(info) or self.frame
+        frame = Frame(self, info, parent=outer, silent=given is not None)
+        frame.given = {} if given is None and info.given is None else given
         bind_parameters(frame)
+        if info.cached:
+            frame.nest.guard(Guard(0, True))
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
         elif type(info.node) is cst.FunctionDef:
             blocks.suite(frame, info.node.body)
         summary = summary_of(frame)
+        if given is None:
+            info.noted = frame.given if not frame.differs else None
         result = declared_result(frame, summary.result)
         return summary if result is summary.result else summary._replace(result=result)
 
@@ -199,7 +204,7 @@ class FileAnalysis(Definitions):
         found = [info for info in self.functions if info.abroad and info.summary is not None]
         seen = set(found)
         for info in found:
-            for edge in info.summary.edges:
+            for edge in info.final.edges:
                 callee = edge.callee
                 if callee.module is self and callee not in seen and callee.summary is not None:
                     seen.add(callee)
@@ -218,3 +223,9 @@ class FileAnalysis(Definitions):
     def is_abstract(self, info: FunctionInfo) -> bool:
         """Whether a method only raises or does nothing: some subclass says what."""
         return is_abstract(info)
+
+
+def analysis_of(info: FunctionInfo) -> FileAnalysis:
+    """Return the interpretation of the file that defines a function."""
+    assert isinstance(info.module, FileAnalysis)
+    return info.module

@@ -9,7 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Value
@@ -19,8 +19,12 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.outline import Outline, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
+from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 from asyncguard.lint.syntax.tree import dotted, walk
 from asyncguard.model import Loop
+
+_CACHES = family("function.caches")
 
 
 class Definitions(Scope):
@@ -70,7 +74,7 @@ class Definitions(Scope):
             node.name.value,
             f"{prefix}.{node.name.value}" if prefix else node.name.value,
             node,
-            self,
+            frame.analysis,
             cls,
             None if frame is self.frame else frame,
         )
@@ -109,13 +113,15 @@ class Definitions(Scope):
         func = node.func if type(node) is cst.Call else node
         decorator = blocks.evaluate_quietly(frame, func)
         if decorator.kind == FUNCTION:
-            info.decorators += (decorator.ref,)
+            info.decorators += (function_of(decorator),)
         name = blocks.name_of(decorator)
         last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
         if last in ("property", "cached_property"):
             info.is_property = True
         elif last == "staticmethod":
             info.is_static = True
+        elif _CACHES(last):
+            info.cached = True
         elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:
             name = blocks.evaluate_name(frame, node.args[0].value)
         if not name:
@@ -137,7 +143,7 @@ class Definitions(Scope):
                     yield dotted(call.args[0].value).rpartition(".")[2]
             return
         tree = self.syntax.get((outlined.line, outlined.indent))
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in parsed.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 first = node.args[0]
                 if isinstance(first, ast.Name | ast.Attribute):
@@ -147,12 +153,14 @@ class Definitions(Scope):
         """Bind a class's name, and its methods."""
         outer = frame.function.qualname
         name = node.name.value
-        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, self)
+        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, frame.analysis)
         bases = [argument.value for argument in node.bases]
         cls.find_bases = lambda: self._bases(frame, bases)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
-        info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
+        info = FunctionInfo(
+            "<class>", cls.qualname, node, frame.analysis, cls, unit=frame.function.unit
+        )
         inner = Frame(frame.analysis, info, parent=frame, silent=frame.silent)
         for statement in node.body.body:
             blocks.execute(inner, statement)
