@@ -7,6 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import function_of
 from asyncguard.lint.domain.hotness import ONCE, Context
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
@@ -49,9 +50,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
 def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
     """Note that a function out of sight calls those that it is handed once in each of its steps."""
     for argument in arguments:
-        is_lambda = argument.value.kind == FUNCTION and type(argument.value.ref.node) is cst.Lambda
-        edge = frame.call(argument.value.ref) if argument.value.kind == FUNCTION else None
-        if edge is not None and not is_lambda:
+        info = function_of(argument.value) if argument.value.kind == FUNCTION else None
+        edge = frame.call(info)
+        if edge is not None and info is not None and type(info.node) is not cst.Lambda:
             edge.context = Context(Loop.STEP, edge.context.guarded)
             edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
 

@@ -80,7 +80,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     if node.attr.value == "device" and _is_handed_array(frame, node.value, owner):
-        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
     value = attribute_of(frame, owner, node.attr.value)
     if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = prior_for(frame, path or f".{node.attr.value}")
@@ -156,7 +156,7 @@ def _argument_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
     tables = (knowledge.attributes, knowledge.methods)
     if any(table[framework].get(attr) == HOST for table in tables for framework in frameworks):
-        return from_params(HOST_VALUE, owner.params) if attr == "device" else HOST_VALUE
+        return HOST_VALUE
     if found := knowledge.by_attribute(attr, frameworks):
         return Value(*found, _by_attribute(frame, attr), params=owner.params)
     return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
