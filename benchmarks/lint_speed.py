@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """How fast the linter is, beside ruff and TorchFix, on the same files.
 
-    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE] [--runs N] [--write]
+    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE [--torchfix-on NAME]]
+        [--runs N] [--write]
 
 DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so that a neighbour on
 the machine disturbs all. asyncguard runs cold (without a cache), then with the cache of a run
-before, then on one file of 300 lines. TorchFix, which takes minutes, runs once. "of ruff" compares
-walls with ruff's over all its rules. Memory is the most that the processes of a tool held
-together, pages that they share counted once (Linux; elsewhere the largest process's), in a run of
-its own, for looking at it takes time; of TorchFix it is the largest process's.
+before, then on one file of 300 lines. TorchFix, which takes minutes, runs once, on all or on one of
+the wheels, which asyncguard then checks once by itself too. "of ruff" compares walls with ruff's
+over all its rules, "CPU of ruff" the time of all processes. Memory is the most that the processes
+of a tool held together, pages that they share counted once (Linux; elsewhere the largest
+process's), in a run of its own, for looking at it takes time: of the cold run in the one that
+fills the cache; of TorchFix it is the largest process's.
 
 `--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
@@ -131,18 +134,32 @@ def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, F
     wanted = commands(options, directories)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        run(wanted["asyncguard, warm cache"], here)  # fills the cache
+        filling = run(wanted["asyncguard, warm cache"], here, watched=True)
         for _ in range(options.runs):
             for name, command in wanted.items():
                 figures = run(command, here)
                 if name not in best or figures.wall < best[name].wall:
                     best[name] = figures
         for name, command in wanted.items():
-            best[name].memory = run(command, here, watched=True).memory
+            is_cold = name == "asyncguard, cold"
+            best[name].memory = (filling if is_cold else run(command, here, watched=True)).memory
         if options.torchfix:
-            paths = map(str, directories)
-            best["TorchFix, all rules"] = run([options.torchfix, "--select=ALL", *paths], here)
+            best |= torchfix(options, directories, here)
     return best
+
+
+def torchfix(options: argparse.Namespace, wheels: list[Path], here: Path) -> dict[str, Figures]:
+    """Run TorchFix, on one wheel beside asyncguard if one is named."""
+    if not options.torchfix_on:
+        paths = map(str, wheels)
+        return {"TorchFix, all rules": run([options.torchfix, "--select=ALL", *paths], here)}
+    chosen = [path for path in wheels if path.name == options.torchfix_on]
+    cold = commands(options, chosen)["asyncguard, cold"]
+    fix = [options.torchfix, "--select=ALL", *map(str, chosen)]
+    return {
+        f"asyncguard, cold, on {options.torchfix_on}": run(cold, here),
+        f"TorchFix, all rules, on {options.torchfix_on}": run(fix, here),
+    }
 
 
 def version(*command: str) -> str:
@@ -177,6 +194,7 @@ def main() -> int:
     beside = str(Path(sys.executable).parent)
     parser.add_argument("--ruff", default=shutil.which("ruff", path=beside) or shutil.which("ruff"))
     parser.add_argument("--torchfix", default=None, help="its executable; left out otherwise")
+    parser.add_argument("--torchfix-on", metavar="NAME", help="the wheel that it checks; else all")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
     options = parser.parse_args()
@@ -185,13 +203,17 @@ def main() -> int:
     print(f"{facts['files']} files, {facts['lines']} lines, {facts['machine']}")
     print(LINE.format("", "wall", "cpu", "memory", "of ruff"))
     best = measure(options, directories)
-    ruff = best["ruff, all rules, no cache"].wall
+    ruff = best["ruff, all rules, no cache"]
     for name, figures in best.items():
         wall, cpu, memory = f"{figures.wall:.2f} s", f"{figures.cpu:.2f} s", figures.memory
-        print(LINE.format(name, wall, cpu, f"{memory:.0f} MB", f"{figures.wall / ruff:.2f}"))
+        print(LINE.format(name, wall, cpu, f"{memory:.0f} MB", f"{figures.wall / ruff.wall:.2f}"))
     if options.write:
         kept = {
-            name: {**{k: round(v, 2) for k, v in asdict(f).items()}, "of ruff": f.wall / ruff}
+            name: {
+                **{k: round(v, 2) for k, v in asdict(f).items()},
+                "of ruff": round(f.wall / ruff.wall, 2),
+                "CPU of ruff": round(f.cpu / ruff.cpu, 2),
+            }
             for name, f in best.items()
         }
         RESULTS.write_text(json.dumps({**facts, "figures": kept}, indent=2) + "\n")
