@@ -5,13 +5,12 @@
         [--runs N] [--write]
 
 DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so that a neighbour on
-the machine disturbs all. asyncguard runs cold (without a cache), then with the cache of a run
-before, then on one file of 300 lines. TorchFix, which takes minutes, runs once, on all or on one of
+the machine disturbs all. asyncguard runs cold (it finds no cache, and leaves one), then with that
+cache, then on one file of 300 lines. TorchFix, which takes minutes, runs once, on all or on one of
 the wheels, which asyncguard then checks once by itself too. "of ruff" compares walls with ruff's
 over all its rules, "CPU of ruff" the time of all processes. Memory is the most that the processes
-of a tool held together, pages that they share counted once (Linux; elsewhere the largest
-process's), in a run of its own, for looking at it takes time: of the cold run in the one that
-fills the cache; of TorchFix it is the largest process's.
+of a tool held together, pages that they share counted once (Linux; elsewhere the largest process's;
+it is looked at once a second).
 
 `--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
@@ -35,7 +34,7 @@ from pathlib import Path
 
 LINE = "{:34} {:>9} {:>9} {:>9} {:>8}"
 RESULTS = Path(__file__).parent / "results" / "lint_speed.json"
-EVERY = 0.1  # seconds between two looks at the memory
+EVERY = 1.0  # seconds between two looks at the memory, which take time
 # What pip installs comes compiled; a checkout's modules are by the run that fills the cache.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 PSS = re.compile(r"^Pss:\s+(\d+)", re.MULTILINE)
@@ -50,7 +49,7 @@ class Figures:
     memory: float
 
 
-def run(command: list[str], cwd: Path, *, watched: bool = False) -> Figures:
+def run(command: list[str], cwd: Path) -> Figures:
     """Run a command once, in a session of its own so that its processes can be told."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -64,13 +63,11 @@ def run(command: list[str], cwd: Path, *, watched: bool = False) -> Figures:
     ended = threading.Event()
     peaks = [0.0]
     watch = threading.Thread(target=watch_memory, args=(process.pid, ended, peaks))
-    if watched:
-        watch.start()
+    watch.start()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     ended.set()
-    if watched:
-        watch.join()
+    watch.join()
     if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1: findings, where a tool says so
         raise SystemExit(f"failed with {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
     return Figures(wall, usage.ru_utime + usage.ru_stime, max(*peaks, usage.ru_maxrss / 1024))
@@ -114,7 +111,7 @@ def small_file(directories: list[Path]) -> Path:
 
 
 def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, list[str]]:
-    """Return what to run, by name; the cold run of asyncguard leaves the cache alone."""
+    """Return what to run, by name and in order."""
     check = [sys.executable, "-m", "asyncguard", "check", "--exit-zero"]
     if found := shutil.which("asyncguard", path=str(Path(sys.executable).parent)):
         check = [found, "check", "--exit-zero"]
@@ -122,7 +119,7 @@ def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, 
     ruff = [options.ruff, "check", "--select", "ALL", "--no-cache", "--exit-zero", "-q"]
     return {
         "ruff, all rules, no cache": [*ruff, *paths],
-        "asyncguard, cold": [*check, "--no-cache", *paths],
+        "asyncguard, cold": [*check, *paths],
         "asyncguard, warm cache": [*check, *paths],
         "asyncguard, one file of 300 lines": [*check, "--no-cache", str(small_file(directories))],
     }
@@ -131,20 +128,15 @@ def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, 
 def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, Figures]:
     """Run everything as often as asked, and return the fastest runs."""
     best: dict[str, Figures] = {}
-    wanted = commands(options, directories)
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        filling = run(wanted["asyncguard, warm cache"], here, watched=True)
-        for _ in range(options.runs):
-            for name, command in wanted.items():
-                figures = run(command, here)
+    for _ in range(options.runs):
+        with tempfile.TemporaryDirectory() as folder:  # where the cache is
+            for name, command in commands(options, directories).items():
+                figures = run(command, Path(folder))
                 if name not in best or figures.wall < best[name].wall:
                     best[name] = figures
-        for name, command in wanted.items():
-            is_cold = name == "asyncguard, cold"
-            best[name].memory = (filling if is_cold else run(command, here, watched=True)).memory
-        if options.torchfix:
-            best |= torchfix(options, directories, here)
+    if options.torchfix:
+        with tempfile.TemporaryDirectory() as folder:
+            best |= torchfix(options, directories, Path(folder))
     return best
 
 
