@@ -18,7 +18,7 @@ Glossary:
 - context: how often a place is run within its function; with the hotness of that function it is how
   often a program runs the place (`domain.hotness`).
 - silent: a run that notes no effects: a first pass over a loop, or a look ahead.
-- effect: a call, an event, or a site, at which Python waits, or may wait (`domain.effects`).
+- effect: a call, an event, or a site, at which Python waits, or may wait (`domain.definitions`).
 - summary: what callers need to know of a function: its result, its reads, its work.
 - prior: what usage or a name suggests where nothing else is known (`contexts.priors`, `names`).
 - facts: what one file yields. A candidate is a finding whose callers are not known yet

@@ -30,6 +30,7 @@ from asyncguard.lint.report.registry import (
     MXNET_STEP,
     TENSORFLOW_STEP,
     TORCH_STEP,
+    Example,
 )
 from asyncguard.lint.report.reports import report_all
 
@@ -47,7 +48,11 @@ VALID = [
     MXNET_STEP + "print(X.shape)",
 ]
 INVALID = [
-    TORCH_STEP + "print(loss)",
+    Example(
+        TORCH_STEP + "print(loss)",
+        fixed=TORCH_STEP + "if step % 100 == 0:\n            print(loss)",
+        safe=False,
+    ),
     TORCH_STEP + 'print(f"loss {loss:.3f}")',
     TORCH_STEP + 'print("loss %.3f" % loss)',
     TORCH_STEP + 'print("loss {:.3f}".format(loss))',

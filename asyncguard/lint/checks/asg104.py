@@ -32,6 +32,7 @@ from asyncguard.lint.report.registry import (
     MXNET_STEP,
     TENSORFLOW_STEP,
     TORCH_STEP,
+    Example,
 )
 from asyncguard.lint.report.reports import report_all
 
@@ -51,7 +52,11 @@ VALID = [
 ]
 INVALID = [
     TORCH_STEP + "if torch.isnan(loss):\n            raise ValueError\n",
-    TORCH_STEP + "assert loss > 0",
+    Example(
+        TORCH_STEP + "assert loss > 0",
+        fixed=TORCH_STEP + "torch._assert_async(loss > 0)",
+        safe=False,
+    ),
     TORCH_STEP + "while loss > 1:\n            loss = loss / 2\n",
     TORCH_STEP + "best = max(loss, loss * 2)",
     TORCH_STEP + "ok = bool(loss > 0)",

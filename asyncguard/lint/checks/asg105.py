@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.registry import CUPY_STEP, TORCH_STEP
+from asyncguard.lint.report.registry import CUPY_STEP, TORCH_STEP, Example
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ INVALID = [
     TORCH_STEP + "kept = loss.nonzero()",
     TORCH_STEP + "kept = torch.where(loss > 0)",
     TORCH_STEP + "kept = loss[loss > 0]",
+    Example(
+        TORCH_STEP + "total = loss[loss > 0].sum()",
+        fixed=TORCH_STEP + "total = torch.where(loss > 0, loss, 0).sum()",
+        safe=False,
+    ),
     TORCH_STEP + "kept = torch.unique(loss)",
     CUPY_STEP + "kept = cp.nonzero(x)",
 ]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.registry import TORCH_STEP
+from asyncguard.lint.report.registry import TORCH_STEP, Example
 from asyncguard.lint.report.reports import report_all
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ VALID = [
     TORCH_STEP + 'writer.add_scalar("lr", 0.1, step)',
 ]
 INVALID = [
-    """\
+    Example(
+        """\
 import torch
 import torch.nn.functional as F
 from torch.utils.tensorboard import SummaryWriter
@@ -50,6 +51,21 @@ def train(model, loader, optimizer):
         optimizer.step()
         writer.add_scalar("loss", loss, step)
 """,
+        fixed="""\
+import torch
+import torch.nn.functional as F
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter()
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        if step % 100 == 0:
+            writer.add_scalar("loss", loss, step)
+""",
+        safe=False,
+    ),
     """\
 import torch
 import torch.nn.functional as F

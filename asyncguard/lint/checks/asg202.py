@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP
+from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP, Example
 from asyncguard.lint.report.reports import report_site, sites_of
 from asyncguard.lint.report.timing import TIMED, timed_advice, timed_steps, untimed
 
@@ -62,7 +62,11 @@ def evaluate(test_step, datasets):
 """,
 ]
 INVALID = [
-    TORCH_STEP + "torch.cuda.synchronize()",
+    Example(
+        TORCH_STEP + "torch.cuda.synchronize()\n",
+        fixed=TORCH_STEP.rstrip(" ") + "    torch.cuda.synchronize()\n",
+        safe=False,
+    ),
     MXNET_STEP + "npx.waitall()",
     TORCH_STEP + "torch.distributed.barrier()",
     """\

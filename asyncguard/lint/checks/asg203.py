@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import suite
 from asyncguard.lint.report.timing import is_timed
 from asyncguard.model import SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.domain.effects import Site
+    from asyncguard.lint.domain.definitions import Site
     from asyncguard.lint.modules.analysis import FileAnalysis
     from asyncguard.lint.report.reports import Report
 
@@ -79,7 +80,8 @@ def train(net, loader, trainer, loss_fn):
 """,
 ]
 INVALID = [
-    """\
+    Example(
+        """\
 import torch
 def train(model, loader, optimizer):
     for x, y in loader:
@@ -89,6 +91,17 @@ def train(model, loader, optimizer):
         torch.cuda.synchronize()
         print(loss.item())
 """,
+        fixed="""\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+""",
+        safe=False,
+    ),
     """\
 from mxnet import autograd, npx
 def train(net, loader, trainer, loss_fn):

@@ -35,7 +35,8 @@ from asyncguard.lint.report.statement_order import names_in, suite
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.domain.effects import LoopRecord, Site
+    from asyncguard.lint.domain.definitions import Site
+    from asyncguard.lint.domain.loops import LoopRecord
     from asyncguard.lint.modules.analysis import FileAnalysis
     from asyncguard.lint.report.reports import Report
 

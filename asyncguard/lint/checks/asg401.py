@@ -40,8 +40,8 @@ from asyncguard.lint.report.reports import Report
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:
-    from asyncguard.lint.domain.definitions import FunctionInfo
-    from asyncguard.lint.domain.effects import Event, LoopRecord
+    from asyncguard.lint.domain.definitions import Event, FunctionInfo
+    from asyncguard.lint.domain.loops import LoopRecord
     from asyncguard.lint.modules.analysis import FileAnalysis
 
 CODE = "ASG401"

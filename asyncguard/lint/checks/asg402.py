@@ -39,8 +39,7 @@ from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
-    from asyncguard.lint.domain.definitions import FunctionInfo
-    from asyncguard.lint.domain.effects import Event
+    from asyncguard.lint.domain.definitions import Event, FunctionInfo
     from asyncguard.lint.knowledge import Knowledge
     from asyncguard.lint.modules.analysis import FileAnalysis
 

@@ -14,7 +14,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.contexts.conditions import IDENTITY
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.effects import Guard, LoopRecord
+from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 

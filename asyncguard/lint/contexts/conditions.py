@@ -23,7 +23,7 @@ from asyncguard.lint.contexts.counters import (
     modulo_truth,
 )
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.effects import Guard
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import libcst as cst
 
@@ -17,13 +17,21 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.definitions import (
+    ClassInfo,
+    Edge,
+    Event,
+    FunctionInfo,
+    Module,
+    Site,
+    Summary,
+    function_of,
+)
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
-from asyncguard.lint.domain.effects import Edge, Event, Guard, LoopRecord, Site
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
-from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -256,8 +264,10 @@ class Frame:
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
-        info = value.ref
-        if value.kind == FUNCTION and type(info.node) is not cst.Lambda:
+        if value.kind != FUNCTION:
+            return
+        info = function_of(value)
+        if type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(info)
             own, name = self.function.cls, info.name
@@ -332,12 +342,11 @@ class Machine(NamedTuple):
     call: Callable[[Frame, cst.Call, Value, Arguments], Value]
 
 
-class Host(Protocol):
+class Host(Module, Protocol):
     """The file that a frame runs in, as far as the interpreter asks it (`modules.analysis`)."""
 
     machine: Machine
     knowledge: Knowledge
-    path: str
     module_name: str
     frameworks: tuple[str, ...]
     with_numpy: tuple[str, ...]
@@ -364,11 +373,21 @@ class Host(Protocol):
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
     def is_abstract(self, info: FunctionInfo) -> bool: ...
     def summary_for(self, info: FunctionInfo) -> Summary: ...
-    def bounded(self, line: int, text: str, bound: int) -> None: ...
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
     def bind_import(self, frame: Frame, node: cst.Import) -> None: ...
     def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None: ...
+
+
+def host_of(definition: FunctionInfo | ClassInfo) -> Host:
+    """Return the file that defines a function or class, as the interpreter asks it."""
+    return cast(Host, definition.module)  # there are no other modules
+
+
+def enclosing_frame(info: FunctionInfo) -> Frame | None:
+    """Return the frame that a function was defined in; None if that is its module's own."""
+    assert info.closure is None or isinstance(info.closure, Frame)
+    return info.closure
 
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

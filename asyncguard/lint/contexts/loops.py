@@ -10,7 +10,7 @@ import libcst as cst
 from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
-from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
     CONTAINER,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from asyncguard.lint.contexts.repeated import why_repeated
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import Guard, LoopRecord
 from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family

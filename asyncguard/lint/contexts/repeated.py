@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.work import Work
 from asyncguard.model import Loop

@@ -1,20 +1,29 @@
-"""The functions and classes of the checked code, and their parameters."""
+"""The functions and classes of the checked code, and what running one does.
+
+A frame notes the sites, calls and other events of a run; the function's summary keeps them for its
+callers, and the checks read them. These records name one another, so they stand in one file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import libcst as cst
 
+from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hints import Hints
+from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.outlined import Outlined
-from asyncguard.lint.domain.values import Value
+from asyncguard.lint.domain.reasons import Reason
+from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.docstrings import documented
-from asyncguard.lint.syntax.tree import Unit, docstring, dotted
+from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
 from asyncguard.model import Loop
 
 # A script, or what tries something out: it is no training step, though it may run one.
@@ -35,13 +44,47 @@ class Parameter(NamedTuple):
         return self.default is not None and dotted(self.default) == "None"
 
 
+class Module(Protocol):
+    """The file that defines a function or class, as far as it can be asked with the record alone.
+
+    `contexts.frame.Host` is all that the interpreter asks it.
+    """
+
+    path: str
+    is_guest: bool  # of no framework: it is run for those who import it
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of its text."""
+
+    def grow(self, info: FunctionInfo) -> None:
+        """Give a function its tree."""
+
+    def run(self, info: FunctionInfo) -> Summary:
+        """Run a function, and return its summary."""
+
+    def attribute(self, cls: ClassInfo, name: str) -> Value | None:
+        """Return what its methods assign to an attribute of one of its classes, if any does."""
+
+    def bounded(self, line: int, text: str, bound: int) -> None:
+        """Note that a bound of the analysis was reached."""
+
+
+class Enclosing(Protocol):
+    """The frame that a function was defined in."""
+
+    @property
+    def function(self) -> FunctionInfo:
+        """The function that it runs."""
+
+
 @dataclass(eq=False, slots=True)
 class ClassInfo:
     """A class of the checked code."""
 
     name: str
     qualname: str
-    module: Any
+    module: Module
     find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     own: dict[str, Value] = field(default_factory=dict)  # that its body binds
@@ -77,6 +120,12 @@ class ClassInfo:
                     yield from base.ref.family(depth + 1)
 
 
+def class_of(value: Value) -> ClassInfo:
+    """Return the class that a value is, or is an instance of."""
+    assert isinstance(value.ref, ClassInfo)
+    return value.ref
+
+
 _ACTS = family("function.steps_environment")  # though it trains, now and then
 _BETWEEN = family("function.between")
 
@@ -88,9 +137,9 @@ class FunctionInfo:
     name: str
     qualname: str
     node: cst.CSTNode
-    module: Any  # the analysis.FileAnalysis that defined it
+    module: Module
     cls: ClassInfo | None = None
-    closure: Any = None  # the Frame that it was defined in
+    closure: Enclosing | None = None
     hints: Hints = field(default_factory=dict)
     marks_step: bool = False  # runs a backward pass or an optimizer's step
     attributes_set: bool = False  # assigns attributes of `self`; asked of functions within others
@@ -106,7 +155,13 @@ class FunctionInfo:
     is_property: bool = False
     abroad: bool = False  # called from another file
     decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
-    summary: Any = None  # the Summary, once it is final
+    summary: Summary | None = None  # once it is final
+
+    @property
+    def final(self) -> Summary:
+        """The summary of a function that has been run."""
+        assert self.summary is not None
+        return self.summary
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -172,6 +227,12 @@ class FunctionInfo:
         return self.cls is not None and not self.is_static and takes
 
 
+def function_of(value: Value) -> FunctionInfo:
+    """Return the function that a value is."""
+    assert isinstance(value.ref, FunctionInfo)
+    return value.ref
+
+
 def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:
     """Return a signature's parameters, in order."""
     found = [
@@ -192,3 +253,96 @@ def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:
 def _starred(param: cst.Param, stars: int) -> Parameter:
     annotation = param.annotation.annotation if param.annotation else None
     return Parameter(param.name.value, annotation, None, stars)
+
+
+@dataclass(eq=False, slots=True)
+class Site:
+    """One operation that reads a device value or waits for the device.
+
+    `context` is as seen within its function; how often that is entered is decided later, when all
+    callers are known.
+    """
+
+    point: SyncPoint
+    node: cst.CSTNode
+    function: FunctionInfo
+    context: Context
+    why: Reason
+    doubt: int
+    confidence: int
+    sink: bool = False
+    whole: bool = False  # it reads the value itself, and nothing of what that holds
+    via: Site | None = None  # the read inside a helper that this call causes
+    subject: cst.CSTNode | None = None  # what is read
+    loops: tuple[LoopRecord, ...] = ()
+    statement: cst.CSTNode | None = None
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
+    params: Dependence = INDEPENDENT  # of the value read
+    compared: bool = False  # it reads the outcome of a comparison
+    hot: Reason | None = None  # why it is repeated within its function
+    place: Place | None = None  # where it stands, once its tree is gone
+
+    @property
+    def read(self) -> Site:
+        """What waits in the end: the site itself, or what a helper reads that is called here."""
+        site = self
+        while site.via is not None:
+            site = site.via
+        return site
+
+
+def drop_trees(sites: Iterable[Site]) -> None:
+    """Note where sites stand, and let go of their trees."""
+    for site in sites:
+        if site.function.unit is not None and site.node is not NO_TREE:
+            site.place = place(site.function.unit, site.node)
+            site.node, site.subject, site.statement = NO_TREE, None, None
+            site.loops, site.blocks = (), ()
+
+
+class Event(NamedTuple):
+    """What the rules about sequences of statements must know of, beside the sites.
+
+    `what` is "work" (device work is enqueued), "call" (of the checked function `callee`), "opaque"
+    (a call out of sight that may wait) or "clock" (a clock is read).
+    """
+
+    what: str
+    node: cst.CSTNode
+    framework: str
+    callee: FunctionInfo | None
+    loops: tuple[LoopRecord, ...]
+    blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...]
+
+
+@dataclass(eq=False, slots=True)
+class Edge:
+    """A call of a function whose body is at hand."""
+
+    callee: FunctionInfo
+    context: Context
+    line: int = 0
+    hot: Reason | None = None  # why it is repeated within its caller
+    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
+
+
+class Summary(NamedTuple):
+    """What a function's callers need to know."""
+
+    result: Value = UNKNOWN_VALUE
+    reads: tuple[Site, ...] = ()
+    sites: tuple[Site, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    events: tuple[Event, ...] = ()
+    named: tuple[tuple[str, Context], ...] = ()
+    work: Work = Work.NONE
+    compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
+
+    def without_trees(self) -> Summary:
+        """Return it for callers; the rules have done with it."""
+        drop_trees({*self.sites, *self.reads})
+        bare = (e._replace(node=NO_TREE, loops=(), blocks=()) for e in self.events)
+        return self._replace(events=tuple(bare))
+
+
+EMPTY = Summary()

@@ -10,7 +10,7 @@ blocks on that path, whatever it is on the other. What the other path knew remai
 
 from __future__ import annotations
 
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import function_of
 from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -135,8 +135,7 @@ def _functions(value: Value) -> tuple[Value, ...]:
 
 def _place(function: Value) -> tuple[str, str, int]:
     """Return what orders functions, whichever path came first."""
-    info: FunctionInfo = function.ref
-    return info.place
+    return function_of(function).place
 
 
 def _join_fields(left: Value, right: Value) -> Value:

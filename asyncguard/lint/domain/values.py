@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.entries import Entries
@@ -69,7 +69,6 @@ class Place(enum.IntEnum):
     EITHER = 3  # it is an array by its use, or by a test that does not say where
 
 
-NO_ENTRIES: Entries[Any] = Entries()
 START_VALUES = frozenset({Role.LITERAL, Role.ABSENT})  # that variables are set to at first
 
 
@@ -88,8 +87,8 @@ class Value(NamedTuple):
     literal: str | int | float | bool | None = None
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
-    fields: Entries[Value] = NO_ENTRIES  # a dict's values by literal key
-    ref: Any = None
+    fields: Entries[Value] = Entries()  # a dict's values by literal key
+    ref: object = None
     doubt: int = 0  # flags of `Doubt`
     params: Dependence = INDEPENDENT
 

@@ -9,7 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -96,8 +96,9 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         results = [dispatch_call(frame, node, function, arguments) for function in callee.items]
         return functools.reduce(join, results)
     if callee.kind == CLASS:
-        frame.call(callee.ref.lookup("__init__"))
-        return instance_of(callee.ref)
+        cls = class_of(callee)
+        frame.call(cls.lookup("__init__"))
+        return instance_of(cls)
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts import branches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
-from asyncguard.lint.domain.effects import Guard, LoopRecord
+from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.blocks import execute, run, suite

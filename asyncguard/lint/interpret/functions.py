@@ -10,15 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, enclosing_frame, evaluate, host_of
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, Site, Summary, function_of
 from asyncguard.lint.domain.dependence import Dependence, together
-from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
-from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
@@ -47,7 +45,7 @@ from asyncguard.model import Loop, SyncKind
 
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a function whose body is at hand: its summary stands for it."""
-    info: FunctionInfo = callee.ref
+    info = function_of(callee)
     arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
@@ -124,7 +122,8 @@ _MAPS = family("function.maps_tree")
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
-    inner = Frame(info.module, info, parent=info.closure, silent=frame.silent, depth=frame.depth)
+    enclosing = enclosing_frame(info)
+    inner = Frame(host_of(info), info, parent=enclosing, silent=frame.silent, depth=frame.depth)
     inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE
@@ -136,8 +135,8 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
             value = container(UNKNOWN_VALUE, tuple(extra[index:]))
         elif parameter.stars == 2:
             value = container(UNKNOWN_VALUE)
-        elif index not in bound and parameter.default is not None and info.closure is not None:
-            value = evaluate(info.closure, parameter.default)
+        elif index not in bound and parameter.default is not None and enclosing is not None:
+            value = evaluate(enclosing, parameter.default)
         inner.env[parameter.name] = value
     inner.depth += 4
     result = evaluate(inner, info.node.body) if type(info.node) is cst.Lambda else UNKNOWN_VALUE

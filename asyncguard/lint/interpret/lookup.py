@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate, host_of
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
@@ -145,14 +145,14 @@ def _by_attribute(frame: Frame, attr: str) -> Reason:
 
 
 def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
-    cls: ClassInfo = owner.ref
+    cls = class_of(owner)
     for base in cls.family():
-        known: Value | None = base.module.attribute(base, attr)
+        known = base.module.attribute(base, attr)
         if known is not None:
             return settled(known)
         if attr in base.annotations:
             with frame.quiet():
-                declared = type_value(base.module.frame, base.annotations[attr])
+                declared = type_value(host_of(base).frame, base.annotations[attr])
             pure = frame.analysis.knowledge.functional_of((declared.framework,))
             if pure and declared.kind == DEVICE:
                 declared = doubted(declared, Doubt.MAY_HOLD)

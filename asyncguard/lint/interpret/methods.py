@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -113,17 +113,17 @@ def instance_method(
     frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
 ) -> Value:
     """Call a method of a checked class's instance, else one of what it inherits from."""
-    cls: ClassInfo | None = owner.ref
-    if cls is None:
+    if owner.ref is None:
         return UNKNOWN_VALUE
+    cls = class_of(owner)
     if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
         _register(frame, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
     _note_overriding(frame, node, owner, method, attribute)
     if owner.kind == SUPER:
         attribute = _inherited(cls, method) or attribute
-    if attribute.kind == FUNCTION and not frame.analysis.is_abstract(attribute.ref):
-        if attribute.ref.is_static:
+    if attribute.kind == FUNCTION and not frame.analysis.is_abstract(function_of(attribute)):
+        if function_of(attribute).is_static:
             attribute = attribute._replace(element=None)
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
@@ -143,12 +143,12 @@ def _note_overriding(
     frame: Frame, node: cst.Call, owner: Value, method: str, attribute: Value
 ) -> None:
     """Note the call for other classes that may define the method: subclasses first of all."""
-    cls: ClassInfo = owner.ref
+    cls = class_of(owner)
     if attribute.kind == FUNCTION and attribute.element is owner:
         frame.call_by_name(f"{cls.name}.{method}")
         if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
             frame.call_by_name(method)  # so may another class, of which it may be as well
-        if owner.confidence != HIGH and frame.analysis.is_abstract(attribute.ref):
+        if owner.confidence != HIGH and frame.analysis.is_abstract(function_of(attribute)):
             frame.call_by_name(f".{method}")
     elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
         frame.call_by_name(f"{cls.name}.{method}")

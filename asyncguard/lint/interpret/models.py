@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
 from asyncguard.lint.domain.reasons import LOW, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -76,7 +76,8 @@ _FORWARD = ("forward", "__call__", "hybrid_forward")
 
 def _run_forward(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call the method of a checked class of models that runs them."""
-    methods = (callee.ref.lookup(name) for name in _FORWARD)
+    cls = class_of(callee)
+    methods = (cls.lookup(name) for name in _FORWARD)
     method = next((found for found in methods if found is not None), None)
     if method is None:
         return UNKNOWN_VALUE

@@ -11,7 +11,7 @@ import libcst as cst
 from asyncguard.lint.contexts import iteration, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.variables import UNCHANGED
-from asyncguard.lint.domain.effects import LoopRecord
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,

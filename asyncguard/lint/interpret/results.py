@@ -10,7 +10,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -146,7 +146,7 @@ def _callable(frame: Frame, callee: Callee, arguments: Arguments) -> Value | Non
         return None
     knowledge, inner = frame.analysis.knowledge, arguments[0].value
     if knowledge.compiled.find(callee.name) is not None:
-        traced = inner.kind == FUNCTION and type(inner.ref.node) is not cst.Lambda
+        traced = inner.kind == FUNCTION and type(function_of(inner).node) is not cst.Lambda
         differentiates = knowledge.step_functions.find(callee.name) is not None
         asks = differentiates or inner.role == Role.GRADIENT_FUNCTION
         role = Role.GRADIENT_FUNCTION if asks else Role.NONE

@@ -14,7 +14,7 @@ from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.dependence import INDEPENDENT
-from asyncguard.lint.domain.effects import Guard
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,

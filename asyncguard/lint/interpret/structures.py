@@ -9,8 +9,8 @@ from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import LoopRecord
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,

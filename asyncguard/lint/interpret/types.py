@@ -7,7 +7,7 @@ import ast
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -114,7 +114,7 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
 
 def _instance_kind(value: Value) -> Value:
     """Return the instance of a checked class: a model if it inherits from one."""
-    cls: ClassInfo = value.ref
+    cls = class_of(value)
     for base in cls.family():
         for parent in base.bases:
             if parent.kind not in (CLASS, UNKNOWN, SYMBOL):

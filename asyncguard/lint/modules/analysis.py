@@ -15,10 +15,8 @@ from typing import Protocol
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
-from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.domain.summary import Summary
+from asyncguard.lint.contexts.frame import Frame, enclosing_frame, evaluate
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
 from asyncguard.lint.interpret.machine import MACHINE
@@ -139,7 +137,8 @@ class FileAnalysis(Definitions):
     def run(self, info: FunctionInfo, given: dict[str, Value] | None = None) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
         self.grow(info)
-        frame = Frame(self, info, parent=info.closure or self.frame, silent=given is not None)
+        outer = enclosing_frame(info) or self.frame
+        frame = Frame(self, info, parent=outer, silent=given is not None)
         frame.given = given
         bind_parameters(frame)
         if type(info.node) is cst.Lambda:
@@ -199,7 +198,7 @@ class FileAnalysis(Definitions):
         found = [info for info in self.functions if info.abroad and info.summary is not None]
         seen = set(found)
         for info in found:
-            for edge in info.summary.edges:
+            for edge in info.final.edges:
                 callee = edge.callee
                 if callee.module is self and callee not in seen and callee.summary is not None:
                     seen.add(callee)
@@ -218,3 +217,9 @@ class FileAnalysis(Definitions):
     def is_abstract(self, info: FunctionInfo) -> bool:
         """Whether a method only raises or does nothing: some subclass says what."""
         return is_abstract(info)
+
+
+def analysis_of(info: FunctionInfo) -> FileAnalysis:
+    """Return the interpretation of the file that defines a function."""
+    assert isinstance(info.module, FileAnalysis)
+    return info.module

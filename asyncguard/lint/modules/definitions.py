@@ -9,7 +9,7 @@ from functools import cached_property
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Value
@@ -70,7 +70,7 @@ class Definitions(Scope):
             node.name.value,
             f"{prefix}.{node.name.value}" if prefix else node.name.value,
             node,
-            self,
+            frame.analysis,
             cls,
             None if frame is self.frame else frame,
         )
@@ -109,7 +109,7 @@ class Definitions(Scope):
         func = node.func if type(node) is cst.Call else node
         decorator = blocks.evaluate_quietly(frame, func)
         if decorator.kind == FUNCTION:
-            info.decorators += (decorator.ref,)
+            info.decorators += (function_of(decorator),)
         name = blocks.name_of(decorator)
         last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
         if last in ("property", "cached_property"):
@@ -147,12 +147,14 @@ class Definitions(Scope):
         """Bind a class's name, and its methods."""
         outer = frame.function.qualname
         name = node.name.value
-        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, self)
+        cls = ClassInfo(name, f"{outer}.{name}" if outer else name, frame.analysis)
         bases = [argument.value for argument in node.bases]
         cls.find_bases = lambda: self._bases(frame, bases)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
-        info = FunctionInfo("<class>", cls.qualname, node, self, cls, unit=frame.function.unit)
+        info = FunctionInfo(
+            "<class>", cls.qualname, node, frame.analysis, cls, unit=frame.function.unit
+        )
         inner = Frame(frame.analysis, info, parent=frame, silent=frame.silent)
         for statement in node.body.body:
             blocks.execute(inner, statement)

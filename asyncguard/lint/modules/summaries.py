@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import Site
-from asyncguard.lint.domain.summary import EMPTY, Summary
+from asyncguard.lint.domain.definitions import EMPTY, FunctionInfo, Site, Summary
 from asyncguard.lint.domain.values import Value
 
 ROUNDS = 6  # of a component; most are stable after two
@@ -36,7 +34,7 @@ class Summaries:
     def of(self, info: FunctionInfo) -> Summary:
         """Return the summary of a function; an approximation while its component is open."""
         if info.summary is not None:
-            return info.summary  # type: ignore[no-any-return]
+            return info.summary
         for depth, assumed in reversed(self._assumed):
             known: Summary | None = assumed.get(info)
             if known is not None:

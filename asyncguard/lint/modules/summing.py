@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.definitions import Site, Summary
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.summary import Summary
 from asyncguard.lint.domain.values import HOST_VALUE, Value, container, settled
 from asyncguard.lint.domain.work import Work
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import libcst as cst
 
-from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.definitions import FunctionInfo, Module, Site
 from asyncguard.lint.domain.reasons import NAMED
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.program.facts import Candidate, Via
@@ -109,7 +108,7 @@ def _where_read(
     inside: dict[int, tree.Place],
 ) -> Candidate:
     """Return what a call of a helper causes, reported where the helper reads the value."""
-    helper: FileAnalysis = read.function.module
+    helper = read.function.module
     where = inside[id(read)]
     message = _filled(report.message, where, Source(helper.lines))
     finding = _finding(report, message, helper, where, read.function, None)
@@ -129,7 +128,7 @@ def _filled(message: str, place: tree.Place, source: Source) -> str:
 def _finding(
     report: Report,
     message: str,
-    analysis: FileAnalysis,
+    module: Module,
     place: tree.Place,
     function: FunctionInfo,
     fix: Fix | None,
@@ -137,7 +136,7 @@ def _finding(
     return Finding(
         code=report.code,
         message=message,
-        path=analysis.path,
+        path=module.path,
         line=place[0],
         column=place[1] + 1,
         end_line=place[2],
@@ -149,7 +148,7 @@ def _finding(
         api=report.api,
         confidence=CONFIDENCES[report.confidence],
         advice=report.advice,
-        source=analysis.lines[place[0] - 1].rstrip(),
+        source=module.lines[place[0] - 1].rstrip(),
         fix=fix,
         reasons=report.reasons,
     )

@@ -11,7 +11,7 @@ from typing import cast
 
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.modules.analysis import FileAnalysis
+from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_telling
 from asyncguard.lint.program.facts import (
@@ -101,7 +101,7 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
     pending = [info for info in analysis.infos() if info.summary is not None]
     while pending:
         info = pending.pop()
-        for edge in info.summary.edges:
+        for edge in info.final.edges:
             callee = edge.callee
             if id(callee) not in seen and callee.module.is_guest and callee.summary is not None:
                 seen.add(id(callee))
@@ -122,7 +122,7 @@ def _make_room(project: Project) -> None:
 
 def _of_guest(info: FunctionInfo) -> FileFacts:
     """Return what one function of a file of no framework told, found once."""
-    analysis: FileAnalysis = info.module
+    analysis = analysis_of(info)
     if info not in analysis.told_by:
         analysis.told_by[info] = _tell(analysis, [info])
     return cast(FileFacts, analysis.told_by[info])
@@ -184,7 +184,7 @@ def _why_entered(info: FunctionInfo) -> str:
         return f"a framework enters functions like `{info.name}` once a {often}"
     if info.entered == Loop.EPOCH:
         return f"`{info.name}` loops over training steps"
-    work = info.summary.work
+    work = info.final.work
     acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.statement_order import step_loop
 from asyncguard.model import SyncKind

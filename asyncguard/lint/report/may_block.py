@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import Event, LoopRecord
+from asyncguard.lint.domain.definitions import Event, FunctionInfo
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.report.statement_order import Blocks
 
 _DEPTH = 8  # of calls that are followed
@@ -64,7 +64,7 @@ class Waits:
         return bisect_left(indices, start) < bisect_right(indices, stop)
 
     def _places(self, info: FunctionInfo) -> Iterator[tuple[tuple[LoopRecord, ...], Blocks]]:
-        summary = info.summary
+        summary = info.final
         for site in (*summary.sites, *summary.reads):
             yield site.loops, site.blocks
         for event in summary.events:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.effects import Event, LoopRecord
+from asyncguard.lint.domain.definitions import Event, FunctionInfo
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.statement_order import suite, walk_own
@@ -54,7 +54,7 @@ class Measurements:
         self.info = info
         self.waiting = waiting
         self.waits = waits
-        self.clocks = [event for event in info.summary.events if event.what == "clock"]
+        self.clocks = [event for event in info.final.events if event.what == "clock"]
         self._is_work = is_work
         self._enqueued: dict[tuple[int, int], Enqueued] = {}
         self._naming: dict[int, list[int]] = {}
@@ -144,7 +144,7 @@ class Measurements:
     def _work(self) -> dict[int, list[tuple[int, Event]]]:
         """The events worth measuring, with their statements, by the lists that these stand in."""
         found: dict[int, list[tuple[int, Event]]] = {}
-        for event in filter(self._is_work, self.info.summary.events):
+        for event in filter(self._is_work, self.info.final.events):
             for body, index in event.blocks:
                 found.setdefault(id(body), []).append((index, event))
         return found

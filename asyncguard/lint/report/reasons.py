@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.explained import DOUBT, DOUBTS, PLACE, VALUE, said
 from asyncguard.model import FindingReason, SyncKind
 

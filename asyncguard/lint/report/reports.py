@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, Site
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
-from asyncguard.lint.domain.effects import Site
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.report.reasons import of_site
 from asyncguard.lint.syntax.tree import Place

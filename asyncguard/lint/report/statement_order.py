@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.domain.effects import LoopRecord, Site
+from asyncguard.lint.domain.definitions import Site
+from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.syntax.tree import children
 from asyncguard.model import Loop
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.domain.effects import Site
+from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
