@@ -233,6 +233,11 @@ def own_reads(size: int) -> str:
     )
 
 
+def comparisons(size: int) -> str:
+    """Compare so many values in one chain."""
+    return in_loop([f"keep(loss{' < batch' * size})", "keep(loss.item())"])
+
+
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "reads": reads,
     "branches": branches,
@@ -258,6 +263,7 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "rebindings": rebindings,
     "chain": chain,
     "own reads": own_reads,
+    "comparisons": comparisons,
 }
 
 
