@@ -142,7 +142,7 @@ def test_diagnostics_come_as_somebody_types_in_the_clients_columns(tmp_path: Pat
 
 def test_text_that_no_file_can_hold_is_told_and_what_is_closed_is_not_read(tmp_path: Path) -> None:
     async def work(editor: Editor) -> None:
-        editor.open("train.py", "x = '\\ud800'\n".encode().decode("unicode_escape"))
+        editor.open("train.py", b"x = '\\ud800'\n".decode("unicode_escape"))
         (found,) = await editor.diagnostics()
         assert found.code == "ASG000"
         editor.type("train.py", "import torch\n", 2)

@@ -35,17 +35,35 @@ class Wait:
 
 
 def advice(record: TraceRecord) -> dict[tuple[str, str], str]:
-    """What to do about each wait inside a library, by its innermost frame and the API."""
+    """What to do about each wait inside a library, by its innermost frame and the API.
+
+    Where no setting is known, waits of the set-up or the end are left alone.
+    """
     sites = {(site.library[0], site.api): site for site in record.sites if site.library}
-    return {key: of_site(site) for key, site in sites.items()}
+    asked = {
+        key: _setting(s) or (_general(s) if _is_repeated(record, s) else "")
+        for key, s in sites.items()
+    }
+    return {key: text for key, text in asked.items() if text}
 
 
 def of_site(site: SiteStats) -> str:
     """What to do about a wait inside a library, at the first of the site's `library` frames."""
+    return _setting(site) or _general(site)
+
+
+def _is_repeated(record: TraceRecord, site: SiteStats) -> bool:
+    """Whether it waits in steps; in a run without steps, every wait counts as such."""
+    return bool(site.steady_count) or not record.steady_steps
+
+
+def _setting(site: SiteStats) -> str:
+    """The setting of the library that avoids a wait, if one is known."""
     path = site.library[0].rpartition(" ")[0].rpartition(":")[0].replace("\\", "/")
-    for wait in _known():
-        if wait.fits(path, site.api):
-            return wait.advice
+    return next((wait.advice for wait in _known() if wait.fits(path, site.api)), "")
+
+
+def _general(site: SiteStats) -> str:
     return (
         f"{package(site)} waits here, not this line: look for a setting that avoids it, "
         "call it less often, or tell its authors."

@@ -118,11 +118,8 @@ class Gathering:
         `load` gives a whole trace by its name: the costliest sites then show who called them in
         the trace where they waited longest.
         """
-        members, ranked = self._members, self.is_ranked
-        order = list(range(len(members)))
-        if ranked:
-            order.sort(key=lambda at: members[at].identity.rank or 0)
-        ordered = [members[at] for at in order]
+        ranked, order = self.is_ranked, self._order()
+        ordered = [self._members[at] for at in order]
         sites = tuple(
             sorted(
                 (gathered.over(order) for gathered in self._sites.values()),
@@ -133,20 +130,26 @@ class Gathering:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
         waited = _waited([item for item in sites if item.collective], len(ordered))
-        straggles = bool(waited) and ranked
-        last = min(waited) if straggles else 0
+        straggler, waits = _straggler(ranks, waited if ranked else ())
         return RankReport(
             ranks,
             tuple(member.waits for member in ordered),
             tuple(member.stall_ns for member in ordered),
             tuple(member.duration_ns for member in ordered),
             sites,
-            ranks[waited.index(last)] if straggles else None,
-            tuple(wait - last for wait in waited) if straggles else (0,) * len(ordered),
+            straggler,
+            waits,
             tuple(_name(member, ranked) for member in ordered),
             "rank" if ranked else "trace",
             tuple(_common([member.identity for member in ordered])),
         )
+
+    def _order(self) -> list[int]:
+        """The traces in the order of their ranks; as they were given, where they have none."""
+        order = list(range(len(self._members)))
+        if self.is_ranked:
+            order.sort(key=lambda at: self._members[at].identity.rank or 0)
+        return order
 
     def _with_callers(
         self, sites: Iterable[RankSite], load: Callable[[str], TraceRecord]
@@ -170,6 +173,14 @@ class Gathering:
                 yield replace(item, site=called)
             else:
                 yield item
+
+
+def _straggler(ranks: Sequence[int], waited: Sequence[int]) -> tuple[int | None, tuple[int, ...]]:
+    """Return who came last at the collectives, and how long each rank waited for it."""
+    if not waited:
+        return None, (0,) * len(ranks)
+    last = min(waited)
+    return ranks[waited.index(last)], tuple(wait - last for wait in waited)
 
 
 def _key(site: SiteStats | SkimmedSite, library: str) -> Key:

@@ -209,6 +209,7 @@ class Language(NamedTuple):
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
     common_methods: frozenset[str] = frozenset()  # as common on other objects as on arrays
     array_methods: frozenset[str] = frozenset()  # of arrays of any library
+    collectives: frozenset[str] = frozenset()  # of communication libraries, by their last name
 
 
 NO_LANGUAGE = Language()

@@ -139,6 +139,24 @@ def sync_point(
 ) -> SyncPoint:
     """Return one `[[sync]]` entry as a record; raises CatalogueError."""
     where = f"{path}: sync {entry.get('id', '(without id)')!r:.80}"
+    _check_entry(entry, required, where)
+    parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
+    built: dict[str, Any] = {
+        key: build(cls, entry[key], f"{where}: {key}") for key, cls in parts.items() if key in entry
+    }
+    _check_words(built, where)
+    if "confidence" in entry:
+        _one_of((entry["confidence"],), tuple(Confidence), f"{where}: confidence")
+        built["confidence"] = Confidence(entry["confidence"])
+    built |= {"framework": framework, "kind": SyncKind(entry["kind"])}
+    point = build(SyncPoint, entry | built, where)
+    if len(point.makers) not in (0, 3):
+        raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
+    return point
+
+
+def _check_entry(entry: Mapping[str, Any], required: Iterable[str], where: str) -> None:
+    """Raise for an entry that lacks something, or holds what nobody would understand."""
     for key in required:
         if not entry.get(key):
             raise CatalogueError(f"{where}: missing {key!r}")
@@ -154,19 +172,6 @@ def sync_point(
         raise CatalogueError(f"{where}: url must start with https://")
     if not ("source" in entry and "runtime" in entry) and not entry.get("one_sided"):
         raise CatalogueError(f"{where}: only one of source and runtime: say why in 'one_sided'")
-    parts = {"source": Source, "runtime": Runtime, "when": Condition, "unless": Condition}
-    built: dict[str, Any] = {
-        key: build(cls, entry[key], f"{where}: {key}") for key, cls in parts.items() if key in entry
-    }
-    _check_words(built, where)
-    if "confidence" in entry:
-        _one_of((entry["confidence"],), tuple(Confidence), f"{where}: confidence")
-        built["confidence"] = Confidence(entry["confidence"])
-    built |= {"framework": framework, "kind": SyncKind(entry["kind"])}
-    point = build(SyncPoint, entry | built, where)
-    if len(point.makers) not in (0, 3):
-        raise CatalogueError(f"{where}: makers: names of a zero, a one and any number, or none")
-    return point
 
 
 def _check_words(built: Mapping[str, Any], where: str) -> None:

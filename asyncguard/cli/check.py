@@ -172,13 +172,6 @@ def _require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--fix and --diff: choose one; --diff changes nothing")
     if arguments.jobs is not None and not 1 <= arguments.jobs <= MOST_JOBS:
         raise AsyncguardError(f"--jobs {arguments.jobs}: name 1 to {MOST_JOBS} processes")
-    standard = STDIN in arguments.paths
-    if arguments.trace and (standard or arguments.fix or arguments.diff):
-        raise AsyncguardError("--trace compares files as they are: leave out '-', --fix and --diff")
-    if arguments.stdin_filename and not standard:
-        raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
-    if standard and len(arguments.paths) > 1:
-        raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
     writes = [
         name
         for name in ("add_ignore", "fix", "diff", "write_baseline")
@@ -186,6 +179,18 @@ def _require_sense(arguments: argparse.Namespace) -> None:
     ]
     if len(writes) > 1 and "add_ignore" in writes:
         raise AsyncguardError("--add-ignore cannot be combined with --fix, --diff and the like")
+    _require_sensible_input(arguments)
+
+
+def _require_sensible_input(arguments: argparse.Namespace) -> None:
+    """Raise AsyncguardError for options that do not go with what is to be read."""
+    standard = STDIN in arguments.paths
+    if arguments.trace and (standard or arguments.fix or arguments.diff):
+        raise AsyncguardError("--trace compares files as they are: leave out '-', --fix and --diff")
+    if arguments.stdin_filename and not standard:
+        raise AsyncguardError("--stdin-filename needs '-', which reads standard input")
+    if standard and len(arguments.paths) > 1:
+        raise AsyncguardError("'-' (standard input) cannot be mixed with paths")
     if standard and arguments.add_ignore is not None:
         raise AsyncguardError("--add-ignore cannot write to standard input")
 

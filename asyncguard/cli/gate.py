@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncguard import screens
 from asyncguard.cli import check, findings
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import AsyncguardError, Finding, TraceRecord
 
 if TYPE_CHECKING:
     from asyncguard.gate.baseline import Baseline
@@ -56,19 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if source_paths:
         result = check.find(source_paths, check.configuration(arguments))
     if arguments.update:
-        found = result.findings if source_paths else None
-        baseline.update(
-            path,
-            None if found is None else baseline.of_findings(found),
-            baseline.of_traces(records) if records else None,
-        )
-        screens.write(sys.stdout, render.updated(path, found, records))
+        _update(path, result.findings if source_paths else None, records)
         return 0
     accepted = baseline.load(path)
-    if source_paths and accepted.findings is None:
-        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
-    if records and accepted.sites is None:
-        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
+    _require_accepted(path, accepted, bool(source_paths), bool(records))
     new = compare.new_findings(result.findings, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
     notes = findings.stale(_stale(accepted, result, records), path, f"{baseline.UPDATE} PATHS")
@@ -80,6 +71,27 @@ def run(arguments: argparse.Namespace) -> int:
         how = findings.How(arguments.output_format)
         findings.show(how, everything, result.files_checked, notes=notes)
     return 1 if new or grown else 0
+
+
+def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool) -> None:
+    """Raise AsyncguardError for a baseline without what is to be compared."""
+    if source and accepted.findings is None:
+        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
+    if traces and accepted.sites is None:
+        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
+
+
+def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> None:
+    """Accept findings and traces into the baseline: what is given, and nothing else."""
+    from asyncguard.gate import baseline
+    from asyncguard.render import gate as render
+
+    baseline.update(
+        path,
+        None if found is None else baseline.of_findings(found),
+        baseline.of_traces(records) if records else None,
+    )
+    screens.write(sys.stdout, render.updated(path, found, records))
 
 
 def _stale(accepted: Baseline, result: LintResult, records: Sequence[TraceRecord]) -> list[object]:

@@ -65,21 +65,25 @@ class Patterns:
                 self.exact[pattern] = (word, framework)
         self.wild.sort(key=lambda entry: -entry[0])
         self.memo: dict[str, tuple[str, str] | None] = {}
+        self._by_first: dict[str, list[tuple[int, str, str, tuple[str, str]]]] = {}
 
     def find(self, name: str) -> tuple[str, str] | None:
         """Return (word, framework) of `name`."""
         if name in self.memo:
             return self.memo[name]
-        found = self.exact.get(name) or next(
-            (
-                answer
-                for _, literal, pattern, answer in self.wild
-                if name.startswith(literal) and _matcher(pattern)(name)
-            ),
-            None,
-        )
+        found = self.exact.get(name) or self._matched(name)
         self.memo[name] = found
         return found
+
+    def _matched(self, name: str) -> tuple[str, str] | None:
+        """Return that of the first pattern that matches; most start with another letter."""
+        first = name[:1]
+        if first not in self._by_first:
+            self._by_first[first] = [e for e in self.wild if not e[1] or e[1][0] == first]
+        for _, literal, pattern, answer in self._by_first[first]:
+            if name.startswith(literal) and _matcher(pattern)(name):
+                return answer
+        return None
 
 
 def _calls(methods: tuple[str, ...], text: str) -> bool:

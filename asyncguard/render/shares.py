@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.render.stacks import frame
 from asyncguard.render.summary import has_times
 from asyncguard.render.words import count, duration
 
@@ -92,7 +93,9 @@ def _time(name: str, total: int, scale: int, steps: int, site: bool = True) -> S
 
 
 def _name(site: SiteStats) -> str:
-    return f"{site.path}:{site.line} {site.api}"
+    """The place that waits, in a library where that is, and the API."""
+    where = frame(site.library[0]).place if site.library else f"{site.path}:{site.line}"
+    return f"{where} {site.api}"
 
 
 def _rate(record: TraceRecord, site: SiteStats) -> float:

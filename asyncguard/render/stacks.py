@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -107,13 +108,21 @@ def library_place(site: SiteStats) -> str:
 
 
 def called_from(site: SiteStats) -> list[str]:
-    """Who called the site's function: a line for each call path, with its waits if several."""
-    if not site.paths:
-        return [chain(site.callers)] if site.callers else []
-    shown = [f"{path.count:,} x {chain(path.callers)}" for path in site.paths[:PATHS_SHOWN]]
-    rest = site.paths[PATHS_SHOWN:]
+    """Who called the site's function: a line for each caller, with its waits if there are several.
+
+    Call paths that differ only above or below what a line shows are one.
+    """
+    waits: Counter[str] = Counter()
+    for path in site.paths:
+        waits[chain(path.callers)] += path.count
+    if len(waits) < 2:
+        callers = site.paths[0].callers if site.paths else site.callers
+        return [chain(callers)] if callers else []
+    most = waits.most_common()
+    shown = [f"{number:,} x {caller}" for caller, number in most[:PATHS_SHOWN]]
+    rest = most[PATHS_SHOWN:]
     if rest:
-        shown.append(f"{sum(path.count for path in rest):,} x {len(rest)} more call paths")
+        shown.append(f"{sum(number for _, number in rest):,} x {len(rest)} more callers")
     return shown
 
 

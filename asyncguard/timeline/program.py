@@ -29,7 +29,8 @@ class Handover(NamedTuple):
 
     An idle device starts it `latency_ns` after the enqueue began, a busy one `gap_ns` after the
     operation before. `within` is the number of the wait in which it happened: a read that enqueues
-    its own copy.
+    its own copy. `behind` is the newest operation that was enqueued later and ran first: an engine
+    runs what is ready, and a wait for this one is a wait for that one too.
     """
 
     key: int
@@ -41,6 +42,7 @@ class Handover(NamedTuple):
     nbytes: int = 0
     within: int | None = None
     name: str = ""
+    behind: int | None = None
 
 
 class Pause(NamedTuple):
@@ -117,6 +119,7 @@ class _Player:
         self._timeline = timeline
         self._streams: dict[str, Stream] = {}
         self._ends: dict[int, int] = {}
+        self._behind: dict[int, int] = {}
         self._waits: list[Paused] = []
         self._step = 0
 
@@ -139,13 +142,20 @@ class _Player:
         lag = max(action.latency_ns, stream.tail + action.gap_ns - timeline.now)
         run = timeline.enqueue(stream, action.duration_ns, nbytes=action.nbytes, latency_ns=lag)
         self._ends[action.key] = run.end_ns
+        if action.behind is not None:
+            self._behind[action.key] = action.behind
         timeline.advance_host(action.host_ns)
 
     def _pause(self, action: Pause) -> None:
         begin = self._timeline.now
-        until = begin if action.target is None else self._ends.get(action.target, begin)
+        until = begin if action.target is None else self._end(action.target, begin)
         self._timeline.wait_until(until, action.site, return_ns=action.return_ns)
         self._waits.append(Paused(action.site, self._step, begin, self._timeline.now))
+
+    def _end(self, key: int, unknown: int) -> int:
+        """When an operation is done, and what ran before it that was enqueued by now."""
+        first = self._ends.get(self._behind.get(key, key), unknown)
+        return max(self._ends.get(key, unknown), first)
 
     def outcome(self) -> Played:
         timeline = self._timeline
@@ -190,6 +200,7 @@ class _Run:
     begin: int
     end: int
     gap: int | None = None  # from the end of the run before to its begin; None: it found none
+    behind: int | None = None  # the newest that was enqueued later and ran first
 
     @property
     def known_since(self) -> int:
@@ -224,6 +235,7 @@ def _runs(events: Iterable[TimelineEvent], host: str) -> list[_Run]:
     # What a waiting host ran itself, it ran in a worker's stead.
     stand_in = workers.most_common(1)[0][0] if workers else host
     tails: dict[str, int] = {}
+    newest: dict[str, TimelineEvent] = {}  # of what ran so far
     found = []
     for span in sorted(spans, key=lambda event: event.begin_ns):
         assert span.serial is not None
@@ -232,8 +244,11 @@ def _runs(events: Iterable[TimelineEvent], host: str) -> list[_Run]:
         tail = tails.get(stream)
         queued = tail is not None and enqueue.begin_ns < tail <= span.begin_ns
         gap = span.begin_ns - tail if queued and tail is not None else None
-        found.append(_Run(span.serial, stream, enqueue, span.begin_ns, span.end_ns, gap))
+        last = newest.setdefault(stream, enqueue)
+        behind = last.serial if last.begin_ns > enqueue.begin_ns else None
+        found.append(_Run(span.serial, stream, enqueue, span.begin_ns, span.end_ns, gap, behind))
         tails[stream] = max(span.end_ns, tail or 0)
+        newest[stream] = max(last, enqueue, key=lambda event: event.begin_ns)
     return found
 
 
@@ -312,9 +327,11 @@ class _Actions:
             return
         latency, gap = self._lags(run)
         nbytes = event.nbytes or 0
-        lasts = run.end - run.begin
+        lasts, name, behind = run.end - run.begin, event.name, run.behind
         self.made.append(
-            Handover(run.key, run.stream, lasts, latency, gap, host_ns, nbytes, within, event.name)
+            Handover(
+                run.key, run.stream, lasts, latency, gap, host_ns, nbytes, within, name, behind
+            )
         )
 
     def _lags(self, run: _Run) -> tuple[int, int]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from functools import reduce
-from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asyncguard.lint.check import check_source
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
@@ -38,6 +39,7 @@ from asyncguard.lint.domain.values import (
     unplaced,
 )
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.syntax.tree import NO_TREE
 
 USED = Reason(Provenance.USAGE, "`.item` is a method of such values", "a.py", 3)
 SCALARS = (
@@ -63,7 +65,17 @@ SCALARS = (
     symbol("cupy"),
 )
 KINDS = (UNKNOWN, HOST, HOST_ARRAY, DEVICE, MODEL, CONTAINER, SYMBOL, CLASS, INSTANCE, "progress")
-FUNCTIONS = [SimpleNamespace(place=("a.py", f"f{number}", number)) for number in range(6)]
+
+
+class File:
+    """A module, as far as the order of functions asks it."""
+
+    path = "a.py"
+
+
+FUNCTIONS = [
+    FunctionInfo(f"f{number}", f"f{number}", NO_TREE, cast(Any, File())) for number in range(6)
+]
 reasons = st.builds(
     Reason,
     st.sampled_from(Provenance),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from asyncguard import reports
 from asyncguard.model import CallPath, SiteStats
 from asyncguard.render import Screen, formats
-from asyncguard.render.stacks import Node, frame, tree
+from asyncguard.render.shares import shares
+from asyncguard.render.stacks import Node, called_from, frame, tree
 from asyncguard.runtime.adapter import STAND_IN
 from tests.records import record, site, steady
 
@@ -51,6 +53,18 @@ def test_every_report_shows_a_helpers_waits_by_caller(name: str) -> None:
     assert "10 x b.py:8 in evaluate" in text
 
 
+def test_call_paths_that_differ_within_a_library_alone_are_one_caller() -> None:
+    own, deep = "/v/site-packages/torch/a.py:1 f", "/v/site-packages/torch/b.py:2 g"
+    paths = (
+        CallPath((), 4, 0, library=(own,)),
+        CallPath((), 3, 0, library=(own, deep)),
+        CallPath(("a.py:9 main",), 2, 0, library=(own,)),
+    )
+    assert called_from(site(paths=paths)) == ["7 x the program itself", "2 x a.py:9 in main"]
+    assert called_from(site(paths=paths[:2])) == []
+    assert called_from(site(paths=(paths[2], paths[2]))) == ["a.py:9 in main"]
+
+
 def test_json_has_whole_stacks_by_call_path() -> None:
     (found,) = json.loads(show("json", HELPER))["sites"]
     assert found["stack"] == ["train.py:3 read", "a.py:5 train"]
@@ -66,6 +80,21 @@ def test_the_advice_is_for_the_place_that_waits() -> None:
     assert "logging_steps" in show("text", site(library=(TRAINER,)))
     own = "/venv/lib/site-packages/mylib/core.py:3 f"
     assert "mylib waits here, not this line" in show("text", site(library=(own,)))
+
+
+def test_the_shares_of_a_step_name_the_line_that_waits() -> None:
+    inside = steady(2, library=(TRAINER,), api="torch.Tensor.item", line=7, path="train.py")
+    found = shares(record(inside, step_count=10, steady_steps=10, steady_duration_ns=10**6))
+    assert found is not None
+    assert found.parts[0].name == "transformers/trainer.py:1914 torch.Tensor.item"
+
+
+def test_a_wait_of_the_set_up_gets_no_general_advice() -> None:
+    own = "/venv/lib/site-packages/mylib/core.py:3 f"
+    steps = {"step_count": 10, "steady_steps": 9, "steady_duration_ns": 10**6}
+    once = site(library=(own,), steady_count=0)
+    assert "not this line" not in show("text", once, **steps)
+    assert "not this line" in show("text", replace(once, steady_count=9), **steps)
 
 
 def test_a_suggestion_names_the_library_and_not_the_users_line_alone() -> None:

@@ -1,7 +1,8 @@
 """Repairs are executed: the same values before and after, fewer waits, none anew elsewhere.
 
 Each function of `programs/` is a program of its own, together with what its file has above. Those
-named `fewer_...` must be repaired by `--fix --unsafe-fixes`, those named `keeps_...` be left alone.
+named `fewer_...` must be repaired by `--fix --unsafe-fixes`, those named `shown_...` by doing what
+is only shown, those named `keeps_...` be left alone.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ import asyncguard
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose
+from asyncguard.model import Applicability
 from tests.frameworks import require
 
 PROGRAMS = Path(__file__).parent / "programs"
 SETTINGS = Settings(cache=False)
+KINDS = ("fewer_", "shown_", "keeps_")
 
 
 class Program(NamedTuple):
@@ -57,7 +60,7 @@ def _programs(kind: str) -> Iterator[Any]:
 
 
 def _is_entry(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and node.name.startswith(("fewer_", "keeps_"))
+    return isinstance(node, ast.FunctionDef) and node.name.startswith(KINDS)
 
 
 def _without(text: str, entries: list[ast.stmt], entry: ast.stmt) -> str:
@@ -80,6 +83,14 @@ def repaired(source: str) -> str:
             break
         source = apply(source, fixes.values())
     return source
+
+
+def done_as_shown(source: str) -> str:
+    """The source with every repair that is only shown."""
+    findings = check_source(source, "program.py", SETTINGS)
+    fixes = [finding.fix for finding in findings if finding.fix is not None]
+    shown = [fix for fix in fixes if fix.applicability is Applicability.SHOWN]
+    return apply(source, dict.fromkeys(shown))
 
 
 class Outcome(NamedTuple):
@@ -119,8 +130,17 @@ def load(path: Path) -> ModuleType:
 
 @pytest.mark.parametrize("program", programs("fewer_"))
 def test_a_repair_keeps_the_values_and_waits_less(program: Program, tmp_path: Path) -> None:
+    check(program, repaired(program.source), tmp_path)
+
+
+@pytest.mark.parametrize("program", programs("shown_"))
+def test_what_is_shown_keeps_the_values_and_waits_less(program: Program, tmp_path: Path) -> None:
+    assert repaired(program.source) == program.source
+    check(program, done_as_shown(program.source), tmp_path)
+
+
+def check(program: Program, after: str, tmp_path: Path) -> None:
     require(program.framework)
-    after = repaired(program.source)
     assert after != program.source
     old = run(program, program.source, tmp_path / "before.py")
     new = run(program, after, tmp_path / "after.py")

@@ -99,6 +99,22 @@ def test_what_a_waiting_host_ran_itself_ran_in_the_workers_stead() -> None:
     assert play(machine.recorded()).duration_ns == 20
 
 
+def test_a_wait_for_what_another_overtook_is_a_wait_for_both() -> None:
+    """The loss is enqueued before the update, but the update is ready first and runs first."""
+    events = [
+        TimelineEvent("enqueue", "loss", 0, 1, serial=0),
+        TimelineEvent("enqueue", "update", 1, 2, serial=1),
+        TimelineEvent("run", "update", 2, 102, thread="worker", serial=1),
+        TimelineEvent("run", "loss", 102, 112, thread="worker", serial=0),
+        TimelineEvent("wait", "", 2, 113, thread="main", site=0),
+        TimelineEvent("step", "step 0", 0, 120),
+    ]
+    program = recorded(events)
+    assert program is not None
+    (wait,) = play(program).waits
+    assert wait.end_ns >= 110
+
+
 STEP = st.lists(
     st.one_of(
         st.tuples(st.just("work"), st.integers(1, 30)),

@@ -17,6 +17,7 @@ from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 
 class Made(NamedTuple):
@@ -83,7 +84,7 @@ class _Making:
             elif isinstance(part, ast.Name):
                 names.add(part.id)
             else:
-                pending += ast.iter_child_nodes(part)
+                pending += parsed.children(part)
         return made, names
 
     def _computes(self, function: ast.expr) -> bool:
@@ -169,7 +170,7 @@ def _set_by_steps(code: Code, inside: ast.ClassDef) -> frozenset[str]:
         part.attr
         for method in methods
         if not _SETS_UP(method.name)
-        for part in ast.walk(method)
+        for part in parsed.walk(method)
         if isinstance(part, ast.Attribute)
         and (not isinstance(part.ctx, ast.Load) or _is_changed(code, part))
     )

@@ -14,6 +14,7 @@ from asyncguard.lint.fixes.code import Code, Scope, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 DEPTH = 3  # assignments followed from a value to its uses
 
@@ -74,7 +75,7 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
 def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
     """Return where the value of each name is used, nested functions included."""
     found: dict[str, list[ast.Name]] = {}
-    for node in ast.walk(scope):
+    for node in parsed.walk(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.setdefault(node.id, []).append(node)
     return found
@@ -83,7 +84,7 @@ def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
 def _bound(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     for target in targets:
-        for part in ast.walk(target):
+        for part in parsed.walk(target):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id
 
@@ -103,7 +104,7 @@ def condition_of(spot: Spot) -> ast.If | ast.Assert | ast.While | None:
     """Return the statement whose condition holds the read."""
     statement = spot.statement
     if isinstance(statement, ast.If | ast.While | ast.Assert) and (
-        statement.test is spot.node or spot.node in ast.walk(statement.test)
+        statement.test is spot.node or spot.node in parsed.walk(statement.test)
     ):
         return statement
     return None

@@ -14,6 +14,7 @@ from asyncguard.lint.fixes.families.uploads import pinned_loader
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 # ---- where the value comes from
 
@@ -44,7 +45,7 @@ def is_a_constant(scene: Scene) -> bool:
     """It is made of literals."""
     node = scene.read
     parts = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.expr_context, ast.unaryop)
-    return all(isinstance(part, parts) for part in ast.walk(node))
+    return all(isinstance(part, parts) for part in parsed.walk(node))
 
 
 @predicate
@@ -61,7 +62,7 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
 
 
 def _is_part(node: ast.AST, of: ast.AST) -> bool:
-    return any(part is node for part in ast.walk(of))
+    return any(part is node for part in parsed.walk(of))
 
 
 def _is_in_comprehension(spot: Spot) -> bool:
@@ -81,7 +82,7 @@ def is_asked_for_nan(scene: Scene) -> bool:
     statement = condition_of(scene.spot)
     asked = statement.test if statement is not None else scene.spot.node
     return any(
-        isinstance(part, ast.Call) and _NAN(last_name(part.func)) for part in ast.walk(asked)
+        isinstance(part, ast.Call) and _NAN(last_name(part.func)) for part in parsed.walk(asked)
     )
 
 
@@ -109,7 +110,7 @@ def is_in_a_loop_of_samples(scene: Scene) -> bool:
 
 @kept(OF_SCOPES)
 def _trains(loop: ast.AST) -> bool:
-    calls = (part for part in ast.walk(loop) if isinstance(part, ast.Call))
+    calls = (part for part in parsed.walk(loop) if isinstance(part, ast.Call))
     return any(_TRAINS(last_name(call.func)) for call in calls)
 
 

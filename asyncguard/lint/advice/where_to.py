@@ -15,11 +15,13 @@ from asyncguard.lint.advice.values import (
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, dotted
 from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
 
 # ---- where the value goes
 
 _SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
+_STEPS = family("function.steps")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
 
@@ -74,6 +76,17 @@ def _is_host(code: Code, function: ast.expr) -> bool:
 
 
 @predicate
+def is_an_action_for_an_environment(scene: Scene) -> bool:
+    """An environment takes a step with it, which gives a tuple: `obs, reward = env.step(x)`."""
+    return _goes(scene, lambda use: _STEPS(use.called) and _gives_a_tuple(scene.spot.code, use))
+
+
+def _gives_a_tuple(code: Code, use: Use) -> bool:
+    statement = code.parent(use.parent)
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+
+
+@predicate
 def is_returned(scene: Scene) -> bool:
     """The function returns it."""
     return _goes(scene, lambda use: isinstance(use.parent, ast.Return | ast.Yield))
@@ -110,7 +123,7 @@ def is_in_the_message_of_a_check(scene: Scene) -> bool:
         if isinstance(parent, ast.Lambda):
             return False
         if isinstance(parent, ast.Call) and _CHECKS(last_name(parent.func)):
-            return not any(node is part for part in ast.walk(parent.args[0]))
+            return not any(node is part for part in parsed.walk(parent.args[0]))
     return False
 
 
@@ -145,7 +158,7 @@ def asks_whether_there_is_any(scene: Scene) -> bool:
     statement = condition_of(scene.spot)
     return isinstance(statement, ast.If) and any(
         isinstance(part, ast.Call) and _ANY(last_name(part.func))
-        for part in ast.walk(statement.test)
+        for part in parsed.walk(statement.test)
     )
 
 

@@ -25,7 +25,7 @@ Reference: https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-exe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -253,6 +253,7 @@ def _wait_of(knowledge: Knowledge, framework: str) -> str:
     return min(found, default=(0, ""), key=lambda pair: pair[0])[1]
 
 
+@lru_cache(1)
 def _waiting_methods(knowledge: Knowledge) -> set[str]:
     """Return the names of the methods that wait."""
     return {

@@ -1,7 +1,7 @@
 """Branches that are rare by their shape.
 
-A branch that fills a cache, starts a counter anew, records an improvement, or ends the loop or the
-program does not run in every step, whatever its condition says.
+A branch that fills a cache (see `caches`), starts a counter anew, records an improvement, or ends
+the loop or the program does not run in every step, whatever its condition says.
 """
 
 from __future__ import annotations
@@ -11,126 +11,18 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from asyncguard.catalogue import load
+from asyncguard.lint.contexts.caches import (
+    conjuncts,
+    counted_by_len,
+    grows,
+    last_statement,
+    makes_anew,
+)
 from asyncguard.lint.contexts.conditions import IDENTITY
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
-
-_STATE = family("state.itself")
-
-
-def fills_in(node: cst.If) -> bool:
-    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
-
-    Or `if key not in cache: cache[key] = ...`, or an optimizer's state: `if len(state) == 0:`.
-    """
-    test = node.test
-    if type(test) is not cst.Comparison:
-        return False
-    operator = type(test.comparisons[0].operator)
-    if operator is cst.Equal:
-        counted = _counted(test.left)
-        return counted is not None and _STATE(dotted(counted))
-    kept = test.comparisons[0].comparator
-    if operator is cst.NotIn:
-        return any(
-            type(target) is cst.Subscript and target.value.deep_equals(kept)
-            for target in _targets(node.body)
-        )
-    path = dotted(test.left) if operator is cst.Is else ""
-    return path.startswith("self.") and path in map(dotted, _targets(node.body))
-
-
-def _counted(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """Return what `len` is asked of; None if this is no such call."""
-    if type(node) is cst.Call and dotted(node.func) == "len" and len(node.args) == 1:
-        return node.args[0].value
-    return None
-
-
-def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
-    """Yield what is assigned in a branch, within blocks of it too."""
-    return (n.target for n in walk(body) if type(n) is cst.AssignTarget)
-
-
-def grows(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch makes a kept table that is too small larger: `if n > self.x.size(0): ...`.
-
-    It assigns the table, or calls a method that does. Inputs grow seldom once the longest was seen.
-    """
-    test = node.test
-    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
-        return False
-    sides = (test.left, test.comparisons[0].comparator)
-    if type(test.comparisons[0].operator) in (cst.LessThan, cst.LessThanEqual):
-        sides = sides[1], sides[0]
-    elif type(test.comparisons[0].operator) not in MORE:
-        return False
-    kept = _sized(sides[1])
-    if not kept.startswith("self.") or kept == _sized(sides[0]):
-        return False
-    cls, attribute = frame.function.cls, kept.removeprefix("self.")
-    for part in walk(node.body):
-        if type(part) is cst.AssignTarget and dotted(part.target) == kept:
-            return True
-        if type(part) is cst.Call and dotted(part.func).startswith("self.") and cls is not None:
-            method = cls.lookup(dotted(part.func).removeprefix("self."))
-            if method is not None and method.sets(attribute):
-                return True
-    return False
-
-
-def _sized(node: cst.BaseExpression) -> str:
-    """Return what this is a size of: `x.size(0)`, `x.shape[0]`, `len(x)`, or a kept number."""
-    if type(node) is cst.Subscript:
-        return dotted(node.value).removesuffix(".shape")
-    if type(node) is not cst.Call:
-        return dotted(node)
-    counted = _counted(node)
-    return dotted(counted) if counted is not None else dotted(node.func).removesuffix(".size")
-
-
-def recalls(node: cst.If) -> bool:
-    """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
-    test, last = node.test, _last(node.body)
-    if type(test) is not cst.Comparison or type(last) is not cst.Return:
-        return False
-    target, value = test.comparisons[0], last.value
-    kept = type(target.operator) is cst.In and type(value) is cst.Subscript
-    return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
-
-
-def fills_first(frame: Frame, node: cst.If) -> Guard | None:
-    """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
-
-    Of the outermost loop in which nothing makes it `None` again.
-    """
-    test = node.test
-    if not frame.loops or type(test) is not cst.Comparison:
-        return None
-    target = test.comparisons[0]
-    path = dotted(test.left) if type(target.operator) is cst.Is else ""
-    if not path or dotted(target.comparator) != "None":
-        return None
-    if path not in map(dotted, _targets(node.body)):
-        return None
-    first = len(frame.loops)
-    while first and not _unsets(frame.loops[first - 1], path):
-        first -= 1
-    return Guard(len(frame.loops), False, first=first) if first < len(frame.loops) else None
-
-
-def _unsets(loop: LoopRecord, path: str) -> bool:
-    """Whether a loop's body makes a variable `None`, or binds it to what the loop goes over."""
-    return path in loop.targets or any(
-        type(n) is cst.Assign
-        and dotted(n.value) == "None"
-        and any(path == dotted(target.target) for target in n.targets)
-        for n in walk(loop.node)
-    )
-
 
 _BEST = family("value.record")
 
@@ -151,16 +43,8 @@ def improves(node: cst.If) -> bool:
 def is_once(node: cst.If) -> bool:
     """Whether a branch sees to it that it does not run again: `if not told: told = True`."""
     return any(
-        _answers(test, value) for test in _conjuncts(node.test) for value in _assignments(node.body)
+        _answers(test, value) for test in conjuncts(node.test) for value in _assignments(node.body)
     )
-
-
-def _conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
-        yield from _conjuncts(test.left)
-        yield from _conjuncts(test.right)
-    else:
-        yield test
 
 
 def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression]) -> bool:
@@ -168,10 +52,19 @@ def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression])
     path, value = assigned
     denied = type(test) is cst.UnaryOperation and type(test.operator) is cst.Not
     asked = test.expression if denied else test  # type: ignore[attr-defined]
-    if denied and type(asked) is cst.Call:  # `if not exists(self.x): self.x = ...`
-        kept = path.startswith("self.") and dotted(asked.func).rpartition(".")[2] == "exists"
-        return kept and len(asked.args) == 1 and path == dotted(asked.args[0].value)
+    if denied and type(asked) is cst.Call:
+        return _is_missing(asked, path)
     return path == dotted(asked) != "" and dotted(value) == ("True" if denied else "False")
+
+
+def _is_missing(test: cst.Call, path: str) -> bool:
+    """Whether `not` of this asks for what is assigned: `exists(self.x)`, `hasattr(self, "x")`."""
+    asked = [argument.value for argument in test.args]
+    function = dotted(test.func).rpartition(".")[2]
+    if function == "hasattr" and len(asked) == 2 and type(asked[1]) is cst.SimpleString:
+        return path == f"{dotted(asked[0])}.{asked[1].value[1:-1]}"
+    exists = path.startswith("self.") and function == "exists"
+    return exists and len(asked) == 1 and path == dotted(asked[0])
 
 
 def is_point(test: cst.BaseExpression) -> bool:
@@ -186,32 +79,6 @@ def is_point(test: cst.BaseExpression) -> bool:
 def is_rare(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs now and then: once a period, for a new record, or for more room."""
     return is_period(frame, node) or improves(node) or grows(frame, node) or makes_anew(node)
-
-
-def makes_anew(node: cst.If) -> bool:
-    """Whether a branch makes a kept table again whose size no longer fits.
-
-    `if self.x is None or self.x.shape[0] != n: self.x = ...`: inputs mostly have one size.
-    """
-    kept = {dotted(n.target) for n in walk(node.body) if type(n) is cst.AssignTarget}
-    return any(
-        type(part) is cst.Comparison
-        and len(part.comparisons) == 1
-        and type(part.comparisons[0].operator) is cst.NotEqual
-        and any(
-            side.startswith("self.") and side in kept
-            for side in map(_sized, (part.left, part.comparisons[0].comparator))
-        )
-        for part in _disjuncts(node.test)
-    )
-
-
-def _disjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
-        yield from _disjuncts(test.left)
-        yield from _disjuncts(test.right)
-    else:
-        yield test
 
 
 def is_period(frame: Frame, node: cst.If) -> bool:
@@ -244,7 +111,7 @@ def _begins(reached: cst.BaseExpression, bound: cst.BaseExpression) -> Assigns:
     if type(reached) is cst.BinaryOperation and type(reached.operator) is cst.Subtract:
         since, now = dotted(reached.right), reached.left  # `now - since`
         return lambda path, value: path == since and value.deep_equals(now)
-    held = _counted(reached)
+    held = counted_by_len(reached)
     counted, is_reset = (reached, _is_number) if held is None else (held, _is_empty)
     counter, limit = dotted(counted), dotted(bound)
 
@@ -322,7 +189,7 @@ _LEAVING = frozenset({cst.Raise, cst.Break})
 
 def leaves_loop(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising or leaving the loop: it runs at most once."""
-    return type(_last(body)) in _LEAVING
+    return type(last_statement(body)) in _LEAVING
 
 
 def exits(body: cst.BaseSuite) -> bool:
@@ -330,19 +197,11 @@ def exits(body: cst.BaseSuite) -> bool:
     line = body.body[-1] if body.body else None
     if type(line) is cst.If:
         return exits(line.body)
-    last = _last(body)
+    last = last_statement(body)
     call = last.value if type(last) is cst.Expr else None
     return type(call) is cst.Call and dotted(call.func) in load().language.exits
 
 
 def raises(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising: what follows it is the rule."""
-    return type(_last(body)) is cst.Raise
-
-
-def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
-    """Return the last small statement of a branch."""
-    last = body.body[-1] if body.body else None
-    if type(last) is cst.SimpleStatementLine:
-        return last.body[-1] if last.body else None
-    return last
+    return type(last_statement(body)) is cst.Raise

@@ -6,7 +6,7 @@ is not a guard: that rank still waits.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeGuard
 
 import libcst as cst
@@ -103,6 +103,9 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
     return named and type(asked.operator) in _EQUAL
 
 
+Question = Callable[[Frame, cst.BaseExpression], Rarity | None]
+
+
 def rare(frame: Frame, test: cst.BaseExpression) -> Rarity:
     """Return whether the condition is rarely true, and whether it is rarely false.
 
@@ -115,8 +118,11 @@ def rare(frame: Frame, test: cst.BaseExpression) -> Rarity:
         return _of_both(frame, test)
     if type(test) is cst.NamedExpr:
         return rare(frame, test.value)
-    answers = (question(frame, test) for question in _QUESTIONS)
-    return next((answer for answer in answers if answer is not None), USUAL)
+    for question in _QUESTIONS_OF.get(type(test), _QUESTIONS):
+        answer = question(frame, test)
+        if answer is not None:
+            return answer
+    return USUAL
 
 
 def _of_opposite(frame: Frame, test: cst.BaseExpression) -> Rarity:
@@ -180,6 +186,21 @@ def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return counter_comparison(frame, test) if single else None  # type: ignore[arg-type]
 
 
+LARGE = 10_000  # elements: few inputs have as many boxes, lines or samples
+
+
+def _of_size(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """`len(boxes) < 40000`: what is done for many more elements than inputs mostly have is rare."""
+    if not _compares(test, (*MORE, cst.LessThan, cst.LessThanEqual)):
+        return None
+    bound = test.comparisons[0].comparator
+    if type(bound) is not cst.Integer or bound.evaluated_value < LARGE:
+        return None
+    counted = type(test.left) is cst.Call and dotted(test.left.func) == "len"
+    more = type(test.comparisons[0].operator) in MORE
+    return (RARELY_TRUE if more else RARELY_FALSE) if counted else None
+
+
 def _compares(
     test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
 ) -> TypeGuard[cst.Comparison]:
@@ -188,11 +209,17 @@ def _compares(
     return single and type(test.comparisons[0].operator) in operators  # type: ignore[attr-defined]
 
 
-# What makes a condition rare, in the order in which it is asked.
+# What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
     _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
-    _of_counter,
+    _of_size, _of_counter,
 )  # fmt: skip
+_OF_NAMES = _QUESTIONS[:3]
+_QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
+    cst.Name: _OF_NAMES,
+    cst.Attribute: _OF_NAMES,
+    cst.Comparison: [q for q in _QUESTIONS if q not in (_of_abnormal, _of_remembered)],
+}
 
 
 def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:

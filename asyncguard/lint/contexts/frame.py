@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import libcst as cst
 
@@ -70,6 +70,7 @@ class Frame:
     parent: Frame | None = None
     silent: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
+    differs: bool = False  # a silent run may give them something else
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
@@ -108,8 +109,9 @@ class Frame:
         """Return what is known of a plain variable; None if it was never bound in sight."""
         frame: Frame | None = self
         while frame is not None:
-            if name in frame.env:
-                value = settled(frame.env[name])
+            value = frame.env.get(name)
+            if value is not None:
+                value = settled(value)
                 own = frame is self or frame.parent is None  # a module has no parameters
                 return value if own else self._from_outside(value)
             frame = frame.parent
@@ -264,10 +266,8 @@ class Frame:
 
     def hand_over(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
-        if value.kind != FUNCTION:
-            return
-        info = function_of(value)
-        if type(info.node) is not cst.Lambda:
+        info = function_of(value) if value.kind == FUNCTION else None
+        if info is not None and type(info.node) is not cst.Lambda:
             self.call(info)
             self.analysis.summary_for(info)
             own, name = self.function.cls, info.name
@@ -377,17 +377,6 @@ class Host(Module, Protocol):
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None: ...
     def bind_import(self, frame: Frame, node: cst.Import) -> None: ...
     def bind_import_from(self, frame: Frame, node: cst.ImportFrom) -> None: ...
-
-
-def host_of(definition: FunctionInfo | ClassInfo) -> Host:
-    """Return the file that defines a function or class, as the interpreter asks it."""
-    return cast(Host, definition.module)  # there are no other modules
-
-
-def enclosing_frame(info: FunctionInfo) -> Frame | None:
-    """Return the frame that a function was defined in; None if that is its module's own."""
-    assert info.closure is None or isinstance(info.closure, Frame)
-    return info.closure
 
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

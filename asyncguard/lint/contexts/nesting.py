@@ -73,6 +73,8 @@ class Nesting:
 
     def _repeating(self) -> int:
         """Return which of the open loops says how often the current place executes; -1: none."""
+        if not self.loops:
+            return -1
         aside = self._is_aside
         rare = self.function.hook == Loop.EPOCH  # where only what runs a model shows that it steps
         shows = Work.RUNS_MODEL | Work.STEPS_ENVIRONMENT
@@ -90,7 +92,7 @@ class Nesting:
         return is_test(name, self.path) or _ASIDE(name)
 
     def _guarded(self, depth: int) -> bool:
-        return any(
+        return bool(self.guards) and any(
             guard.lasting
             or (guard.depth >= depth and guard.counted < max(depth, 1) and guard.first < depth)
             for guard in self.guards

@@ -56,13 +56,13 @@ class Variables(dict[str, Value]):
         if "." in path and path not in self:
             for owner in _owners(path):
                 self._below.setdefault(owner, set()).add(path)
-        super().__setitem__(path, value)
+        dict.__setitem__(self, path, value)
 
     def _remove(self, path: str) -> None:
         if "." in path:
             for owner in _owners(path):
                 self._below[owner].discard(path)
-        super().__delitem__(path)
+        dict.__delitem__(self, path)
 
 
 def _owners(path: str) -> list[str]:

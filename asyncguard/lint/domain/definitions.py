@@ -144,6 +144,7 @@ class FunctionInfo:
     marks_step: bool = False  # runs a backward pass or an optimizer's step
     attributes_set: bool = False  # assigns attributes of `self`; asked of functions within others
     given: dict[str, Value] | None = None  # what it assigns to them, if it was run for that
+    noted: dict[str, Value] | None = None  # likewise, as its last run for its sites noted it
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
     unit: Unit | None = None  # the tree that `node` is part of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from typing import NamedTuple
 
@@ -39,6 +39,12 @@ class Dependence(NamedTuple):
 
 
 INDEPENDENT = Dependence()
+
+
+@cache
+def on_parameter(position: int) -> Dependence:
+    """Return that of a value that comes from one parameter."""
+    return Dependence(frozenset({position}))
 
 
 def together(dependences: Iterable[Dependence]) -> Dependence:

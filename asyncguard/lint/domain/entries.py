@@ -50,7 +50,8 @@ class Entries(Generic[T]):
 
     def merged(self, other: Entries[T], merge: Callable[[T, T], T]) -> Entries[T]:
         """Return the entries of both, with what both know of a key merged."""
-        return _entries(_merged(self._root, other._root, merge))
+        root = _merged(self._root, other._root, merge)
+        return self if root is self._root else _entries(root)
 
     def mapped(self, change: Callable[[T], T]) -> Entries[T]:
         """Return these with each value changed."""

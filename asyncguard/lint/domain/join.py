@@ -107,10 +107,14 @@ def _join_plain(left: Value, right: Value) -> Value:
 
 def _join_hosts(left: Value, right: Value) -> Value:
     """Join two plain objects: as surely plain as the surer one is on its path."""
+    if left.literal is None and left[:5] == right[:5] and left[6:] == right[6:]:
+        return left  # they differ by the literal alone, which the one is not known to be
     surer = min(left, right, key=lambda value: (-value.confidence, value.why, value.doubt))
     joined = _join_fields(left, right)
     if left.role != right.role and is_start(left):
         joined = joined._replace(role=Role.LITERAL)
+    if joined.why is surer.why and joined.doubt == surer.doubt:
+        return joined
     return joined._replace(why=surer.why, doubt=surer.doubt)
 
 
@@ -140,16 +144,24 @@ def _place(function: Value) -> tuple[str, str, int]:
 
 def _join_fields(left: Value, right: Value) -> Value:
     """Join two values of one kind, field by field."""
-    is_held = left.kind in _HOLDING
+    if left.items is right.items:
+        items = left.items
+    elif left.kind in _HOLDING:
+        items = _join_items(left.items, right.items)
+    else:
+        items = _join_parts(left.items, right.items)
+    element = left.element
+    if element is not right.element:
+        element = _join_elements(element, right.element)
     return Value(
         left.kind,
         _common_framework(left.framework, right.framework),
         weaker(left.why, right.why),
-        _common_role(left.role, right.role),
+        left.role if left.role == right.role else _common_role(left.role, right.role),
         left.name if left.name == right.name else "",
         _common_literal(left, right),
-        _join_elements(left.element, right.element),
-        _join_items(left.items, right.items) if is_held else _join_parts(left.items, right.items),
+        element,
+        items,
         left.fields.merged(right.fields, join),
         left.ref if left.ref == right.ref else None,
         left.doubt | right.doubt,

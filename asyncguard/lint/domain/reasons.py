@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 LOW, NAMED, MEDIUM, HIGH = range(4)  # NAMED: MEDIUM where the function is hot, else LOW
@@ -54,8 +55,11 @@ STRENGTH: Mapping[Provenance, int] = {
 }
 
 
-class Doubt(enum.IntFlag):
-    """What speaks against a belief; doubts add up, in whatever order they come."""
+class Doubt(enum.IntEnum):
+    """What speaks against a belief; doubts add up, in whatever order they come.
+
+    They are flags, whose sums are plain integers: an `IntFlag` looks each sum up, which is slow.
+    """
 
     NONE = 0
     ANOTHER_PATH = 1  # another path makes it something else
@@ -100,13 +104,15 @@ CERTAIN = Reason()
 
 def strength(why: Reason, doubt: int, *, on_device: bool) -> int:
     """Return how sure a belief is, with what speaks against it: LOW, NAMED, MEDIUM or HIGH."""
-    sure = STRENGTH[why.kind]
-    if not on_device and doubt & Doubt.HOST_PATH:  # a path of its own like any other
-        doubt ^= Doubt.HOST_PATH
-    for flag, most in LIMITS if doubt else ():
-        if doubt & flag and most < sure:
-            sure = most
-    return sure
+    return _strength(why.kind, doubt, on_device)
+
+
+@cache
+def _strength(kind: Provenance, doubt: int, on_device: bool) -> int:
+    if not on_device:
+        doubt &= ~Doubt.HOST_PATH  # a path of its own like any other
+    limits = [most for flag, most in LIMITS if doubt & flag]
+    return min([STRENGTH[kind], *limits])
 
 
 def weaker(one: Reason, other: Reason) -> Reason:

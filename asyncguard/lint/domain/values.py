@@ -180,6 +180,8 @@ def as_sure(value: Value, other: Value) -> Value:
 
 def no_surer(value: Value, than: Value) -> Value:
     """Return `value` known no better than another one."""
+    if value.why is than.why and value.doubt == than.doubt:
+        return value
     return value._replace(why=weaker(value.why, than.why), doubt=value.doubt | than.doubt)
 
 
@@ -195,6 +197,8 @@ def settled(value: Value) -> Value:
 
 def from_params(value: Value, params: Dependence) -> Value:
     """Return `value` as data of these parameters; `_replace` takes several times as long."""
+    if params is value.params:
+        return value
     return Value._make((*value[:-1], params))
 
 

@@ -13,6 +13,7 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import table, words
+from asyncguard.lint.source import parsed
 
 _PURE, _NOTING = words("method.pure"), words("method.noting")
 _LOOKING = words("read.any") | frozenset(table("kind.reducing"))
@@ -54,7 +55,9 @@ def _touches(what: Touched, node: ast.AST) -> bool:
     needed = flow.names(node)
     if not needed.isdisjoint(what.changed) or not needed.isdisjoint(what.given):
         return True
-    held = {flow.root(n) for n in ast.walk(node) if isinstance(n, ast.Attribute)} | _entries(node)
+    held = {flow.root(n) for n in parsed.walk(node) if isinstance(n, ast.Attribute)} | _entries(
+        node
+    )
     return not held.isdisjoint(what.reached)
 
 
@@ -70,7 +73,7 @@ def _touched(node: ast.AST) -> Touched:
     """Return the names whose objects a statement may change."""
     given: set[str] = set()
     reached: set[str] = set()
-    for call in ast.walk(node):
+    for call in parsed.walk(node):
         if not isinstance(call, ast.Call):
             continue
         arguments = {n.id for n in call.args if isinstance(n, ast.Name)}
@@ -88,7 +91,7 @@ def _entries(node: ast.AST) -> set[str]:
     """Return the names of what entries are taken from by a text: `batch` of `batch["mask"]`."""
     return {
         flow.root(part)
-        for part in ast.walk(node)
+        for part in parsed.walk(node)
         if isinstance(part, ast.Subscript)
         and isinstance(part.slice, ast.Constant)
         and isinstance(part.slice.value, str)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
 
+from asyncguard.lint.source import parsed
 from asyncguard.lint.source.fixes import lines_of
 from asyncguard.model import Edit
 
@@ -204,7 +205,7 @@ class Code:
         stack: list[ast.AST] = [statement]
         while stack:
             node = stack.pop()
-            for child in ast.iter_child_nodes(node):
+            for child in parsed.children(node):
                 self._parents.setdefault(child, node)
                 stack.append(child)
                 if isinstance(child, ast.expr):

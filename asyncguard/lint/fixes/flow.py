@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import table, words
+from asyncguard.lint.source import parsed
 
 # Calls through which a function's variables can be seen or changed by name.
 _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
@@ -23,12 +24,12 @@ def walk_own(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         current = stack.pop()
         yield current
-        stack += [c for c in ast.iter_child_nodes(current) if not isinstance(c, SCOPES)]
+        stack += [c for c in parsed.children(current) if not isinstance(c, SCOPES)]
 
 
 def names(node: ast.AST) -> set[str]:
     """Return all names in a piece of code."""
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in parsed.walk(node) if isinstance(n, ast.Name)}
 
 
 def bound(node: ast.AST) -> set[str]:
@@ -48,7 +49,7 @@ def _bound(node: ast.AST) -> frozenset[str]:
             found.add(part.name)
         elif isinstance(part, ast.MatchMapping) and part.rest:
             found.add(part.rest)
-        found |= {c.name for c in ast.iter_child_nodes(part) if isinstance(c, _NAMED)}
+        found |= {c.name for c in parsed.children(part) if isinstance(c, _NAMED)}
     return frozenset(found)
 
 
@@ -115,7 +116,7 @@ def uses(within: ast.AST, name: str, but: Iterable[ast.AST] = ()) -> list[ast.AS
 def mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
     """Return where each name is mentioned in a piece of code."""
     found: dict[str, list[ast.AST]] = {}
-    for node in ast.walk(within):
+    for node in parsed.walk(within):
         if isinstance(node, (ast.Name, ast.Attribute)) and (name := dotted(node)):
             found.setdefault(name, []).append(node)
     return found
@@ -124,7 +125,7 @@ def mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
 @kept(OF_SCOPES)
 def parts(node: ast.AST) -> frozenset[ast.AST]:
     """Return a node and all that is below it."""
-    return frozenset(ast.walk(node))
+    return frozenset(parsed.walk(node))
 
 
 def is_private(code: Code, scope: Scope, name: str) -> bool:
@@ -137,7 +138,7 @@ def is_private(code: Code, scope: Scope, name: str) -> bool:
 def _shared(scope: Scope) -> frozenset[str] | None:
     """Return the names of a scope that others know; None where that may be all of them."""
     found: set[str] = set()
-    for node in ast.walk(scope):
+    for node in parsed.walk(scope):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             found.update(node.names)
         if isinstance(node, ast.Call) and dotted(node.func) in _REFLECTION:
@@ -208,7 +209,7 @@ def may_swallow(code: Code, node: ast.AST, until: ast.AST) -> bool:
         if isinstance(parent, ast.Try) or type(parent).__name__ == "TryStar":
             return True
         if isinstance(parent, (ast.With, ast.AsyncWith)):
-            texts = [dotted(p) for item in parent.items for p in ast.walk(item.context_expr)]
+            texts = [dotted(p) for item in parent.items for p in parsed.walk(item.context_expr)]
             if any(text.rpartition(".")[2].startswith(_SWALLOWING) for text in texts):
                 return True
     return False
@@ -280,7 +281,7 @@ def is_quiet(statement: ast.stmt) -> bool:
     An optimizer's step changes parameters that nothing on its line names.
     """
     return all(
-        _is_quiet(call) for call in ast.walk(statement) if isinstance(call, ast.Call)
+        _is_quiet(call) for call in parsed.walk(statement) if isinstance(call, ast.Call)
     ) and not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try))
 
 
@@ -291,7 +292,7 @@ def _is_quiet(call: ast.Call) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     if function.attr in _METERS:
-        return any(is_read(part) for a in call.args for part in ast.walk(a))
+        return any(is_read(part) for a in call.args for part in parsed.walk(a))
     return function.attr in _PURE | _NOTING
 
 
@@ -311,7 +312,7 @@ _PURE_FUNCTIONS = frozenset({"len", "float", "int", "bool", "range"})
 
 def is_pure(node: ast.AST) -> bool:
     """Whether an expression can be evaluated more or less often without anybody noticing."""
-    for part in ast.walk(node):
+    for part in parsed.walk(node):
         if isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda)):
             return False
         if isinstance(part, ast.Call):
@@ -329,7 +330,7 @@ def losses(scope: ast.AST) -> frozenset[str]:
     """Return what `backward` starts from in a scope."""
     return frozenset(
         dotted(node.func.value)
-        for node in ast.walk(scope)
+        for node in parsed.walk(scope)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "backward"

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
+from asyncguard.lint.source import parsed
 
 
 def is_parameter(scope: ast.AST, name: str) -> bool:
     """Whether a function is given a name by its caller."""
     arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
     return arguments is not None and any(
-        isinstance(part, ast.arg) and part.arg == name for part in ast.walk(arguments)
+        isinstance(part, ast.arg) and part.arg == name for part in parsed.walk(arguments)
     )
 
 

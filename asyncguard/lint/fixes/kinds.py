@@ -156,18 +156,24 @@ def _method(code: Code, name: str, owner: ast.expr, node: ast.Call, depth: int) 
     bare = not node.args and not node.keywords
     if name in _REDUCING:
         return Kind(_reduced(_REDUCING[name], inner.number), bare)
-    if name in _KEEPING or (name == "to" and not _types(node)):
+    number = _cast_to(name, node)
+    if number:
+        return Kind(number, inner.scalar)
+    if name in _KEEPING or name == "to":
         return inner
-    if name in _CASTS and bare:
-        return Kind(_CASTS[name], inner.scalar)
-    if name in {"to", "type", "astype"} and _types(node):
-        return Kind(_types(node), inner.scalar)
     if name in _COMPARING:
         sides = [inner, *(infer(code, argument, depth - 1) for argument in node.args)]
         return Kind("bool", all(side.scalar for side in sides))
     if name in _FLOATING:
         return Kind("float", inner.scalar and bare)
     return Kind(inner.number, inner.scalar and bare) if name in _SAME_SHAPE else UNKNOWN
+
+
+def _cast_to(name: str, node: ast.Call) -> str:
+    """Return what type a method casts to; "" for one that does not."""
+    if name in {"to", "type", "astype"}:
+        return _types(node)
+    return "" if node.args or node.keywords else _CASTS.get(name, "")
 
 
 def _reduced(how: str, number: str) -> str:

@@ -11,6 +11,7 @@ import ast
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code
 from asyncguard.lint.fixes.holding import is_parameter
+from asyncguard.lint.source import parsed
 
 _DEPTH = 6
 
@@ -66,13 +67,20 @@ def _passed(code: Code, scope: ast.AST, parameter: str) -> list[ast.expr] | None
         call = code.parent(use)
         if not isinstance(call, ast.Call) or call.func is not use:
             return None
-        given = [k.value for k in call.keywords if k.arg == parameter]
-        if not given and parameter in names and len(call.args) > names.index(parameter):
-            given = [call.args[names.index(parameter)]]
-        if not given or any(isinstance(argument, ast.Starred) for argument in call.args):
+        given = _argument(call, parameter, names)
+        if given is None:
             return None
-        passed += given
+        passed.append(given)
     return passed
+
+
+def _argument(call: ast.Call, parameter: str, names: list[str]) -> ast.expr | None:
+    """Return what a call passes for a parameter, if that is plain to see."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    named = next((k.value for k in call.keywords if k.arg == parameter), None)
+    at = names.index(parameter) if parameter in names else len(call.args)
+    return named if named is not None or at >= len(call.args) else call.args[at]
 
 
 def _returned(code: Code, function: ast.expr) -> list[ast.expr] | None:
@@ -93,7 +101,7 @@ def _kept(code: Code, attribute: ast.Attribute) -> list[ast.expr] | None:
         return None
     values = [
         node.value
-        for node in ast.walk(around)
+        for node in parsed.walk(around)
         if isinstance(node, ast.Assign)
         and any(
             isinstance(target, ast.Attribute) and target.attr == attribute.attr

@@ -16,7 +16,8 @@ def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
     falls_through = True
     frame.blocks.append((body, 0))
     for index, statement in enumerate(body):
-        frame.blocks[-1] = (body, index)
+        if index:
+            frame.blocks[-1] = (body, index)
         if not execute(frame, statement):
             falls_through = False
             break

@@ -74,7 +74,8 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     found: list[Argument] = []
     for a in node.args:
         value = evaluate(frame, a.value)
-        frame.hand_over(value)
+        if value.kind == FUNCTION:
+            frame.hand_over(value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         elif a.star == "**" and value.kind == CONTAINER and value.fields:

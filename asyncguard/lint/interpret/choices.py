@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, conditions, trainings
+from asyncguard.lint.contexts import branches, caches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
@@ -55,19 +55,20 @@ def if_(frame: Frame, node: cst.If) -> bool:
 def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     """Return the guards of both branches: by the test, and by what the branches do."""
     guard_true, guard_false = conditions.guard_of(frame, node.test)
-    lasting = branches.leaves_loop(node.body) or branches.fills_in(node) or branches.is_once(node)
+    lasting = branches.leaves_loop(node.body) or caches.fills_in(node) or branches.is_once(node)
+    lasting = lasting or caches.begins(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard_true is None:
         rarely = rarely or branches.is_rare(frame, node)
     if lasting or rarely:
         guard_true = Guard(len(frame.loops), lasting)
     elif guard_true is None:
-        guard_true = branches.fills_first(frame, node)
+        guard_true = caches.fills_first(frame, node)
     lasts = guard_true is None or guard_true.lasting
     if not lasts and not branches.is_point(node.test) and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
-    if raises or branches.recalls(node):
+    if raises or caches.recalls(node) or caches.recalls_found(node, *frame.blocks[-1]):
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
 
@@ -93,6 +94,7 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
     """
     if guard.lasting or frame.silent:
         return False
+    frame.differs = True
     body, index = frame.blocks[-1]
     if id(body) not in frame.last_trainings:
         frame.last_trainings[id(body)] = _last_training(frame, body, index + 1)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, enclosing_frame, evaluate, host_of
+from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
+from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, Site, Summary, function_of
@@ -33,6 +34,8 @@ from asyncguard.lint.domain.values import (
     confirmed,
     container,
     doubted,
+    from_params,
+    with_role,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
@@ -61,14 +64,24 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            handed = frozenset(i for i, value in bound.items() if is_on_host(value))
-            edge.spared = Dependence(handed)
+            edge.spared = Dependence(_on_host(info, arguments, bound))
         edge.spared |= Dependence(when_omitted=passed)
     reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
+
+
+def _on_host(
+    info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> frozenset[int]:
+    """Return the parameters that a call hands what is in host memory, or leaves `None`."""
+    handed = {index for index, value in bound.items() if is_on_host(value)}
+    if not any(argument.stars for argument in arguments):
+        left = (i for i, p in enumerate(info.parameters) if p.may_be_none and i not in bound)
+        handed.update(left)
+    return frozenset(handed)
 
 
 def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:
@@ -92,6 +105,8 @@ def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Argument
 
 def _note_work(frame: Frame, summary: Summary) -> None:
     """Note what a function that is called does: it trains, runs a model, steps an environment."""
+    if not summary.work:
+        return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
     if summary.work & Work.CONTAINS_STEPS:
@@ -192,7 +207,7 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
             return UNKNOWN_VALUE if made is None else made
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     params = together(value.params for value in passed)
-    return result._replace(params=params, role=_role_with(result, passed))
+    return with_role(from_params(result, params), _role_with(result, passed))
 
 
 def _role_with(result: Value, passed: list[Value]) -> Role:
@@ -213,6 +228,8 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
 def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:
     """Put the arguments in the place of parameters in what a result holds."""
     element, items = result.element, result.items
+    if element is None and not items and not result.fields:
+        return result
     return result._replace(
         element=element and substitute(element, bound, depth),
         items=items and tuple(substitute(item, bound, depth) for item in items),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate, host_of
+from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
@@ -78,12 +79,33 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
         if found is not None:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
+    if node.attr.value == "device" and _is_handed_array(frame, node.value, owner):
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
     value = attribute_of(frame, owner, node.attr.value)
     if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = prior_for(frame, path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
             return hinted
     return value
+
+
+_OPTIONS, _MANY = family("value.options"), family("parameter.many")
+_RUNS = family("parameter.runs")
+
+
+def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bool:
+    """Whether this is an argument of which only a device is taken, as of an array: `ref.device`.
+
+    Its name is not that of options, of a model or of what runs the program.
+    """
+    if type(node) is not cst.Name or owner.kind != UNKNOWN or frame.function is None:
+        return False
+    name, index = node.value, owner.params.only
+    parameters = frame.function.parameters
+    if not 0 <= index < len(parameters) or parameters[index].name != name:
+        return False
+    named = any(names(name) for names in (_OPTIONS, _MANY, _RUNS))
+    return not named and prior_for(frame, name).kind not in CALLABLE
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind

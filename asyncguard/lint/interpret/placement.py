@@ -264,6 +264,8 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
     Not so `next(model.parameters()).device`: what a model is given goes to where that is.
     """
     node = argument.node
+    if argument.value.role is Role.DEVICE_OF_ARGUMENT:
+        return True
     if type(node) is not cst.Attribute or node.attr.value != "device":
         return False
     if type(node.value) is cst.Call and dotted(node.value.func) == "next":

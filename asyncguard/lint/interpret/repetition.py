@@ -72,6 +72,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.append(record)
     with frame.env.fork() as fork:
         if not frame.silent:
+            frame.differs = True  # what the second pass gives attributes, a silent run does not
             with frame.quiet():
                 body()
             fork.apply(fork.merged(UNCHANGED, fork.take()))

@@ -15,7 +15,8 @@ from typing import Protocol
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Frame, enclosing_frame, evaluate
+from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.homes import enclosing_frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
@@ -139,13 +140,15 @@ class FileAnalysis(Definitions):
         self.grow(info)
         outer = enclosing_frame(info) or self.frame
         frame = Frame(self, info, parent=outer, silent=given is not None)
-        frame.given = given
+        frame.given = {} if given is None and info.given is None else given
         bind_parameters(frame)
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
         elif type(info.node) is cst.FunctionDef:
             blocks.suite(frame, info.node.body)
         summary = summary_of(frame)
+        if given is None:
+            info.noted = frame.given if not frame.differs else None
         result = declared_result(frame, summary.result)
         return summary if result is summary.result else summary._replace(result=result)
 

@@ -26,6 +26,7 @@ _CLASS_METHODS = {
     "buffer": (family("function.samples"), family("function.adds")),  # of experience
     "environment": (family("function.steps"), family("function.resets")),
     "metric": (family("function.collects"), family("function.sums_up")),
+    "updated": (family("function.updates_metric"),),  # by a method that is there for that alone
 }
 
 

@@ -19,6 +19,7 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.outline import Outline, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
+from asyncguard.lint.source import parsed
 from asyncguard.lint.syntax.tree import dotted, walk
 from asyncguard.model import Loop
 
@@ -137,7 +138,7 @@ class Definitions(Scope):
                     yield dotted(call.args[0].value).rpartition(".")[2]
             return
         tree = self.syntax.get((outlined.line, outlined.indent))
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in parsed.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 first = node.args[0]
                 if isinstance(first, ast.Name | ast.Attribute):

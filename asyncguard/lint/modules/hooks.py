@@ -22,8 +22,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a framework enters a function of a file."""
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
-    alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
-    if alone or is_test(info.name, scope.path) or _EXPORTS(scope.path):
+    if _is_nobodys(info, taken, scope):
         return Loop.NONE
     knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
@@ -35,6 +34,12 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     if outlined is not None and _is_eager(scope) and outline.is_step(outlined):
         return Loop.STEP
     return Loop.EPOCH if is_cold else Loop.NONE
+
+
+def _is_nobodys(info: FunctionInfo, taken: tuple[str, ...], scope: Scope) -> bool:
+    """Whether no framework enters a function, whatever it is called."""
+    alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
+    return alone or is_test(info.name, scope.path) or _EXPORTS(scope.path)
 
 
 def _is_listed(table: Mapping[str, frozenset[str]], names: list[str], scope: Scope) -> bool:

@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
-from asyncguard.lint.domain.dependence import Dependence
+from asyncguard.lint.domain.dependence import on_parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -48,7 +48,7 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     info = frame.function
     if index == 0 and info.has_self and info.cls is not None:
         return types.instance_of(info.cls)
-    params = Dependence(frozenset({index}))
+    params = on_parameter(index)
     value = _declared(frame, parameter)
     if info.compiled and value.kind == UNKNOWN:
         value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)

@@ -77,6 +77,8 @@ class Summaries:
         found, lowest = self._attempt(info, depth)
         if lowest > depth:
             info.summary = found
+            if info.given is None:  # nobody asked meanwhile: another run would give the same
+                info.given = info.noted
             return found
         members = [info, *list(self._waiting)[first:]]
         if lowest < depth:  # part of a component that began further down

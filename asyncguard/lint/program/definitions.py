@@ -15,9 +15,13 @@ from asyncguard.lint.program.facts import FileFacts, Key, NamedCall
 
 @lru_cache(maxsize=1)
 def common() -> frozenset[str]:
-    """Return the names that say nothing of whose method is called: Python's own, and arrays'."""
+    """Return the names that say nothing of whose method is called: Python's own, and arrays'.
+
+    And those of collectives.
+    """
     own = (name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
-    return catalogue.load().language.array_methods.union(own)
+    language = catalogue.load().language
+    return language.array_methods.union(own, language.collectives)
 
 
 ANYBODY = frozenset({""})  # whose method it is

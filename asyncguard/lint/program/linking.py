@@ -6,7 +6,7 @@ function. It is reported where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
@@ -53,28 +53,26 @@ def _in_contexts(
     candidates: Collection[Candidate], network: Network
 ) -> Iterator[tuple[Candidate, Finding]]:
     """Yield each candidate with its finding as often as its function is entered."""
-    told = {
-        (c.finding.code, place)
-        for c in candidates
-        if c.by is not None and not _is_doubtful(c)
-        for place in c.by.places
-        if place[0] == c.by.path
-    }
+    told = _told_at_calls(candidates)
     ways = Ways(network)
     spared = network.spared()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
+
+    def levels_of(candidate: Candidate) -> Mapping[Key, Hotness]:
+        """Return how often functions are entered, as far as it matters to this candidate."""
+        if params := candidate.params:
+            at_calls = (candidate.finding.code, candidate.place) in told
+            if at_calls or _is_spared(params, spared.get(candidate.function, INDEPENDENT)):
+                return network.hooks
+        is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
+        return nearby if is_near else network.entered
+
     for candidate in candidates:
         finding = candidate.finding
         function = candidate.function
-        levels = network.entered
-        if function in nearby and _is_wrapped_barrier(candidate):
-            levels = nearby
-        if params := candidate.params:
-            at_calls = (finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, spared.get(function, INDEPENDENT)):
-                levels = network.hooks
+        levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
-        if _is_in_test(function):
+        if _is_in_test(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
@@ -84,6 +82,17 @@ def _in_contexts(
             inside = tuple(why for why in finding.reasons if why.about != PLACE)
             hot = replace(hot, reasons=inside + ways.to(function, levels))
         yield candidate, hot
+
+
+def _told_at_calls(candidates: Iterable[Candidate]) -> set[tuple[str, tuple[str, int, int]]]:
+    """Return the reads in helpers that calls in their own file cause, by the rule and the place."""
+    return {
+        (c.finding.code, place)
+        for c in candidates
+        if c.by is not None and not _is_doubtful(c)
+        for place in c.by.places
+        if place[0] == c.by.path
+    }
 
 
 def _is_silenced(by: Via, candidate: Candidate, files: Mapping[str, FileFacts]) -> bool:

@@ -42,12 +42,12 @@ class Network:
         self.hooks = {
             (hook.path, hook.function): OF_LOOP[hook.loop]
             for hook in hooks
-            if not self._is_aside(hook.function)
+            if not self.is_aside(hook.function)
         }
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
 
-    def _is_aside(self, function: str) -> bool:
+    def is_aside(self, function: str) -> bool:
         """Whether a function prepares data on the host, beside the steps: of a processor.
 
         Or of a pipeline, before it moves inputs to the device and after it fetched the outputs.
@@ -82,7 +82,7 @@ class Network:
 
         def enter(call: Call, caller: Hotness) -> None:
             callee = (call.callee_path, call.callee)
-            level = Hotness.COLD if self._is_aside(call.callee) else level_of(call, caller)
+            level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
             if callee in self.rounds:
                 level = min(level, Hotness.EPOCH)
             if level > entered.get(callee, Hotness.COLD):

@@ -18,11 +18,15 @@ FEW = 8  # files; for these, starting processes costs more than it saves
 
 
 class Task(NamedTuple):
-    """A file's findings; `data` is its source where that is not what the file holds."""
+    """A file's findings; `data` is its source where that is not what the file holds.
+
+    `repairs`: they get repairs as well as advice.
+    """
 
     path: str
     findings: tuple[Finding, ...]
     data: bytes | None
+    repairs: bool
 
 
 Mender = pool.Pool[Task, tuple[Finding, ...]]
@@ -39,7 +43,10 @@ def mended(
     hot = [path for path, told in linked.items() if any(map(is_hot, told.findings))]
     copies = copied(hot, linked)
     tasks = [
-        Task(path, linked[path].findings, _data(path, linked[path], given or {})) for path in hot
+        Task(
+            path, linked[path].findings, _data(path, linked[path], given or {}), path not in copies
+        )
+        for path in hot
     ]
     found = dict(linked)
     with pool.Pool(mend, jobs if len(tasks) > FEW else 1) as mender:
@@ -57,14 +64,16 @@ def mend(task: Task) -> tuple[Finding, ...]:
         text = decode(files.read(task.path) if task.data is None else task.data)
     except (OSError, SourceError):
         return task.findings
-    return worker.with_deep_stack(lambda: _mended(text, task.findings))
+    return worker.with_deep_stack(lambda: _mended(text, task))
 
 
-def _mended(text: str, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _mended(text: str, task: Task) -> tuple[Finding, ...]:
     from asyncguard.lint.advice.choice import advised
     from asyncguard.lint.fixes.repair import in_code, repaired_in
 
-    return in_code(text, findings, lambda code, told: repaired_in(code, advised(code, told)))
+    if not task.repairs:
+        return in_code(text, task.findings, advised)
+    return in_code(text, task.findings, lambda code, told: repaired_in(code, advised(code, told)))
 
 
 def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:

@@ -25,7 +25,6 @@ _NOQA = re.compile(
     r"#\s*noqa(?!\w)(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 
 
 class Suppression(NamedTuple):
@@ -161,7 +160,11 @@ def _is_foreign(noqa: re.Match[str]) -> bool:
 
 
 def _our_codes(text: str) -> list[str]:
-    return [code for code in _CODE.findall(text) if code.upper().startswith("ASG")]
+    return [code for code in _codes_of_noqa(text) if code.upper().startswith("ASG")]
+
+
+def _codes_of_noqa(text: str) -> list[str]:
+    return text.replace(",", " ").split()
 
 
 def _removal(comment: tokenize.TokenInfo, start: int) -> Edit:
@@ -178,7 +181,7 @@ def _removal(comment: tokenize.TokenInfo, start: int) -> Edit:
 
 def _noqa_removal(comment: tokenize.TokenInfo, match: re.Match[str]) -> Edit:
     """Delete our codes and leave those of other linters."""
-    others = [c for c in _CODE.findall(match["codes"]) if not c.upper().startswith("ASG")]
+    others = [c for c in _codes_of_noqa(match["codes"]) if not c.upper().startswith("ASG")]
     if not others:
         return _removal(comment, match.start())
     line, column = comment.start

@@ -9,6 +9,7 @@ from typing import Any
 
 import libcst as cst
 
+from asyncguard.lint.source import parsed
 from asyncguard.lint.syntax import makers as make
 from asyncguard.lint.syntax.builder import Builder, word
 from asyncguard.lint.syntax.signatures import parameters
@@ -174,7 +175,7 @@ def _dict_comprehension_of(builder: Builder, node: ast.DictComp) -> Any:
 
 
 def _targets(generators: Sequence[ast.comprehension]) -> frozenset[str]:
-    parts = (part for clause in generators for part in ast.walk(clause.target))
+    parts = (part for clause in generators for part in parsed.walk(clause.target))
     return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 

@@ -151,14 +151,13 @@ def dotted(node: cst.CSTNode) -> str:
     """Return `a.b.c` of a chain of names, or "" of anything else."""
     if type(node) is cst.Name:
         return node.value
-    parts: list[str] = []
-    while type(node) is cst.Attribute:  # asked often, like `_NODES`
-        parts.append(node.attr.value)
-        node = node.value
-    if type(node) is not cst.Name:
+    if type(node) is not cst.Attribute:  # asked often, like `_NODES`
         return ""
-    parts.append(node.value)
-    return ".".join(reversed(parts))
+    owner = node.value
+    if type(owner) is cst.Name:
+        return f"{owner.value}.{node.attr.value}"
+    path = dotted(owner)
+    return f"{path}.{node.attr.value}" if path else ""
 
 
 def docstring(node: cst.CSTNode) -> str:

@@ -289,3 +289,62 @@ def fewer_values_that_a_function_may_write_to_again(device):
         latest_loss = measured(loss.detach())
         history.append(latest_loss.item())
     return history
+
+
+class Tracker:
+    def __init__(self):
+        self.seen = {}
+
+    def track(self, name, value):
+        self.seen.setdefault(name, []).append(value)
+
+
+def fewer_reads_that_a_method_notes(device):
+    model, optimizer = parts(device)
+    tracker = Tracker()
+    for x, y in batches(device):
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        tracker.track("loss", loss.item())
+        tracker.track("output (max)", torch.max(out).item())
+        tracker.track("output (min)", torch.min(out).item())
+
+        tracker.track(f"output {1}", torch.mean(out).item())
+    return tracker.seen
+
+
+def keeps_reads_around_a_call_that_is_given_a_tensor(device):
+    model, optimizer = parts(device)
+    tracker = Tracker()
+
+    def halve(name, value, tensor):
+        tracker.track(name, value)
+        tensor.data *= 0.5
+
+    for x, y in batches(device):
+        out = model(x)
+        halve("before", out.sum().item(), out)
+        tracker.track("after", out.sum().item())
+    return tracker.seen
+
+
+def keeps_reads_around_a_method_of_what_is_read(device):
+    class Model:
+        def __init__(self):
+            self.scale = torch.ones((), device=device)
+            self.seen = []
+
+        def note(self, name, value):
+            self.seen.append(value)
+            self.scale = self.scale * 2
+
+        def run(self):
+            for _ in range(3):
+                self.note("a", self.scale.item())
+                self.note("b", self.scale.item())
+            return self.seen
+
+    return Model().run()

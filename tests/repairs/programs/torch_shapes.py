@@ -331,3 +331,26 @@ def keeps_masked_write_to_a_shared_tensor(device):
         clean[clean < 0] = 0
         kept.append(x)
     return total(kept)
+
+
+def fewer_masks_beside_slices(device):
+    found = []
+    for x, y in batches(device):
+        points, boxes = x[:2], x.repeat(2, 2).t()
+        score = boxes[:, 0]
+        kept = score > 0
+        chosen = torch.cat((boxes[kept, :3], score[kept].unsqueeze(1)), dim=1)
+        turned = boxes.t()[:, kept]
+        found.append((chosen.shape, turned.shape, points.shape, chosen.sum(), turned.sum()))
+    return [(*shapes, a.item(), b.item()) for *shapes, a, b in found]
+
+
+def fewer_masks_of_two_dimensions_beside_slices(device):
+    found = []
+    for x, y in batches(device):
+        cube = x[:4, :4].expand(2, 3, 4, 4) * torch.arange(1, 4, device=device)[:, None, None]
+        mask = cube[0, :, 0] > 0
+        found.append(cube[:, mask].sum())
+        found.append(cube[0, mask, 1:3].sum())
+        found.append(cube[..., mask, -1:].sum() if cube.dim() == 3 else cube[:, mask, -1:].sum())
+    return [value.item() for value in found]

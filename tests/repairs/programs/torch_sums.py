@@ -386,3 +386,59 @@ def keeps_variables_seen_by_name(device):
         total += loss.item()
         seen.append(type(locals()["total"]).__name__)
     return total, seen
+
+
+class Bar:
+    def set_postfix(self, **shown):
+        self.shown = shown
+
+
+def fewer_sum_in_the_report_of_each_step(device):
+    model, optimizer = parts(device)
+    total, progress_bar = 0.0, Bar()
+    for step, (x, y) in enumerate(batches(device)):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        progress_bar.set_postfix(loss=total / (step + 1))
+    return total
+
+
+def fewer_two_sums_in_one_report(device):
+    model, optimizer = parts(device)
+    total, hits, progress_bar = 0.0, 0, Bar()
+    for x, y in batches(device):
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        hits += (out.argmax(1) == y).sum().item()
+        progress_bar.set_postfix(loss=total, hits=hits)
+    return total, hits, type(hits).__name__
+
+
+def fewer_sum_of_what_nothing_tells_but_its_start(device):
+    def score(out, y):
+        return (out.argmax(1) == y).sum() / len(y)
+
+    model, optimizer = parts(device)
+    total = 0.0
+    for x, y in batches(device):
+        reached = score(model(x), y)
+        total += reached.item()
+    return total
+
+
+def fewer_sum_in_an_empty_loop_with_a_report(device):
+    model, optimizer = parts(device)
+    total, progress_bar = 0.0, Bar()
+    for data in (batches(device, 0), batches(device, 3)):
+        for step, (x, y) in enumerate(data):
+            loss = F.cross_entropy(model(x), y)
+            total += loss.item()
+            progress_bar.set_postfix(loss=total / (step + 1))
+    return total

@@ -17,9 +17,11 @@ from typing import NamedTuple
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import LOOPS, SCOPES, Code, Loop, dotted, same, written
 from asyncguard.lint.fixes.dialects import call, module_name
+from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
@@ -34,14 +36,18 @@ class Sum(NamedTuple):
     value: ast.expr  # what is read: `loss` of `loss.item()`
     loop: Loop
     name: str  # the variable or attribute that is or holds the target
-    number: str  # "float" or "int"
+    number: str  # "float", "int", or "" where nothing tells
 
 
 class Plan(NamedTuple):
-    """How the sums of one target in one loop are read: where it begins, and who reports it."""
+    """How the sums of one target in one loop are read: where it begins, and who reports it.
+
+    `reports` are branches of every n-th step, `lines` reports of each step.
+    """
 
     start: ast.Constant
     reports: Sequence[ast.If]
+    lines: Sequence[ast.stmt] = ()
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -56,8 +62,9 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
         for found in sums:
             if found.loop not in plans:
                 plans[found.loop] = _plan(found, own)
-            if (plan := plans[found.loop]) is not None:
-                yield Repair(_fix(found, _edits(found, plan)), (found.spot,))
+            plan = plans[found.loop]
+            if plan is not None and (edits := _edits(found, plan)) is not None:
+                yield Repair(_fix(found, plan, edits), (found.spot,))
 
 
 def _sum(spot: Spot) -> Sum | None:
@@ -72,7 +79,7 @@ def _sum(spot: Spot) -> Sum | None:
         return None
     name = dotted(target.value) if isinstance(target, ast.Subscript) else dotted(target)
     number = _number(spot, value)
-    if not number or flow.may_swallow(spot.code, spot.statement, loops[0]):
+    if number is None or flow.may_swallow(spot.code, spot.statement, loops[0]):
         return None
     return Sum(spot, target, value, loops[0], name, number)
 
@@ -82,7 +89,7 @@ def _target(statement: ast.stmt) -> Target | None:
         target: ast.expr = statement.target
     elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
-        if not any(same(part, target) for part in ast.walk(statement.value)):
+        if not any(same(part, target) for part in parsed.walk(statement.value)):
             return None
     else:
         return None
@@ -98,7 +105,7 @@ def _target(statement: ast.stmt) -> Target | None:
 def _is_arithmetic(statement: ast.stmt, read: ast.expr, target: ast.expr) -> bool:
     """Whether the statement computes no more than sums and products of the read and numbers."""
     value = statement.value  # type: ignore[attr-defined]
-    reads = [part for part in ast.walk(value) if part is read]
+    reads = [part for part in parsed.walk(value) if part is read]
     return len(reads) == 1 and _is_term(value, read, target)
 
 
@@ -109,7 +116,7 @@ def _is_term(node: ast.expr, read: ast.expr, target: ast.expr) -> bool:
     if node is read or same(node, target):
         return True
     if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-        if isinstance(node.op, ast.Div) and any(part is read for part in ast.walk(node.right)):
+        if isinstance(node.op, ast.Div) and any(part is read for part in parsed.walk(node.right)):
             return False  # a division by zero is an error on the host alone
         return _is_term(node.left, read, target) and _is_term(node.right, read, target)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -133,11 +140,11 @@ def _is_plain(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and bool(dotted(node))
 
 
-def _number(spot: Spot, value: ast.expr) -> str:
-    """Return what type the sum has: that of the read; "" where nothing tells."""
+def _number(spot: Spot, value: ast.expr) -> str | None:
+    """Return what type the sum has: that of the read; "" if nothing tells, None if it is cut."""
     if converted := converts_to(spot.node):
         known = infer(spot.code, value).number
-        return converted if converted == "float" or known == "int" else ""
+        return converted if converted == "float" or known == "int" else None
     known = infer(spot.code, value).number
     return {"bool": "int"}.get(known, known)
 
@@ -154,14 +161,20 @@ def _plan(found: Sum, own: frozenset[ast.AST]) -> Plan | None:
     if _is_seen_elsewhere(found) or _leaves_unread(found):
         return None
     reports = _reports(found, _others(found, own))
-    return None if reports is None else Plan(start, reports)
+    return None if reports is None else Plan(start, *reports)
 
 
-def _edits(found: Sum, plan: Plan) -> tuple[Edit, ...]:
+def _edits(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
     code, read = found.spot.code, _read(found, plan.start)
+    edits = [code.insert_before(gate.body[0], read) for gate in plan.reports]
+    for line in plan.lines:
+        assert isinstance(found.loop, ast.For)
+        if (thinned := logs.thinned(code, found.loop, line, read)) is None:
+            return None
+        edits += thinned[1]
     return (
         code.replace(found.spot.node, _on_device(found)),
-        *(code.insert_before(gate.body[0], read) for gate in plan.reports),
+        *dict.fromkeys(edits),
         code.insert_after(found.loop, read),
     )
 
@@ -193,7 +206,7 @@ def _start(found: Sum) -> ast.Constant | None:
 def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
     """Return which statements right below a node mention, bind or change each name, in order."""
     found: dict[str, list[ast.stmt]] = {}
-    for statement in ast.iter_child_nodes(block):
+    for statement in parsed.children(block):
         if isinstance(statement, ast.stmt):
             for name in {*flow.mentions(statement), *flow.changed([statement])}:
                 found.setdefault(name, []).append(statement)
@@ -281,16 +294,24 @@ def _is_entry(node: ast.AST) -> bool:
     return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
 
 
-def _reports(found: Sum, others: Sequence[ast.AST]) -> Sequence[ast.If] | None:
-    """Return the periodic branches that hold all other uses; None if one stands elsewhere."""
+def _reports(
+    found: Sum, others: Sequence[ast.AST]
+) -> tuple[Sequence[ast.If], Sequence[ast.stmt]] | None:
+    """Return the periodic branches and the reports that hold all other uses; None where another
+    does.
+    """
     code = found.spot.code
     gates: dict[ast.If, None] = {}
+    lines: dict[ast.stmt, None] = {}
     for use in others:
-        gate = _gate(code, use, found.loop)
-        if gate is None or code.indent(gate.body[0]) is None:
+        gate, statement = _gate(code, use, found.loop), code.statement(use)
+        if gate is not None and code.indent(gate.body[0]) is not None:
+            gates[gate] = None
+        elif gate is None and statement in found.loop.body and isinstance(found.loop, ast.For):
+            lines[statement] = None
+        else:
             return None
-        gates[gate] = None
-    return [*gates]
+    return [*gates], [*lines]
 
 
 def _gate(code: Code, use: ast.AST, loop: Loop) -> ast.If | None:
@@ -321,7 +342,7 @@ def _is_seen_elsewhere(found: Sum) -> bool:
 @kept(OF_SCOPES)
 def _is_seen_by_methods(loop: Loop) -> bool:
     """Whether a loop calls something that may look at `self`: a method, or who is given it."""
-    for node in ast.walk(loop):
+    for node in parsed.walk(loop):
         if isinstance(node, ast.Call):
             if dotted(node.func).startswith("self.") and dotted(node.func).count(".") == 1:
                 return True
@@ -364,18 +385,24 @@ def _read(found: Sum, start: ast.Constant) -> str:
 
 
 def _final(found: Sum, start: ast.Constant) -> str:
-    return "float" if found.number == "float" or isinstance(start.value, float) else "int"
+    return "float" if found.number != "int" or isinstance(start.value, float) else "int"
 
 
-def _fix(found: Sum, edits: tuple[Edit, ...]) -> Fix:
+def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
     dialect = found.spot.dialect
     assert dialect is not None
     text = found.spot.code.source(found.target)
     message = f"add to `{text}` on the device and read it once after the loop"
-    if found.number == "int":
+    applicability = Applicability.UNSAFE
+    if plan.lines:
+        message += "; it is reported every n-th step"
+    if not found.number and not isinstance(plan.start.value, float):
+        message += "; if it is a count, it becomes a float"
+        applicability = Applicability.SHOWN
+    elif found.number == "int":
         message += "; the count stays an integer"
     elif dialect.exact:
         message += "; the sum is kept in double precision, as Python's is"
     else:
         message += "; the sum is rounded to the type of its terms"
-    return Fix(message, edits, Applicability.UNSAFE)
+    return Fix(message, edits, applicability)

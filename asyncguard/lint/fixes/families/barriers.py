@@ -13,6 +13,7 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
@@ -60,7 +61,7 @@ def _reads(statement: ast.stmt) -> bool:
     """Whether a plain statement begins with a read that waits."""
     if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr)):
         return False
-    calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+    calls = [node for node in parsed.walk(statement) if isinstance(node, ast.Call)]
     reads = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in _READS]
     return any(not c.args and not c.keywords for c in reads)
 

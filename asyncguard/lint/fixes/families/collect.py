@@ -35,18 +35,12 @@ def _fix(spot: Spot) -> Fix | None:
     module = module_name(code, spot.dialect) if spot.dialect is not None else None
     if value is None or name is None or not form or module is None:
         return None
-    loop = _outermost(spot, name)
-    if loop is None or not _is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
+    loop = outermost(spot, name)
+    if loop is None or not is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
         return None
     if converts_to(spot.node) == "int" and infer(code, value).number != "int":
         return None
-    shape = infer(code, value)
-    detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
-    kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
-    if not shape.scalar and ".stack" in form:
-        kept = f"{code.operand(value)}{detach}.reshape(())"
-    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
-        kept = f"{kept}.clone()"  # who made it may write to it again
+    kept = _kept(spot, value, form)
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (
@@ -55,6 +49,18 @@ def _fix(spot: Spot) -> Fix | None:
     )
     message = f"keep the values of `{name}` on the device and read them together behind the loop"
     return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _kept(spot: Spot, value: ast.expr, form: str) -> str:
+    """Return the source of a value as it is kept: without its graph, and its own."""
+    code, shape = spot.code, infer(spot.code, value)
+    detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
+    kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
+    if not shape.scalar and ".stack" in form:
+        kept = f"{code.operand(value)}{detach}.reshape(())"
+    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
+        kept = f"{kept}.clone()"  # who made it may write to it again
+    return kept
 
 
 def _list(spot: Spot) -> str | None:
@@ -69,7 +75,7 @@ def _list(spot: Spot) -> str | None:
     return function.value.id if isinstance(function.value, ast.Name) else None
 
 
-def _outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
+def outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
     """Return the outermost loop between the empty list and the append."""
     code = spot.code
     for loop in flow.loops_around(code, spot.node):
@@ -101,7 +107,7 @@ def _is_emptied(statement: ast.stmt, name: str) -> bool:
     )  # fmt: skip
 
 
-def _is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
+def is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
     code, scope = spot.code, spot.scope
     if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, name):
         return False

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import SCOPES
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Fix
 
 ORDER = 20
@@ -73,7 +74,7 @@ def _is_of_step(spot: Spot) -> bool:
     step, changes what is read.
     """
     loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
-    if loop is None or any(_is_data(spot, part) for part in ast.walk(spot.node)):
+    if loop is None or any(_is_data(spot, part) for part in parsed.walk(spot.node)):
         return False
     return all(flow.is_made_in(loop, name) for name in flow.names(spot.node) - _FUNCTIONS)
 

@@ -32,26 +32,38 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 
 def _fix(spot: Spot) -> Fix | None:
-    code, statement = spot.code, spot.statement
-    loop = next(iter(flow.loops_around(code, statement)), None)
-    if not isinstance(loop, ast.For) or spot.body is not loop.body or not _is_report(statement):
+    loop = next(iter(flow.loops_around(spot.code, spot.statement)), None)
+    if not isinstance(loop, ast.For) or spot.body is not loop.body:
+        return None
+    found = thinned(spot.code, loop, spot.statement)
+    if found is None:
+        return None
+    test, edits = found
+    return Fix(f"report only in the steps where `{test}`", edits, Applicability.UNSAFE)
+
+
+def thinned(
+    code: Code, loop: ast.For, statement: ast.stmt, *above: str
+) -> tuple[str, tuple[Edit, ...]] | None:
+    """Return when a report of a loop is made from now on, and the edits; lines go above it."""
+    if not _is_report(statement) or code.indent(loop) is None:
         return None
     indent = code.indent(statement)
-    if indent is None or not code.is_alone(statement) or code.indent(loop) is None:
+    if indent is None or not code.is_alone(statement):
         return None
-    counted = _counted(code, loop)
-    if counted is None:
+    periodic = counted(code, loop)
+    if periodic is None:
         return None
-    test, edits = counted
+    test, edits = periodic
     first, last = statement.lineno, statement.end_lineno or 0
     lines = code.lines[first - 1 : last]
     if len(lines) > 1 and any(mark in code.source(statement) for mark in ('"""', "'''")):
         return None
     step = _unit(code, loop)
+    lines = [*(f"{indent}{line}" for line in above), *lines]
     inner = "\n".join(f"{step}{line}" if line.strip() else line for line in lines)
     block = f"{indent}if {test}:\n{inner}"
-    edits = (*edits, Edit(first, 0, last, len(code.lines[last - 1]), block))
-    return Fix(f"report only in the steps where `{test}`", edits, Applicability.UNSAFE)
+    return test, (*edits, Edit(first, 0, last, len(code.lines[last - 1]), block))
 
 
 def _is_report(statement: ast.stmt) -> bool:
@@ -80,7 +92,7 @@ def _plain(value: ast.expr) -> ast.expr:
     return value
 
 
-def _counted(code: Code, loop: ast.For) -> tuple[str, tuple[Edit, ...]] | None:
+def counted(code: Code, loop: ast.For) -> tuple[str, tuple[Edit, ...]] | None:
     """Return the condition of a report, and what makes the counter that it needs."""
     for statement in loop.body:
         if isinstance(statement, ast.If) and flow.is_periodic(statement.test):

@@ -33,21 +33,50 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 
 def _mask(node: ast.expr) -> ast.expr | None:
-    """Return `m` of `x[m]` and `x[m, :]`."""
+    """Return `m` of `x[m]`, `x[m, :]`, `x[:, m]` and `x[..., m, 0]`."""
     if not isinstance(node, ast.Subscript):
         return None
     index = node.slice
     if isinstance(index, ast.Tuple):
-        if not index.elts or not all(map(_is_whole, index.elts[1:])):
+        masks = [part for part in index.elts if not _is_basic(part)]
+        if len(masks) != 1:
             return None
-        index = index.elts[0]
+        index = masks[0]
     if isinstance(index, (ast.Slice, ast.Constant, ast.List, ast.Tuple, ast.Starred)):
         return None
     return index
 
 
+def _is_basic(node: ast.expr) -> bool:
+    """Whether a part of an index is a slice, a number, `...` or None."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, (ast.Slice, ast.Constant))
+
+
 def _is_whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None
+
+
+def _index(code: Code, index: ast.expr, mask: ast.expr, name: str) -> str:
+    """Write an index with the places in place of the mask."""
+    if not isinstance(index, ast.Tuple):
+        return name
+    at = index.elts.index(mask)
+    if at == 0 and all(map(_is_whole, index.elts[1:])):
+        return name
+    texts = [_part(code, part) for part in index.elts]
+    return f"({', '.join([*texts[:at], f'*{name}', *texts[at + 1 :]])})"
+
+
+def _part(code: Code, node: ast.expr) -> str:
+    if not isinstance(node, ast.Slice):
+        return code.source(node)
+    parts = [node.lower, node.upper, *([node.step] if node.step is not None else [])]
+    if parts[0] is None and len(parts) == 2:
+        parts = parts[1:]
+    texts = (" ".join(code.source(p).split()) if p is not None else "None" for p in parts)
+    return f"slice({', '.join(texts)})"
 
 
 def _goes_with(first: Spot, other: Spot) -> bool:
@@ -94,7 +123,9 @@ def _fix(group: Sequence[Spot]) -> Fix:
     nodes = {id(spot.node): spot.node for spot in group}
     for node in nodes.values():
         assert isinstance(node, ast.Subscript)
-        edits.append(code.replace(node.slice, name))
+        own = _mask(node)
+        assert own is not None
+        edits.append(code.replace(node.slice, _index(code, node.slice, own, name)))
     text = code.source(mask)
     message = f"find the places of `{text}` once: one wait instead of {len(nodes)}, same values"
     sure = is_mask(code, mask)

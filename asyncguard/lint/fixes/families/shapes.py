@@ -13,6 +13,7 @@ from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Fix
 
 ORDER = 15
@@ -54,7 +55,7 @@ def _definition(spot: Spot, mask: ast.expr) -> ast.expr:
     return mask
 
 
-def _has_shape_of(spot: Spot, mask: ast.expr, value: ast.expr) -> bool:
+def has_shape_of(spot: Spot, mask: ast.expr, value: ast.expr) -> bool:
     """Whether a mask compares the value itself with a number, so that both have one shape."""
     known = _definition(spot, mask)
     if not isinstance(known, ast.Compare) or len(known.ops) > 1 or not same(known.left, value):
@@ -87,7 +88,7 @@ def _reduction(spot: Spot) -> Fix | None:
         text = f"({text} / {_flat(code.operand(parts[1]))}.sum())"
     if attribute.attr == "mean" and isinstance(spot.node, ast.Call):
         return None  # how many there are depends on how the mask is broadcast
-    sure = isinstance(spot.node, ast.Call) or _has_shape_of(spot, parts[1], parts[0])
+    sure = isinstance(spot.node, ast.Call) or has_shape_of(spot, parts[1], parts[0])
     how = Applicability.UNSAFE if sure else Applicability.SHOWN
     message = "reduce with a fixed shape; a sum of floats may round otherwise"
     if not sure:
@@ -109,7 +110,7 @@ def _assignment(spot: Spot) -> Fix | None:
     target, source, mask = left[0], right[0], left[1]
     if not isinstance(target, ast.Name) or not isinstance(source, ast.Name):
         return None
-    sized = _has_shape_of(spot, mask, target) or _has_shape_of(spot, mask, source)
+    sized = has_shape_of(spot, mask, target) or has_shape_of(spot, mask, source)
     if not sized or not flow.is_pure(mask) or not _is_own(spot, target.id):
         return None
     text = _flat(f"{target.id} = {code.name_for('torch')}.where({code.source(mask)}, {source.id}, "
@@ -174,7 +175,7 @@ def _is_tensor(node: ast.expr) -> bool:
 def _counted_mask(spot: Spot) -> ast.expr | None:
     parts = _masked(spot.node)
     if parts is not None:
-        return parts[1] if _has_shape_of(spot, parts[1], parts[0]) else None
+        return parts[1] if has_shape_of(spot, parts[1], parts[0]) else None
     node = spot.node
     if isinstance(node, ast.Call) and spot.finding.api == "torch.nonzero":
         if spot.code.meaning(node.func) == "torch.nonzero":
@@ -291,7 +292,7 @@ def _variables(spot: Spot) -> set[str]:
     scope = spot.scope
     found = flow.bound(scope) if not isinstance(scope, ast.Lambda) else set()
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        found |= {a.arg for a in ast.walk(scope.args) if isinstance(a, ast.arg)}
+        found |= {a.arg for a in parsed.walk(scope.args) if isinstance(a, ast.arg)}
     return found
 
 

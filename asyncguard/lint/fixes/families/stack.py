@@ -18,7 +18,7 @@ from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind, infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
-from asyncguard.lint.fixes.words import words
+from asyncguard.lint.fixes.words import dialects, words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 30
@@ -86,10 +86,26 @@ def _group(reads: Iterator[Read]) -> list[Read]:
         named = {read.name for read in group}
         if changes.may_change(between, other.value) or named & flow.names(other.value):
             break
-        if not all(map(flow.is_quiet, between)):
+        if not all(flow.is_quiet(statement) or _notes(statement, group) for statement in between):
             break
         group.append(other)
     return group
+
+
+def _notes(statement: ast.stmt, group: Sequence[Read]) -> bool:
+    """Whether a call is given no more than texts and numbers that the group reads."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    reads = [read.spot.node for read in group]
+    return any(part in reads for part in given) and all(
+        part in reads or isinstance(part, ast.Constant) or _is_text(part) for part in given
+    )
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) and flow.is_pure(node)
 
 
 def _repair(group: Sequence[Read]) -> Repair | None:
@@ -188,11 +204,21 @@ def _has_shape(read: Read) -> bool:
 
 
 def _is_metered(read: Read) -> bool:
-    """Whether a meter is given the number, which adds it up whatever its type."""
+    """Whether a meter is given the number, or who notes it beside a text: of whatever type."""
     call = read.spot.code.parent(read.spot.node)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
-    return call.func.attr in _METERS and read.spot.node in call.args
+    if read.spot.node not in call.args:
+        return False
+    named = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return call.func.attr in _METERS or (
+        isinstance(read.spot.code.parent(call), ast.Expr)
+        and any(_is_text(part) or _is_constant_text(part) for part in named)
+    )
+
+
+def _is_constant_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _final(read: Read, *, mixed: bool) -> str:
@@ -210,14 +236,20 @@ def _elements(code: Code, group: Sequence[Read]) -> Made | None:
     if any(not same(owner, owners[0]) for owner in owners):
         return None
     text = _flat(code.operand(owners[0]))
-    finals = ["int({})" if converts_to(read.spot.node) == "int" else "{}" for read in group]
-    if any(converts_to(read.spot.node) == "float" for read in group):
-        finals = [f"{converts_to(read.spot.node) or ''}({{}})" for read in group]
+    finals = _conversions(group)
     if indices == list(range(len(group))):
         return f"{text}[:{len(group)}].flatten().tolist()", finals
     module = _module(group[0].spot)
     values = ", ".join(_flat(code.source(read.value)) for read in group)
     return (f"{module}.stack([{values}]).flatten().tolist()", finals) if module else None
+
+
+def _conversions(group: Sequence[Read]) -> list[str]:
+    """Return how the numbers that `tolist` gives become what each read gave."""
+    kinds = [converts_to(read.spot.node) or "" for read in group]
+    if "float" in kinds:
+        return [f"{kind}({{}})" for kind in kinds]
+    return ["int({})" if kind == "int" else "{}" for kind in kinds]
 
 
 def _element(node: ast.expr) -> int | None:
@@ -273,8 +305,18 @@ def _cupy(group: Sequence[Read]) -> Made | None:
 
 def _mxnet(group: Sequence[Read]) -> Made | None:
     if any(read.spot.finding.api.startswith("mxnet.NDArray") for read in group):
-        return None  # legacy arrays have no scalars
+        return _legacy(group)
     return _in_double(group, "{operand}.astype('float64')", "{module}.stack([{values}]).tolist()")
+
+
+def _legacy(group: Sequence[Read]) -> Made | None:
+    """Read arrays of the old interface, which has no scalars: of one type, or it fails loudly."""
+    code = group[0].spot.code
+    module = module_name(code, dialects()["mxnet.nd"])
+    if module is None or any(converts_to(read.spot.node) for read in group):
+        return None
+    values = ", ".join(f"{_flat(code.operand(read.value))}.reshape(-1)" for read in group)
+    return f"{module}.concat({values}, dim=0).asnumpy()", ["{}"] * len(group)
 
 
 _WAYS = {"torch": _torch, "jax": _jax, "tensorflow": _tensorflow, "cupy": _cupy, "mxnet": _mxnet}

@@ -16,6 +16,7 @@ from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import table
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
@@ -74,7 +75,7 @@ def _assertion(spot: Spot) -> Fix | None:
         return None
     if not code.is_alone(statement) or not _fails_loudly(spot):
         return None
-    condition = _scalar(code, statement.test)
+    condition = scalar(code, statement.test)
     text = _asserted(code, condition, statement.msg) if condition is not None else None
     return _asynchronous(spot, (code.replace(statement, text),)) if text is not None else None
 
@@ -131,7 +132,7 @@ def _fails_loudly(spot: Spot) -> bool:
     code = spot.code
     if spot.finding.framework != "torch" or module_name(code, _dialect(spot)) is None:
         return False
-    return not any(isinstance(node, ast.ExceptHandler) for node in ast.walk(code.tree))
+    return not any(isinstance(node, ast.ExceptHandler) for node in parsed.walk(code.tree))
 
 
 def _dialect(spot: Spot):  # type: ignore[no-untyped-def]
@@ -148,7 +149,7 @@ def _asserted(code: Code, condition: str, message: ast.expr | None) -> str | Non
     return f"{module}._assert_async({condition}, {_flat(code.source(message))})"
 
 
-def _scalar(code: Code, test: ast.expr) -> str | None:
+def scalar(code: Code, test: ast.expr) -> str | None:
     """Return the condition as a tensor of one truth value."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _negated(code, test.operand)
@@ -158,7 +159,7 @@ def _scalar(code: Code, test: ast.expr) -> str | None:
 
 def _negated(code: Code, test: ast.expr) -> str | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _scalar(code, test.operand)
+        return scalar(code, test.operand)
     kind = infer(code, test)
     if kind.number != "bool" or not kind.scalar:
         return None
@@ -180,10 +181,10 @@ def _clamp(spot: Spot) -> Fix | None:
     tested = _tested(spot.node)
     if tested is None or not _is_clamp(branch.body, tested):
         return None
-    rest = _rest_of_test(code, branch.test, spot.node)
+    rest = rest_of_test(code, branch.test, spot.node)
     if rest is None:
         return None
-    edits = _without_test(code, branch) if rest == "" else (code.replace(branch.test, rest),)
+    edits = without_test(code, branch) if rest == "" else (code.replace(branch.test, rest),)
     if edits is None:
         return None
     message = f"clamp `{tested}` without asking first; values close to the largest are clamped too"
@@ -211,7 +212,8 @@ def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
     if not all(isinstance(s, ast.Assign) and flow.bound(s) != {name} for s in bounds):
         return False
     if any(
-        "finfo" not in {n.attr for n in ast.walk(s) if isinstance(n, ast.Attribute)} for s in bounds
+        "finfo" not in {n.attr for n in parsed.walk(s) if isinstance(n, ast.Attribute)}
+        for s in bounds
     ):
         return False
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
@@ -226,24 +228,24 @@ def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
     return isinstance(first, ast.Name) and first.id == name
 
 
-def _rest_of_test(code: Code, test: ast.expr, node: ast.expr) -> str | None:
+def rest_of_test(code: Code, test: ast.expr, node: ast.expr) -> str | None:
     """Return what else the condition asks; "" for nothing, None where that is not plain."""
-    if _holds(test, node):
+    if holds(test, node):
         return ""
     if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
         return None
-    others = [value for value in test.values if not _holds(value, node)]
+    others = [value for value in test.values if not holds(value, node)]
     if len(others) != len(test.values) - 1 or "\n" in code.source(test):
         return None
     return " and ".join(map(code.source, others))
 
 
-def _holds(test: ast.expr, node: ast.expr) -> bool:
+def holds(test: ast.expr, node: ast.expr) -> bool:
     negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     return test is node or (negated and test.operand is node)  # type: ignore[attr-defined]
 
 
-def _without_test(code: Code, branch: ast.If) -> tuple[Edit, ...] | None:
+def without_test(code: Code, branch: ast.If) -> tuple[Edit, ...] | None:
     """Dedent the body of a branch and delete its test."""
     indent, inner = code.indent(branch), code.indent(branch.body[0])
     last = branch.end_lineno or 0

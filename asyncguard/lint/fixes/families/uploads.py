@@ -50,11 +50,16 @@ def _move(spot: Spot) -> Fix | None:
         return None
     text = code.source(call.func.value)
     if _is_small(code, call.func.value):
-        return Fix(_SMALL, (flag,), Applicability.UNSAFE)
+        return Fix(_SMALL, (flag,), Applicability.SAFE)
     known = _loaders(spot, call.func.value)
     if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
+    return _of_loaders(code, text, flag, known)
+
+
+def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) -> Fix | None:
+    """Let the upload of a batch not wait; loaders that do not pin are to do so."""
     lacking = [loader for loader in known if not _pins(code, loader)]
     if not lacking:
         sure = all(_argument(loader, _PIN) is not None for loader in known)
@@ -120,12 +125,17 @@ def _names_pinning(code: Code, node: ast.expr, depth: int = 4) -> bool:
         return False
     scope = code.scope(node)
     values = [value for value in flow.assignments(scope, node.id) if value is not None]
-    for use in flow.uses(scope, node.id):
+    values += _updates(code, scope, node.id)
+    return any(_names_pinning(code, value, depth - 1) for value in values)
+
+
+def _updates(code: Code, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Yield what a dictionary is updated with."""
+    for use in flow.uses(scope, name):
         attribute = code.parent(use)
         call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
         if isinstance(call, ast.Call) and getattr(attribute, "attr", "") == "update":
-            values += [v for v in call.args if not isinstance(v, ast.Name) or v.id != node.id]
-    return any(_names_pinning(code, value, depth - 1) for value in values)
+            yield from (v for v in call.args if not isinstance(v, ast.Name) or v.id != name)
 
 
 def _rebound(loop: ast.For, until: ast.stmt) -> set[str]:
@@ -173,7 +183,7 @@ def _cast(spot: Spot) -> Fix | None:
         return None
     edit = code.replace(call, " ".join(text.split()))
     if _is_small(code, value):
-        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+        return Fix(_SMALL, (edit,), Applicability.SAFE)
     message = f"upload `{code.source(value)}` without waiting, once it is in pinned memory"
     return Fix(message, (edit,), Applicability.SHOWN)
 
@@ -193,7 +203,7 @@ def _made_like(spot: Spot) -> Fix | None:
     text = f"{torch}.tensor({data}, dtype={name}.dtype).to({name}.device, non_blocking=True)"
     if "#" in text:
         return None
-    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.UNSAFE)
+    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.SAFE)
 
 
 def _made(spot: Spot) -> Fix | None:
@@ -213,7 +223,7 @@ def _made(spot: Spot) -> Fix | None:
     if "#" in code.source(call):
         return None
     if len(call.args) == 1 and (is_list(code, data) or is_number(code, data)):
-        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
+        return Fix(_SMALL, (edit,), Applicability.SAFE)
     text = " ".join(code.source(data).split())
     message = f"upload `{text}` without waiting, if it is on the host, and small or pinned"
     return Fix(message, (edit,), Applicability.SHOWN)

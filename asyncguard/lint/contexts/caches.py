@@ -1,0 +1,235 @@
+"""Branches that fill what is kept: a cache, a table, an attribute, what one step hands to the next.
+
+They run once, or once for each size or key, whatever else their conditions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from asyncguard.lint.contexts.counters import MORE
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.loops import Guard, LoopRecord
+from asyncguard.lint.names import family
+from asyncguard.lint.syntax.tree import dotted, walk
+
+_STATE = family("state.itself")
+
+
+def fills_in(node: cst.If) -> bool:
+    """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
+
+    Or `if key not in cache: cache[key] = ...`, or an optimizer's state: `if len(state) == 0:`.
+    Other questions about the same table, `or cache[key].size < n`, are asked to fill it as well.
+    """
+    parts = [*disjuncts(node.test)]
+    filled = [_filled(part, node.body) for part in parts]
+    kept = next(filter(None, filled), None)
+    return kept is not None and all(
+        known is not None or _mentions(part, kept)
+        for part, known in zip(parts, filled, strict=True)
+    )
+
+
+def _mentions(test: cst.BaseExpression, kept: cst.BaseExpression) -> bool:
+    return any(part.deep_equals(kept) for part in walk(test) if type(part) is type(kept))
+
+
+def _filled(test: cst.BaseExpression, body: cst.BaseSuite) -> cst.BaseExpression | None:
+    """Return what a branch fills, which a test has found to be missing."""
+    if type(test) is not cst.Comparison:
+        return None
+    target = test.comparisons[0]
+    operator, kept = type(target.operator), target.comparator
+    if operator is cst.Equal:
+        counted = counted_by_len(test.left)
+        return counted if counted is not None and _STATE(dotted(counted)) else None
+    if operator is cst.NotIn:
+        stores = (t.value for t in _targets(body) if type(t) is cst.Subscript)
+        return kept if any(store.deep_equals(kept) for store in stores) else None
+    path = dotted(test.left) if operator is cst.Is else ""
+    own = path.startswith("self.") and path in map(dotted, _targets(body))
+    return test.left if own else None
+
+
+def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
+    """Yield what is assigned in a branch, within blocks of it too."""
+    return (n.target for n in walk(body) if type(n) is cst.AssignTarget)
+
+
+def grows(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch makes a kept table that is too small larger: `if n > self.x.size(0): ...`.
+
+    It assigns the table, or calls a method that does. Inputs grow seldom once the longest was seen.
+    """
+    return any(_enlarges(frame, test, node.body) for test in conjuncts(node.test))
+
+
+def _enlarges(frame: Frame, test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = (test.left, test.comparisons[0].comparator)
+    if type(test.comparisons[0].operator) in (cst.LessThan, cst.LessThanEqual):
+        sides = sides[1], sides[0]
+    elif type(test.comparisons[0].operator) not in MORE:
+        return False
+    kept = _sized(sides[1])
+    if not kept.startswith("self.") or kept == _sized(sides[0]):
+        return False
+    cls, attribute = frame.function.cls, kept.removeprefix("self.")
+    for part in walk(body):
+        if type(part) is cst.AssignTarget and dotted(part.target) == kept:
+            return True
+        if type(part) is cst.Call and dotted(part.func).startswith("self.") and cls is not None:
+            method = cls.lookup(dotted(part.func).removeprefix("self."))
+            if method is not None and method.sets(attribute):
+                return True
+    return False
+
+
+def _sized(node: cst.BaseExpression) -> str:
+    """Return what this is a size of: `x.size(0)`, `x.shape[0]`, `len(x)`, or a kept number."""
+    if type(node) is cst.Subscript:
+        return dotted(node.value).removesuffix(".shape")
+    if type(node) is not cst.Call:
+        return dotted(node)
+    counted = counted_by_len(node)
+    return dotted(counted) if counted is not None else dotted(node.func).removesuffix(".size")
+
+
+def makes_anew(node: cst.If) -> bool:
+    """Whether a branch makes a kept table again whose size no longer fits.
+
+    `if self.x is None or self.x.shape[0] != n: self.x = ...`: inputs mostly have one size.
+    """
+    sized = {
+        side
+        for part in disjuncts(node.test)
+        if type(part) is cst.Comparison
+        and len(part.comparisons) == 1
+        and type(part.comparisons[0].operator) is cst.NotEqual
+        for side in map(_sized, (part.left, part.comparisons[0].comparator))
+        if side.startswith("self.")
+    }
+    return bool(sized) and any(dotted(target) in sized for target in _targets(node.body))
+
+
+def recalls(node: cst.If) -> bool:
+    """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
+    test, last = node.test, last_statement(node.body)
+    if type(test) is not cst.Comparison or type(last) is not cst.Return:
+        return False
+    target, value = test.comparisons[0], last.value
+    kept = type(target.operator) is cst.In and type(value) is cst.Subscript
+    return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
+
+
+def recalls_found(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
+    """Whether a branch returns what a table has for a key, and what follows fills that in.
+
+    `x = table.get(key)`, `if x is not None: return x`, and later `table[key] = ...`.
+    """
+    test, last = node.test, last_statement(node.body)
+    if type(test) is not cst.Comparison or type(last) is not cst.Return or last.value is None:
+        return False
+    asked: cst.CSTNode = test.left
+    value: cst.CSTNode | None = None
+    found = _small(block[index - 1]) if index else None
+    if type(test.left) is cst.NamedExpr:
+        asked, value = test.left.target, test.left.value
+    elif type(found) is cst.Assign and dotted(found.targets[0].target) == dotted(asked):
+        value = found.value
+    if type(value) is not cst.Call or not dotted(asked) or dotted(asked) != dotted(last.value):
+        return False
+    table, _, method = dotted(value.func).rpartition(".")
+    present = type(test.comparisons[0].operator) is cst.IsNot
+    return bool(present and table) and method == "get" and _stores_into(block[index + 1 :], table)
+
+
+def _stores_into(block: Sequence[cst.CSTNode], table: str) -> bool:
+    targets = (n.target for part in block for n in walk(part) if type(n) is cst.AssignTarget)
+    return any(type(t) is cst.Subscript and dotted(t.value) == table for t in targets)
+
+
+def _small(line: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the one small statement of a line."""
+    return line.body[0] if type(line) is cst.SimpleStatementLine and len(line.body) == 1 else None
+
+
+_CARRIED = family("parameter.carried")
+
+
+def begins(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch makes what one step hands on to the next: `if cache is None: cache = ...`.
+
+    The later ones are passed it.
+    """
+    parameters = {p.name for p in frame.function.parameters} if frame.function else set()
+    for test in conjuncts(node.test):
+        path = dotted(test.left) if type(test) is cst.Comparison else ""
+        if path in parameters and _CARRIED(path) and type(test.comparisons[0].operator) is cst.Is:  # type: ignore[attr-defined]
+            return path in map(dotted, _targets(node.body))
+    return False
+
+
+def fills_first(frame: Frame, node: cst.If) -> Guard | None:
+    """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
+
+    Of the outermost loop in which nothing makes it `None` again.
+    """
+    test = node.test
+    if not frame.loops or type(test) is not cst.Comparison:
+        return None
+    target = test.comparisons[0]
+    path = dotted(test.left) if type(target.operator) is cst.Is else ""
+    if not path or dotted(target.comparator) != "None":
+        return None
+    if path not in map(dotted, _targets(node.body)):
+        return None
+    first = len(frame.loops)
+    while first and not _unsets(frame.loops[first - 1], path):
+        first -= 1
+    return Guard(len(frame.loops), False, first=first) if first < len(frame.loops) else None
+
+
+def _unsets(loop: LoopRecord, path: str) -> bool:
+    """Whether a loop's body makes a variable `None`, or binds it to what the loop goes over."""
+    return path in loop.targets or any(
+        type(n) is cst.Assign
+        and dotted(n.value) == "None"
+        and any(path == dotted(target.target) for target in n.targets)
+        for n in walk(loop.node)
+    )
+
+
+def counted_by_len(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Return what `len` is asked of; None if this is no such call."""
+    if type(node) is cst.Call and dotted(node.func) == "len" and len(node.args) == 1:
+        return node.args[0].value
+    return None
+
+
+def conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
+        yield from conjuncts(test.left)
+        yield from conjuncts(test.right)
+    else:
+        yield test
+
+
+def disjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
+        yield from disjuncts(test.left)
+        yield from disjuncts(test.right)
+    else:
+        yield test
+
+
+def last_statement(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """Return the last small statement of a branch."""
+    last = body.body[-1] if body.body else None
+    if type(last) is cst.SimpleStatementLine:
+        return last.body[-1] if last.body else None
+    return last

@@ -1,0 +1,182 @@
+"""Branches that ask the device whether there is anything to do, where doing it anyway is the same.
+
+`if mask.any(): x[mask] = 0` writes nothing where nothing is true. `x[m].mean() if m.any() else 0`
+is a weighted mean. `if norm > limit: grad *= limit / norm` is a factor of at most one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code, is_postfix, same
+from asyncguard.lint.fixes.families import shapes, truth
+from asyncguard.lint.fixes.host import is_number
+from asyncguard.lint.fixes.kinds import is_mask
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.model import Applicability, Edit, Fix
+
+ORDER = 14
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each branch that need not ask."""
+    torch = [spot for spot in spots if spot.finding.framework == "torch"]
+    for spot in torch:
+        if spot.finding.code != "ASG104" or spot.code.name_for("torch") is None:
+            continue
+        if (mean := _mean(spot)) is not None:
+            taken = [s for s in torch if s.node in flow.parts(mean[0])]
+            yield Repair(mean[1], tuple(taken))
+        elif (fix := _masked_write(spot) or _limit(spot)) is not None:
+            yield Repair(fix, (spot,))
+
+
+def _asked(code: Code, node: ast.expr) -> ast.expr | None:
+    """Return `m` of `m.any()` and `torch.any(m)`, if the code shows a mask."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
+        return None
+    if code.meaning(node.func) == "torch.any":
+        mask = node.args[0] if len(node.args) == 1 else None
+    else:
+        mask = node.func.value if node.func.attr == "any" and not node.args else None
+    return mask if mask is not None and is_mask(code, mask) and flow.is_pure(mask) else None
+
+
+# ---- if m.any(): x[m] = 0
+
+
+def _masked_write(spot: Spot) -> Fix | None:
+    """Write without asking first."""
+    code, branch = spot.code, spot.statement
+    if not isinstance(branch, ast.If) or branch.orelse or code.indent(branch) is None:
+        return None
+    mask = _asked(code, spot.node)
+    rest = truth.rest_of_test(code, branch.test, spot.node)
+    if mask is None or rest is None or not all(_writes(code, s, mask) for s in branch.body):
+        return None
+    if isinstance(branch.test, ast.UnaryOp):
+        return None
+    edits = truth.without_test(code, branch) if not rest else (code.replace(branch.test, rest),)
+    if edits is None:
+        return None
+    text = " ".join(code.source(mask).split())
+    message = f"write without asking first: where `{text}` is nowhere true, nothing is written"
+    return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _writes(code: Code, statement: ast.stmt, mask: ast.expr) -> bool:
+    """Whether a statement writes a number where a mask is true, which waits for nothing."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Subscript) or not same(target.slice, mask):
+        return False
+    return flow.is_pure(target.value) and is_number(code, statement.value)
+
+
+# ---- x[m].mean() if m.any() else 0
+
+
+def _mean(spot: Spot) -> tuple[ast.IfExp, Fix] | None:
+    """Reduce with a fixed shape, so that nothing depends on whether there is an element."""
+    code, choice = spot.code, spot.code.parent(spot.node)
+    if not isinstance(choice, ast.IfExp) or choice.test is not spot.node:
+        return None
+    mask, zero = _asked(code, spot.node), choice.orelse
+    if mask is None or not isinstance(zero, ast.Constant) or zero.value != 0:
+        return None
+    reduced = _reduced(choice.body)
+    if reduced is None or not same(reduced[1], mask) or not flow.is_pure(reduced[0]):
+        return None
+    value, _, how = reduced
+    torch = code.name_for("torch")
+    texts = [" ".join(code.source(part).split()) for part in (mask, value)]
+    text = f"{torch}.where({texts[0]}, {texts[1]}, 0).sum()"
+    if how == "mean":
+        owner = texts[0] if is_postfix(mask) else f"({texts[0]})"
+        text = f"({text} / {owner}.sum().clamp(min=1))"
+    sure = shapes.has_shape_of(spot, mask, value)
+    message = f"reduce with a fixed shape; without an element it is a tensor, `{code.source(zero)}`"
+    if not sure:
+        message += f", and `{texts[0]}` must have the shape of `{texts[1]}`"
+    applicability = Applicability.UNSAFE if sure else Applicability.SHOWN
+    return choice, Fix(message, (code.replace(choice, text),), applicability)
+
+
+def _reduced(node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
+    """Return `x`, `m` and how of `x[m].mean()` and `x[m].sum()`."""
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return None
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"mean", "sum"}:
+        return None
+    taken = node.func.value
+    if not isinstance(taken, ast.Subscript) or isinstance(taken.slice, (ast.Tuple, ast.Slice)):
+        return None
+    return taken.value, taken.slice, node.func.attr
+
+
+# ---- if norm > limit: grad *= limit / norm
+
+
+def _limit(spot: Spot) -> Fix | None:
+    """Scale by at most one, always."""
+    code, branch = spot.code, spot.statement
+    if not isinstance(branch, ast.If) or branch.orelse or branch.test is not spot.node:
+        return None
+    bounds = _bounds(branch.test)
+    scaled = _scaled(branch)
+    if bounds is None or scaled is None:
+        return None
+    norm, limit = bounds
+    factor = scaled.value
+    if not isinstance(scaled.op, ast.Mult) or not isinstance(factor, ast.BinOp):
+        return None
+    if not isinstance(factor.op, ast.Div) or not same(factor.left, limit):
+        return None
+    if not same(factor.right, norm) or not isinstance(norm, ast.Name):
+        return None
+    text = " ".join(code.source(factor).split())
+    edits = _unguarded(code, branch, code.replace(factor, f"({text}).clamp(max=1)"))
+    if edits is None:
+        return None
+    message = (
+        f"scale by `{text}` or 1 without asking first; if `{norm.id}` is NaN, so is the result"
+    )
+    return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _bounds(test: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """Return `norm` and `limit` of `norm > limit` and `limit < norm`."""
+    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+        return None
+    left, right = test.left, test.comparators[0]
+    if isinstance(test.ops[0], (ast.Gt, ast.GtE)):
+        return left, right
+    return (right, left) if isinstance(test.ops[0], (ast.Lt, ast.LtE)) else None
+
+
+def _scaled(branch: ast.If) -> ast.AugAssign | None:
+    """Return the one statement of a branch, which a loop may run for each of several tensors."""
+    body: Sequence[ast.stmt] = branch.body
+    while len(body) == 1 and isinstance(body[0], ast.For) and not body[0].orelse:
+        body = body[0].body
+    only = body[0] if len(body) == 1 else None
+    return only if isinstance(only, ast.AugAssign) else None
+
+
+def _unguarded(code: Code, branch: ast.If, change: Edit) -> tuple[Edit, ...] | None:
+    """Dedent the body of a branch with a change in one of its lines."""
+    indent, inner = code.indent(branch), code.indent(branch.body[0])
+    first, last = branch.body[0].lineno, branch.end_lineno or 0
+    if indent is None or inner is None or change.line != change.end_line:
+        return None
+    lines = code.lines[first - 1 : last]
+    if any(line.strip() and not line.startswith(inner) for line in lines):
+        return None
+    at = change.line - first
+    changed = lines[at][: change.column] + change.text + lines[at][change.end_column :]
+    lines = [*lines[:at], changed, *lines[at + 1 :]]
+    text = "\n".join(indent + line[len(inner) :] if line.strip() else line for line in lines)
+    return (Edit(branch.lineno, 0, last, len(code.lines[last - 1]), text),)
