@@ -29,6 +29,7 @@ class Made(NamedTuple):
     changing: bool = False  # attributes that steps set
     computed: bool = False  # a call that may do more than look at its arguments
     looped: bool = False  # something that a loop or an unpacking takes apart
+    deep: bool = False  # attributes of attributes, which others may set
 
     def __or__(self, other: object) -> Made:
         return Made(*(one or another for one, another in zip(self, other, strict=True)))  # type: ignore[call-overload]
@@ -38,6 +39,7 @@ NOTHING = Made()
 _LIBRARY = words("library.looks")
 _BUILTINS = frozenset(dir(builtins))
 _INPUT, _SETS_UP = family("advice.input"), family("advice.sets_up")
+_OPTIONS = family("value.options")
 
 
 def made_of(spot: Spot, node: ast.AST) -> Made:
@@ -75,17 +77,24 @@ class _Making:
         pending = [*nodes]
         while pending:
             part = pending.pop()
+            if isinstance(part, ast.Attribute) and part.attr == "shape":
+                continue  # the host knows it, whatever it is of
             if isinstance(part, ast.Call) and self._computes(part.func):
                 made |= Made(computed=True)
             if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
-                if dotted(part).startswith("self."):
-                    changes = part.attr in self._changing
-                    made |= Made(fixed=not changes, changing=changes)
+                made |= self._of_attribute(dotted(part))
             elif isinstance(part, ast.Name):
                 names.add(part.id)
             else:
                 pending += parsed.children(part)
         return made, names
+
+    def _of_attribute(self, path: str) -> Made:
+        if not path.startswith("self."):
+            return NOTHING
+        owner = path.removeprefix("self.").rpartition(".")[0]
+        changes = path.split(".")[1] in self._changing
+        return Made(fixed=not changes, changing=changes, deep=bool(owner) and not _OPTIONS(owner))
 
     def _computes(self, function: ast.expr) -> bool:
         """Whether a call may do more than look at its arguments: a method of `self`, a helper."""
@@ -198,6 +207,11 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
         for name in {name for target in targets for name in flow.bound(target)}:
             found.setdefault(name, []).append(value)
     return found
+
+
+def sources_of(scope: Scope, name: str) -> list[ast.expr]:
+    """Return what loops and unpacking bind a name to."""
+    return _sources(scope).get(name, [])
 
 
 def parameters(scope: Scope) -> frozenset[str]:

@@ -46,6 +46,8 @@ def last_name(node: ast.expr) -> str:
 # What hands a value on as it is, or as a part of something: the place that counts is further out.
 _HOLDS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.IfExp,
           ast.keyword, ast.ListComp, ast.GeneratorExp, ast.NamedExpr)  # fmt: skip
+_LOOPS = (ast.For, ast.comprehension)
+Binds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.comprehension
 _CONVERTS = family("advice.converts")
 
 
@@ -58,12 +60,12 @@ def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -
     child = node
     for parent in code.parents(node):
         yield Use(child, parent)
-        if isinstance(parent, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            names = set(_bound(parent)) - seen if depth else set()
+        if isinstance(parent, Binds):
+            names = _bound(parent, child) - seen if depth else set()
             seen |= names
             for name in sorted(names):
                 for use in _loads(scope).get(name, ()):
-                    if use not in flow.parts(parent):
+                    if use not in flow.parts(parent) or isinstance(parent, _LOOPS):
                         yield from _uses(code, scope, use, depth - 1, seen)
             return
         if not _hands_on(parent, child):
@@ -81,12 +83,13 @@ def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
     return found
 
 
-def _bound(statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    for target in targets:
-        for part in parsed.walk(target):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
+def _bound(parent: Binds, child: ast.AST) -> set[str]:
+    """Return the names that an assignment of a value binds, or a loop over it."""
+    if isinstance(parent, _LOOPS) and parent.iter is not child:
+        return set()
+    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    parts = (part for target in targets for part in parsed.walk(target))
+    return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
 
 
 def _hands_on(parent: ast.AST, child: ast.AST) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from asyncguard.lint.advice.making import Made, made_of
+from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
@@ -77,6 +77,26 @@ def _within_statement(spot: Spot) -> Iterator[ast.AST]:
 
 
 @predicate
+def is_read_one_by_one(scene: Scene) -> bool:
+    """It is an element, by a counter, of an array that the loop does not change."""
+    loops = flow.loops_around(scene.spot.code, scene.spot.node)
+    statement = condition_of(scene.spot)
+    if isinstance(statement, ast.While):
+        loops = [statement, *loops]
+    if not loops:
+        return False
+    changed = flow.changed_in(loops[0]) | _loop_targets(scene.spot)
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.value, ast.Name)
+        and part.value.id not in changed
+        and not isinstance(part.slice, ast.Slice | ast.Tuple)
+        and bool(flow.names(part.slice) & changed)
+        for part in parsed.walk(scene.read)
+    )
+
+
+@predicate
 def is_asked_for_nan(scene: Scene) -> bool:
     """The condition asks for NaN or infinity."""
     statement = condition_of(scene.spot)
@@ -91,9 +111,7 @@ def is_of_experts(scene: Scene) -> bool:
     """It stands in code that hands tokens to experts."""
     names = flow.names(scene.spot.statement)
     for parent in scene.spot.code.parents(scene.spot.node):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            names.add(parent.name)
-        elif isinstance(parent, ast.For):
+        if isinstance(parent, ast.For):
             names |= flow.names(parent.target) | flow.names(parent.iter)
     return any(map(_EXPERT, names))
 
@@ -125,8 +143,11 @@ _OF_LIST = family("advice.made_of_list")
 def has_a_pinned_loader(scene: Scene) -> bool:
     """Its batches come from a loader in view that pins them."""
     node = scene.spot.node
-    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return is_move and pinned_loader(scene.spot, node.func.value)  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    moved = node.func.value
+    parts = sources_of(scene.spot.scope, flow.root(moved))
+    return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
 
 
 @predicate
@@ -174,20 +195,43 @@ def _factory(scene: Scene) -> ast.Call | None:
 def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     code = scene.spot.code
     seen: set[str] = set()
-    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Name):
+    while isinstance(value, _FOLLOWED):
         if isinstance(value, ast.Call):
-            if code.meaning(value.func).startswith("torch.") and _HOST_MADE(last_name(value.func)):
+            is_torch = code.meaning(value.func).startswith("torch.")
+            placed = any(option.arg == "device" for option in value.keywords)
+            if placed or last_name(value.func) in _MOVES:
+                return None
+            if is_torch and _HOST_MADE(last_name(value.func)):
                 return value
-            value = value.func
+            value = value.args[0] if is_torch and value.args else value.func
         elif isinstance(value, ast.Name):
-            made = flow.assignments(scene.spot.scope, value.id)
-            if len(made) != 1 or made[0] is None or value.id in seen:
+            made = _latest(scene.spot, value.id)
+            if made is None or value.id in seen:
                 return None
             seen.add(value.id)
-            value = made[0]
+            value = made
+        elif isinstance(value, ast.BinOp | ast.Compare):
+            value = value.left
+        elif isinstance(value, ast.UnaryOp):
+            value = value.operand
         else:
             value = value.value
     return None
+
+
+_MOVES = frozenset({"cpu", "numpy"})
+_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
+
+
+def _latest(spot: Spot, name: str) -> ast.expr | None:
+    """Return what a name was assigned last before the finding, in its block; or the one thing."""
+    for statement in reversed(spot.body[: spot.at]):
+        if isinstance(statement, ast.Assign) and name in {
+            n for target in statement.targets for n in flow.bound(target)
+        }:
+            return statement.value if isinstance(statement.targets[0], ast.Name) else None
+    made = flow.assignments(spot.scope, name)
+    return made[0] if len(made) == 1 else None
 
 
 @predicate
@@ -195,6 +239,22 @@ def is_a_list_made_in_place(scene: Scene) -> bool:
     """It uploads a list or a number that Python has just made."""
     node = scene.spot.node
     return isinstance(node, ast.Call) and _OF_LIST(last_name(node.func))
+
+
+@predicate
+def is_an_argument_alone(scene: Scene) -> bool:
+    """An argument of its function is copied as it came."""
+    read: ast.AST = scene.read
+    while isinstance(read, ast.Call | ast.Attribute):
+        read = read.func if isinstance(read, ast.Call) else read.value
+    if not isinstance(read, ast.Name) or read.id not in parameters(scene.spot.scope):
+        return False
+    before = scene.spot.body[: scene.spot.at]
+    stores = (part for statement in before for part in parsed.walk(statement))
+    return not any(
+        isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
+        for part in stores
+    )
 
 
 @predicate
