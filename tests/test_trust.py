@@ -18,11 +18,11 @@ NAMES = frozenset({"eval", "exec", "compile", "__import__", "execfile"})
 MODULES = frozenset({
     "pickle", "_pickle", "cPickle", "pickletools", "dill", "cloudpickle", "joblib", "marshal",
     "shelve", "dbm", "copyreg", "yaml", "ruamel", "jsonpickle", "runpy", "code", "codeop", "pty",
-    "imp", "subprocess", "multiprocessing", "concurrent.futures.process", "builtins", "pdb",
-    "xmlrpc", "timeit", "commands",
+    "imp", "subprocess", "multiprocessing", "concurrent.futures.process", "pdb", "xmlrpc", "timeit", "commands",
 })  # fmt: skip
 # What other modules have that does so.
 MEMBERS = {
+    "builtins": NAMES,
     "os": {"system", "popen", "startfile", "posix_spawn", "posix_spawnp"},
     "os.exec": {"l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"},
     "os.spawn": {"l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"},
@@ -54,10 +54,7 @@ ALLOWED = {
         "processes that run the linter; new interpreters import nothing from the working directory"
     ),
     ("lint/run/pool.py", "recv"): ("messages between the linter's own processes, over their pipes"),
-    ("lint/advice/making.py", "import builtins"): "for the names in it",
-    ("lint/modules/scope.py", "import builtins"): "for the names in it",
     ("runtime/launch.py", "import runpy"): "runs the module that the user asked to run",
-    ("runtime/launch.py", "'builtins'"): "what a program's main module has",
     ("demo/__init__.py", "import subprocess"): "runs the demonstration's own programs, and pip",
     ("tune/copies.py", "import subprocess"): "runs git on the user's own repository, for `tune`",
     ("tune/runs.py", "import subprocess"): "runs the program that the user asked to tune",
