@@ -18,7 +18,8 @@ NAMES = frozenset({"eval", "exec", "compile", "__import__", "execfile"})
 MODULES = frozenset({
     "pickle", "_pickle", "cPickle", "pickletools", "dill", "cloudpickle", "joblib", "marshal",
     "shelve", "dbm", "copyreg", "yaml", "ruamel", "jsonpickle", "runpy", "code", "codeop", "pty",
-    "imp", "subprocess", "multiprocessing", "concurrent.futures.process", "pdb", "xmlrpc", "timeit", "commands",
+    "imp", "subprocess", "multiprocessing", "concurrent.futures.process", "pdb",
+    "xmlrpc", "timeit", "commands",
 })  # fmt: skip
 # What other modules have that does so.
 MEMBERS = {
