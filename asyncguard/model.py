@@ -14,7 +14,7 @@ from typing import Any
 
 
 class AsyncguardError(Exception):
-    """Something that the user can put right: a wrong call, configuration or file.
+    """Something that the user can put right: a usage, configuration or file error.
 
     The message names the file, the line where there is one, and the remedy; the command line
     prints it to stderr and exits with status 2.

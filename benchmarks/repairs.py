@@ -85,6 +85,9 @@ def measured(folder: Path) -> Wheel:
         compiles = compileall.compile_dir(copy, quiet=2, force=True)
         second = choose_by_file(check_paths([copy], SETTINGS).findings)
         again = sum(map(len, second.values()))
+        for path, fixes in second.items():
+            for fix in fixes:
+                print(f"again: {path}:{fix.edits[0].line}: {fix.message}", file=sys.stderr)
     return Wheel(folder.name, findings, outcome.fixed, len(chosen), bool(compiles), outside, again)
 
 

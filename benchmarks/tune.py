@@ -1,13 +1,12 @@
 """`asyncguard tune` on programs that it was not made for: outputs, waits and step time.
 
-    python benchmarks/tune.py [NAME ...] [-o RESULT.md]
-    python benchmarks/tune.py --examples FOLDER [NAME ...] [-o RESULT.md]
+    python -m benchmarks.tune [NAME ...] [-o RESULT.md]
+    python -m benchmarks.tune --public FOLDER [NAME ...] [-o RESULT.md]
 
 The programs are those of tests/sim/programs.py, each as a script of its own on a simulated device.
-With --examples they are those of a checkout of github.com/pytorch/examples, unmodified; torchvision
-has to be installed for most. They get small data: pixels and labels by chance in MNIST's format,
-and lines of the text that the language model brings along. All repairs are asked for, unsafe ones
-too.
+With --public they are scripts of other people, unmodified, from checkouts in FOLDER as
+`sim_public.py` wants them; torchvision has to be installed for most. They get small made-up data
+(`sim_data.py`). All repairs are asked for, unsafe ones too.
 """
 
 from __future__ import annotations
@@ -16,15 +15,21 @@ import argparse
 import ast
 import datetime
 import os
-import random
-import shutil
-import struct
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from asyncguard.tune.loop import Request, Tuned, tune
+from benchmarks.sim_data import mnist
+from benchmarks.sim_public import prepare
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = ROOT / "tests" / "sim" / "programs.py"
@@ -32,17 +37,30 @@ NAMES = (
     "gpt_accumulation_amp", "image_classifier", "variational_autoencoder", "adversarial_network",
     "policy_gradient", "q_learning", "recurrent_language_model", "detector",
 )  # fmt: skip
-EXAMPLES = {
-    "mnist": ("--epochs", "1"),
-    "mnist_rnn": ("--epochs", "1", "--accel"),
-    "vae": ("--epochs", "1"),
-    "siamese_network": ("--epochs", "1", "--batch-size", "256"),
+EXAMPLES = "pytorch/examples"
+# Name: repository, script, arguments. How each gets its data is in sim_public.toml, if not here.
+PUBLIC = {
+    "mnist": (EXAMPLES, "mnist/main.py", "--epochs 1"),
+    "mnist_rnn": (EXAMPLES, "mnist_rnn/main.py", "--epochs 1 --accel"),
+    "vae": (EXAMPLES, "vae/main.py", "--epochs 1"),
     "word_language_model": (
-        "--epochs", "1", "--emsize", "16", "--nhid", "16", "--nlayers", "1", "--use-optimizer",
-        "--accel",
+        EXAMPLES,
+        "word_language_model/main.py",
+        "--epochs 1 --emsize 16 --nhid 16 --batch_size 4 --use-optimizer --accel",
     ),
-}  # fmt: skip
-LINES = {"train": 1500, "valid": 30, "test": 30}  # of the language model's text
+    "fabric/train_torch": (
+        "Lightning-AI/pytorch-lightning",
+        "examples/fabric/image_classifier/train_torch.py",
+        "--epochs 1",
+    ),
+    "DDPM-Pytorch": (
+        "explainingai-code/DDPM-Pytorch",
+        "tools/train_ddpm.py",
+        "--config small.yaml",
+    ),
+}
+DATA: dict[str, Any] = {"mnist": {"mnist": "data"}}
+DIGITS = {"train": 1500, "test": 400}  # in the place of fewer
 HEADER = """\
 import copy
 import torch
@@ -55,15 +73,15 @@ def main() -> int:
     """Tune each program and print a table of what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--examples", type=Path, metavar="FOLDER")
+    parser.add_argument("--public", type=Path, metavar="FOLDER")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
     own = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *([own] if own else [])])
-    foreign: Path | None = arguments.examples
-    told = [*_head("pytorch/examples" if foreign else "tests/sim")]
-    for name in arguments.names or (EXAMPLES if foreign else NAMES):
-        told.append(row(name) if foreign is None else example(foreign.resolve(), name))
+    foreign: Path | None = arguments.public
+    told = [*_head("other people" if foreign else "tests/sim")]
+    for name in arguments.names or (PUBLIC if foreign else NAMES):
+        told.append(row(name) if foreign is None else public(foreign.resolve(), name))
         print(told[-1], flush=True)
     if arguments.output:
         arguments.output.write_text("\n".join(told) + "\n", encoding="utf-8")
@@ -73,7 +91,7 @@ def main() -> int:
 def _head(where: str) -> Iterator[str]:
     yield f"# `asyncguard tune` on programs of {where}"
     yield ""
-    yield f"{datetime.date.today():%B %Y}, `python benchmarks/tune.py`: simulated device"
+    yield f"{datetime.date.today():%B %Y}, `python -m benchmarks.tune`: simulated device"
     yield "(h200, fixed host times), all repairs. Waits and times: of a step."
     yield ""
     yield "| program | repairs | outputs | waits a step | after | time of a step | after |"
@@ -93,44 +111,28 @@ def row(name: str) -> str:
     return f"| {name} | {len(found.steps)} | {' | '.join(_figures(found))} |"
 
 
-def example(folder: Path, name: str) -> str:
+def public(checkouts: Path, name: str) -> str:
     """Tune one program of others, beside data that it can read; return its line of the table."""
-    here = Path.cwd()
+    repository, path, arguments = PUBLIC[name]
+    known = tomllib.loads((ROOT / "benchmarks" / "sim_public.toml").read_text())["script"]
+    same = (s for s in known if (s["repository"], s["path"]) == (repository, path))
+    script = next(same, {"repository": repository, "path": path, "data": DATA.get(name, {})})
+    here, paths = Path.cwd(), os.environ["PYTHONPATH"]
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch, name)
-        shutil.copytree(folder / name, place)
-        (place / "results").mkdir(exist_ok=True)
-        digits(Path(scratch, "data", "MNIST", "raw"))
-        lines(place / "data" / "wikitext-2")
-        os.chdir(place)
+        code = prepare(script, checkouts, Path(scratch))
+        for maker, place in script["data"].items():
+            if maker == "mnist":
+                mnist(code / place, **DIGITS)
+        whole = "files" in script or len(Path(path).parts) > 2  # run from the checkout's top
+        os.chdir(code if whole else (code / path).parent)
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(code), paths])
         try:
-            program = ("main.py", *EXAMPLES[name])
-            found = tune(Request(program, ("--sim", "cuda"), unsafe=True, seconds=600))
+            program = (path if whole else Path(path).name, *shlex.split(arguments))
+            found = tune(Request(program, ("--sim", "cuda"), unsafe=True, seconds=900))
         finally:
             os.chdir(here)
+            os.environ["PYTHONPATH"] = paths
     return f"| {name} | {len(found.steps)} | {' | '.join(_figures(found))} |"
-
-
-def digits(folder: Path) -> None:
-    """Write images and labels by chance, as MNIST's files have them."""
-    folder.mkdir(parents=True)
-    chance = random.Random(0)
-    for kind, number in (("train", 1500), ("t10k", 400)):
-        images = struct.pack(">IIII", 2051, number, 28, 28) + chance.randbytes(number * 28 * 28)
-        labels = struct.pack(">II", 2049, number) + bytes(chance.choices(range(10), k=number))
-        (folder / f"{kind}-images-idx3-ubyte").write_bytes(images)
-        (folder / f"{kind}-labels-idx1-ubyte").write_bytes(labels)
-
-
-def lines(folder: Path) -> None:
-    """Leave some lines of a text, for each part of it."""
-    if not folder.is_dir():
-        return
-    text = (folder / "test.txt").read_text(encoding="utf-8").splitlines(keepends=True)
-    start = 0
-    for part, number in LINES.items():
-        (folder / f"{part}.txt").write_text("".join(text[start : start + number]), encoding="utf-8")
-        start += number
 
 
 def _figures(found: Tuned) -> Iterator[str]:

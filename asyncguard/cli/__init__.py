@@ -1,6 +1,6 @@
 """The command line: parse, call, render. No logic of its own.
 
-Exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration or file;
+Exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file error;
 `asyncguard run` exits as the script does.
 """
 

@@ -36,7 +36,7 @@ def totals(record: TraceRecord) -> Iterator[str]:
         yield _steps(record, record.syncs_per_step)
     yield from _elsewhere(record)
     if record.gpu_stall_ns is not None:
-        yield f"device idle because of them: {duration(record.gpu_stall_ns)}"
+        yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
 
 
 def how_often(record: TraceRecord, site: SiteStats) -> str:

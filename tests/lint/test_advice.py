@@ -110,3 +110,18 @@ def train(model, loader, optimizer):
         optimizer.step()
 """
     assert found(source, ("ASG106",))
+
+
+def test_parts_of_a_pinned_batch_need_non_blocking_alone() -> None:
+    source = """\
+import torch
+from torch.utils.data import DataLoader
+def train(model, dataset, optimizer):
+    for batch in DataLoader(dataset, pin_memory=True):
+        x, y = [value.to("cuda") for value in batch]
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+"""
+    (moved,) = check_source(source, "train.py", SETTINGS)
+    assert moved.message.endswith("pass `non_blocking=True`, which is all that is missing")

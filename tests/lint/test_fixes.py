@@ -78,13 +78,19 @@ def model(source: str, wanted: list[tuple[int, int, str]]) -> str:
     """Take each span that is clear of those before, then build the text from the left."""
     taken: list[tuple[int, int, str]] = []
     for start, end, text in wanted:
-        if all((start, end, text) != t and not (start < t[1] and t[0] < end) for t in taken):
+        clear = all((start, end, text) != t and not (start < t[1] and t[0] < end) for t in taken)
+        if clear and not any(at_one_place((start, end, text), other) for other in taken):
             taken.append((start, end, text))
     built, at = "", 0
     for start, end, text in sorted(taken, key=lambda t: t[:2]):
         built += source[at:start] + text
         at = end
     return built + source[at:]
+
+
+def at_one_place(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
+    """Whether both insert text into a line at one place."""
+    return one[:2] == other[:2] and one[0] == one[1] and "\n" not in one[2] + other[2]
 
 
 @given(spans())
@@ -111,6 +117,14 @@ def test_of_overlapping_fixes_the_first_wins_and_the_other_remains() -> None:
     second = finding(line=2, fix=fix_at(source, 2, 4, "Y"))
     third = finding(line=3, fix=fix_at(source, 3, 6, "Z"))
     assert list(choose([first, second, third], unsafe=False)) == [first, third]
+
+
+def test_of_two_arguments_at_one_place_one_is_written() -> None:
+    source = "arange(n)"
+    first = finding(line=1, fix=fix_at(source, 8, 8, ", device=a"))
+    second = finding(line=2, fix=fix_at(source, 8, 8, ", device=b"))
+    chosen = choose([first, second], unsafe=False)
+    assert apply(source, chosen.values()) == "arange(n, device=a)"
 
 
 # ---- files

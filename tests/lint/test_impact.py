@@ -34,6 +34,7 @@ def test_hot_comes_before_wide_and_wide_before_certain() -> None:
         finding(path="w.py", reached_from=calls(2)),
         finding(path="u.py"),
         finding(path="v.py"),
+        finding(path="b.py", code="ASG106", api="torch.tensor"),  # it waits for its own copy alone
         finding(path="t.py", confidence=Confidence.MEDIUM),
         finding(path="s.py", guarded=True, reached_from=calls(9)),
         finding(path="r.py", loop=Loop.EPOCH),

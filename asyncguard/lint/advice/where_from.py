@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import Made, condition_of, last_name, made_of
+from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
@@ -17,8 +18,8 @@ from asyncguard.lint.source import parsed
 
 # ---- where the value comes from
 
-_INPUT, _EXPERT, _NAN = family("advice.input"), family("advice.expert"), family("advice.nan")
-_SETS_UP, _FORWARD = family("advice.sets_up"), family("advice.runs_a_model")
+_EXPERT, _NAN = family("advice.expert"), family("advice.nan")
+_FORWARD = family("advice.runs_a_model")
 
 
 def _made(scene: Scene) -> Made:
@@ -29,35 +30,14 @@ def _made(scene: Scene) -> Made:
 def is_made_of_inputs(scene: Scene) -> bool:
     """It is made of a function's parameters alone that hold what a program prepares on the host."""
     made = _made(scene)
-    return bool(made.params) and not made.computed and all(map(_INPUT, made.params))
+    return made.inputs and not (made.others or made.computed)
 
 
 @predicate
 def is_made_of_attributes(scene: Scene) -> bool:
     """It is made of attributes of `self` alone, and of constants."""
     made = _made(scene)
-    plain = bool(made.own) and not (made.params or made.computed or made.looped)
-    return plain and not made.own & _set_by_steps(scene)
-
-
-def _set_by_steps(scene: Scene) -> set[str]:
-    """Return the attributes that the methods of its class set, but for those that set it up."""
-    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
-    methods = [part for part in inside.body if isinstance(part, FUNCTIONS)] if inside else []
-    return {
-        part.attr
-        for method in methods
-        if not _SETS_UP(method.name)
-        for part in parsed.walk(method)
-        if isinstance(part, ast.Attribute)
-        and (not isinstance(part.ctx, ast.Load) or _is_changed(scene.spot, part))
-    }
-
-
-def _is_changed(spot: Spot, attribute: ast.Attribute) -> bool:
-    """Whether a method changes it in place: `self.total.add_(1)`."""
-    method = spot.code.parent(attribute)
-    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
+    return made.fixed and not any(made._replace(fixed=False))
 
 
 @predicate
@@ -97,6 +77,26 @@ def _within_statement(spot: Spot) -> Iterator[ast.AST]:
 
 
 @predicate
+def is_read_one_by_one(scene: Scene) -> bool:
+    """It is an element, by a counter, of an array that the loop does not change."""
+    loops = flow.loops_around(scene.spot.code, scene.spot.node)
+    statement = condition_of(scene.spot)
+    if isinstance(statement, ast.While):
+        loops = [statement, *loops]
+    if not loops:
+        return False
+    changed = flow.changed_in(loops[0]) | _loop_targets(scene.spot)
+    return any(
+        isinstance(part, ast.Subscript)
+        and isinstance(part.value, ast.Name)
+        and part.value.id not in changed
+        and not isinstance(part.slice, ast.Slice | ast.Tuple)
+        and bool(flow.names(part.slice) & changed)
+        for part in parsed.walk(scene.read)
+    )
+
+
+@predicate
 def is_asked_for_nan(scene: Scene) -> bool:
     """The condition asks for NaN or infinity."""
     statement = condition_of(scene.spot)
@@ -111,9 +111,7 @@ def is_of_experts(scene: Scene) -> bool:
     """It stands in code that hands tokens to experts."""
     names = flow.names(scene.spot.statement)
     for parent in scene.spot.code.parents(scene.spot.node):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            names.add(parent.name)
-        elif isinstance(parent, ast.For):
+        if isinstance(parent, ast.For):
             names |= flow.names(parent.target) | flow.names(parent.iter)
     return any(map(_EXPERT, names))
 
@@ -145,8 +143,11 @@ _OF_LIST = family("advice.made_of_list")
 def has_a_pinned_loader(scene: Scene) -> bool:
     """Its batches come from a loader in view that pins them."""
     node = scene.spot.node
-    is_move = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return is_move and pinned_loader(scene.spot, node.func.value)  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    moved = node.func.value
+    parts = sources_of(scene.spot.scope, flow.root(moved))
+    return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
 
 
 @predicate
@@ -194,20 +195,43 @@ def _factory(scene: Scene) -> ast.Call | None:
 def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     code = scene.spot.code
     seen: set[str] = set()
-    while isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Name):
+    while isinstance(value, _FOLLOWED):
         if isinstance(value, ast.Call):
-            if code.meaning(value.func).startswith("torch.") and _HOST_MADE(last_name(value.func)):
+            is_torch = code.meaning(value.func).startswith("torch.")
+            placed = any(option.arg == "device" for option in value.keywords)
+            if placed or last_name(value.func) in _MOVES:
+                return None
+            if is_torch and _HOST_MADE(last_name(value.func)):
                 return value
-            value = value.func
+            value = value.args[0] if is_torch and value.args else value.func
         elif isinstance(value, ast.Name):
-            made = flow.assignments(scene.spot.scope, value.id)
-            if len(made) != 1 or made[0] is None or value.id in seen:
+            made = _latest(scene.spot, value.id)
+            if made is None or value.id in seen:
                 return None
             seen.add(value.id)
-            value = made[0]
+            value = made
+        elif isinstance(value, ast.BinOp | ast.Compare):
+            value = value.left
+        elif isinstance(value, ast.UnaryOp):
+            value = value.operand
         else:
             value = value.value
     return None
+
+
+_MOVES = frozenset({"cpu", "numpy"})
+_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
+
+
+def _latest(spot: Spot, name: str) -> ast.expr | None:
+    """Return what a name was assigned last before the finding, in its block; or the one thing."""
+    for statement in reversed(spot.body[: spot.at]):
+        if isinstance(statement, ast.Assign) and name in {
+            n for target in statement.targets for n in flow.bound(target)
+        }:
+            return statement.value if isinstance(statement.targets[0], ast.Name) else None
+    made = flow.assignments(spot.scope, name)
+    return made[0] if len(made) == 1 else None
 
 
 @predicate
@@ -218,6 +242,23 @@ def is_a_list_made_in_place(scene: Scene) -> bool:
 
 
 @predicate
+def is_an_argument_alone(scene: Scene) -> bool:
+    """An argument of its function is copied as it came."""
+    read: ast.AST = scene.read
+    while isinstance(read, ast.Call | ast.Attribute):
+        read = read.func if isinstance(read, ast.Call) else read.value
+    if not isinstance(read, ast.Name) or read.id not in parameters(scene.spot.scope):
+        return False
+    before = scene.spot.body[: scene.spot.at]
+    stores = (part for statement in before for part in parsed.walk(statement))
+    return not any(
+        isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
+        for part in stores
+    )
+
+
+@predicate
 def is_an_argument(scene: Scene) -> bool:
     """It is moved to the device, and made of arguments of its function."""
-    return bool(_made(scene).params)
+    made = _made(scene)
+    return made.inputs or made.others

@@ -21,6 +21,8 @@ from asyncguard.lint.source import parsed
 
 _SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
+_COUNTS = family("advice.counts")
+_SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
 _STEPS = family("function.steps")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
@@ -101,10 +103,15 @@ def updates_a_metric(scene: Scene) -> bool:
 @predicate
 def is_compared(scene: Scene) -> bool:
     """Python compares it or decides by it."""
-    tests = (ast.Compare, ast.If, ast.While, ast.IfExp)
-    return condition_of(scene.spot) is not None or _goes(
-        scene, lambda use: isinstance(use.parent, tests)
-    )
+    return condition_of(scene.spot) is not None or _goes(scene, _is_decided)
+
+
+def _is_decided(use: Use) -> bool:
+    if isinstance(use.parent, ast.If | ast.While | ast.IfExp):
+        return use.parent.test is use.child
+    if not isinstance(use.parent, ast.Compare):
+        return False
+    return not isinstance(use.parent.ops[0], ast.Is | ast.IsNot)
 
 
 @predicate
@@ -142,11 +149,11 @@ def _raises(scene: Scene) -> bool:
 
 @predicate
 def leaves_the_loop(scene: Scene) -> bool:
-    """A loop goes on, ends or returns by it."""
+    """A loop goes on, or is left, by it."""
     statement = condition_of(scene.spot)
     if isinstance(statement, ast.While):
         return True
-    ends = (ast.Break, ast.Continue, ast.Return)
+    ends = (ast.Break, ast.Return)
     bodies = statement.body if isinstance(statement, ast.If) else []
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
     return bool(loops and bodies) and isinstance(bodies[-1], ends)
@@ -170,6 +177,71 @@ def assigns_in_its_branch(scene: Scene) -> bool:
         return isinstance(scene.spot.code.parent(scene.spot.node), ast.IfExp)
     kinds = (ast.Assign, ast.AugAssign)
     return all(isinstance(part, kinds) for part in (*statement.body, *statement.orelse))
+
+
+@predicate
+def is_sent(scene: Scene) -> bool:
+    """Someone else is handed it as it comes: a streamer, a callback, a queue."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _SENDS(use.called))
+
+
+@predicate
+def updates_an_average(scene: Scene) -> bool:
+    """A meter is given it, with a weight maybe: `losses.update(loss.item(), n)`."""
+    return _goes(scene, _is_metered)
+
+
+def _is_metered(use: Use) -> bool:
+    call = use.parent
+    method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    return method and _METERS(use.called)
+
+
+@predicate
+def scales_a_loss(scene: Scene) -> bool:
+    """It is a number that is calculated with at once, or that a name holds for that alone."""
+    nearest = [use for use in uses(scene.spot) if not isinstance(use.parent, _STORES)]
+    operators = (ast.Mult, ast.Div, ast.Pow)
+    return bool(nearest) and all(
+        isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, operators)
+        for use in nearest[:1]
+    )
+
+
+_STORES = (ast.Assign, ast.AnnAssign)
+
+
+@predicate
+def is_only_counted(scene: Scene) -> bool:
+    """Of what is selected only the number of elements is asked for."""
+    parent = scene.spot.code.parent(scene.spot.node)
+    return isinstance(parent, ast.Attribute) and _COUNTS(parent.attr)
+
+
+@predicate
+def is_looped_over_here(scene: Scene) -> bool:
+    """A loop or comprehension goes over it where it is made."""
+    node = scene.spot.node
+    for parent in scene.spot.code.parents(node):
+        if isinstance(parent, ast.For | ast.comprehension):
+            return parent.iter is node
+        if isinstance(parent, ast.stmt):
+            return False
+        node = parent  # type: ignore[assignment]
+    return False
+
+
+@predicate
+def is_taken_at_the_first(scene: Scene) -> bool:
+    """Of the places that are found, the first one is taken."""
+    return _goes(scene, _is_first)
+
+
+def _is_first(use: Use) -> bool:
+    node = use.parent
+    if not isinstance(node, ast.Subscript) or node.value is not use.child:
+        return False
+    return isinstance(node.slice, ast.Constant) and node.slice.value in (0, -1)
 
 
 @predicate

@@ -148,6 +148,18 @@ def recalls_found(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> boo
     return bool(present and table) and method == "get" and _stores_into(block[index + 1 :], table)
 
 
+def is_done(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
+    """Whether a branch returns because what follows is done: `if self.ready: return`.
+
+    What follows says so in the end: `self.ready = True`.
+    """
+    flag = dotted(node.test)
+    if not flag.startswith("self.") or type(last_statement(node.body)) is not cst.Return:
+        return False
+    later = (n for part in block[index + 1 :] for n in walk(part) if type(n) is cst.Assign)
+    return any(dotted(n.targets[0].target) == flag and dotted(n.value) == "True" for n in later)
+
+
 def _stores_into(block: Sequence[cst.CSTNode], table: str) -> bool:
     targets = (n.target for part in block for n in walk(part) if type(n) is cst.AssignTarget)
     return any(type(t) is cst.Subscript and dotted(t.value) == table for t in targets)

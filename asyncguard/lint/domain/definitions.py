@@ -154,6 +154,7 @@ class FunctionInfo:
     _documented: dict[str, str] | None = None  # likewise
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
+    cached: bool = False  # a decorator keeps what it returns: it runs once for each argument
     abroad: bool = False  # called from another file
     decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
     summary: Summary | None = None  # once it is final

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.source import parsed
 
 
@@ -59,3 +60,27 @@ def value_of(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | Non
 
 def _anywhere(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
     return () if is_parameter(scope, name) else flow.assignments(scope, name)
+
+
+def is_shadowed(code: Code, node: ast.AST, name: str) -> bool:
+    """Whether a function around a node, or the file, gives another meaning to a name.
+
+    An import at the top of the file is its meaning.
+    """
+    around = (p for p in code.parents(node) if isinstance(p, (*FUNCTIONS, ast.Lambda)))
+    if any(name in _own(function) for function in around):
+        return True
+    return bool(flow.assignments(code.tree, name)) or name in _defined(code.tree)
+
+
+@kept(OF_SCOPES)
+def _own(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Return the names that a function is given or binds."""
+    given = {part.arg for part in parsed.walk(function.args) if isinstance(part, ast.arg)}
+    return frozenset(given | flow.bound(function))
+
+
+@kept(OF_SCOPES)
+def _defined(tree: ast.Module) -> frozenset[str]:
+    """Return the names of the functions and classes of a file."""
+    return frozenset(s.name for s in tree.body if isinstance(s, (*FUNCTIONS, ast.ClassDef)))

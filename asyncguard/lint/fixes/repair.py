@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,11 +14,14 @@ from pkgutil import iter_modules
 
 from asyncguard.lint.fixes import families, kept
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.holding import is_shadowed
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
 from asyncguard.lint.source.fixes import apply
 from asyncguard.model import Applicability, Finding, Fix
 
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_BUILTINS = frozenset(vars(builtins))
 Family = Callable[[Sequence[Spot]], Iterator[Repair]]
 Mend = Callable[[Code, Sequence[Finding]], tuple[Finding, ...]]
 
@@ -53,12 +58,20 @@ def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
     left = [spot for finding in ordered if (spot := spot_of(code, finding)) is not None]
     fixes: dict[Finding, Fix] = {}
     for kind in _families():
-        for repair in _sound(code.text, [*kind(left)]):
+        for repair in _sound(code.text, [repair for repair in kind(left) if _is_clear(repair)]):
             for spot in repair.spots:
                 if _is_better(repair.fix, fixes.get(spot.finding)):
                     fixes[spot.finding] = repair.fix
         left = [spot for spot in left if _may_be_bettered(fixes.get(spot.finding))]
     return fixes
+
+
+def _is_clear(repair: Repair) -> bool:
+    """Whether the modules and builtins that the edits name mean just that at their place."""
+    spot = repair.spots[0]
+    named = {name for edit in repair.fix.edits for name in _NAME.findall(edit.text)}
+    known = named & (spot.code.imports.keys() | _BUILTINS)
+    return not any(is_shadowed(spot.code, spot.node, name) for name in known)
 
 
 def _sound(text: str, repairs: Sequence[Repair]) -> Sequence[Repair]:

@@ -68,7 +68,9 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     if not lasts and not branches.is_point(node.test) and _trains(frame, node):
         guard_true = None  # every n-th round is the step
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
-    if raises or caches.recalls(node) or caches.recalls_found(node, *frame.blocks[-1]):
+    block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
+    recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
+    if raises or recalled or caches.is_done(node, block, index):
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
 

@@ -18,6 +18,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
+from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
 from asyncguard.lint.interpret.machine import MACHINE
@@ -142,6 +143,8 @@ class FileAnalysis(Definitions):
         frame = Frame(self, info, parent=outer, silent=given is not None)
         frame.given = {} if given is None and info.given is None else given
         bind_parameters(frame)
+        if info.cached:
+            frame.nest.guard(Guard(0, True))
         if type(info.node) is cst.Lambda:
             frame.returns.append(evaluate(frame, info.node.body))
         elif type(info.node) is cst.FunctionDef:

@@ -19,9 +19,12 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.outline import Outline, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
+from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 from asyncguard.lint.syntax.tree import dotted, walk
 from asyncguard.model import Loop
+
+_CACHES = family("function.caches")
 
 
 class Definitions(Scope):
@@ -117,6 +120,8 @@ class Definitions(Scope):
             info.is_property = True
         elif last == "staticmethod":
             info.is_static = True
+        elif _CACHES(last):
+            info.cached = True
         elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:
             name = blocks.evaluate_name(frame, node.args[0].value)
         if not name:

@@ -5,8 +5,11 @@ A method called on an object of unknown class is matched by its name, where that
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard import catalogue
@@ -35,7 +38,8 @@ def is_telling(name: str, definitions: int = 1) -> bool:
     `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
     """
     if "." in name:
-        return definitions <= MOST
+        anybodys = name.startswith(".") and name[1:] in common()
+        return definitions <= MOST and not anybodys
     limit = MANY if "_" in name.strip("_") else FEW
     return definitions <= limit and name not in common() and not name.startswith("__")
 
@@ -48,10 +52,24 @@ class Definitions(NamedTuple):
 
     telling: Mapping[str, set[Key]]
     own: Mapping[Key, set[Key]]  # by path and name
+    shared: frozenset[str] = frozenset()  # names of classes that several files define
 
     def of(self, call: NamedCall) -> Collection[Key]:
-        """Return the functions that a call may mean."""
-        return self.telling.get(call.name) or self.own.get((call.caller_path, call.name), set())
+        """Return the functions that a call may mean.
+
+        Of classes of one name, those are meant that stand nearest to the caller.
+        """
+        found = self.telling.get(call.name)
+        if found and call.name.rpartition(".")[0] in self.shared:
+            near = {key: _nearness(call.caller_path, key[0]) for key in found}
+            return {key for key in found if near[key] == max(near.values())}
+        return found or self.own.get((call.caller_path, call.name), set())
+
+
+def _nearness(path: str, other: str) -> int:
+    """Return how many folders two paths have in common."""
+    folders = zip(path.split(os.sep)[:-1], other.split(os.sep)[:-1], strict=False)
+    return len([*takewhile(lambda pair: pair[0] == pair[1], folders)])
 
 
 def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> Definitions:
@@ -66,7 +84,9 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     roots = frozenset[str]().union(*above.values())
     for facts in files:
         collected.note_overridden(facts, roots)
-    return collected.definitions()
+    classes = Counter(name for facts in files for name in facts.bases)
+    shared = frozenset(name for name, count in classes.items() if count > 1)
+    return collected.definitions()._replace(shared=shared)
 
 
 class _Collected:

@@ -72,7 +72,7 @@ def _in_contexts(
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
-        if _is_in_test(function) or network.is_aside(function[1]):
+        if _is_no_program(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
@@ -140,12 +140,13 @@ def _is_wrapped_barrier(candidate: Candidate) -> bool:
 
 _BARRIER = family("function.barrier")
 _TEST_CASE, _TESTS = family("function.test_case"), family("file.test")
+_EXPORTS = family("file.exporter")
 
 
-def _is_in_test(function: Key) -> bool:
-    """Whether a function is a unit test, whose loops are no steps of a program."""
+def _is_no_program(function: Key) -> bool:
+    """Whether a function is a unit test or exports a model: its loops are no steps of a program."""
     path, name = function
-    return _TEST_CASE(name) and _TESTS(path)
+    return _EXPORTS(path) or (_TEST_CASE(name) and _TESTS(path))
 
 
 def _is_doubtful(candidate: Candidate) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from asyncguard.model import Confidence, Finding, Loop
+from asyncguard.catalogue import load
+from asyncguard.model import Confidence, Finding, Loop, SyncKind
 
 # What a finding counts for each call site: how likely it is to be true.
 LIKELIHOOD = {Confidence.HIGH: 1.0, Confidence.MEDIUM: 0.5, Confidence.LOW: 0.1}
+UPLOAD = 0.5  # of a read
 _OFTEN = {Loop.STEP: 0, Loop.EPOCH: 1, Loop.NONE: 2}
 _UNREADABLE = "ASG000"  # what could not be looked at comes before all that was found
 ORDERS = ("impact", "path")
@@ -40,8 +43,17 @@ def by_impact(finding: Finding) -> tuple[object, ...]:
 
 
 def weight(finding: Finding) -> float:
-    """Return how many call sites wait there, each counted as likely as the finding is."""
-    return LIKELIHOOD[finding.confidence] * max(len(finding.reached_from), 1)
+    """Return how many call sites wait there, each counted as likely as the finding is.
+
+    An upload counts half: it waits for its own copy, and not for all that was enqueued before.
+    """
+    sites = LIKELIHOOD[finding.confidence] * max(len(finding.reached_from), 1)
+    return sites * UPLOAD if finding.api in _uploads() else sites
+
+
+@lru_cache(maxsize=1)
+def _uploads() -> frozenset[str]:
+    return frozenset(point.id for point in load() if point.kind is SyncKind.UPLOAD)
 
 
 def ordered(findings: Iterable[Finding], order: str) -> list[Finding]:

@@ -94,6 +94,7 @@ class _Taken:
 
     def __init__(self) -> None:
         self._places: list[tuple[tuple[int, int], tuple[int, int]]] = []  # start and end
+        self._inside: set[tuple[int, int]] = set()  # where text goes into a line
         self.edits: dict[Edit, None] = {}
 
     def take(self, fix: Fix) -> bool:
@@ -103,11 +104,15 @@ class _Taken:
             return False
         for edit in new:
             self.edits[edit] = None
+            if _goes_into_line(edit):
+                self._inside.add(_start(edit))
             insort(self._places, (_start(edit), _end(edit)))
         return True
 
     def _overlaps(self, edit: Edit) -> bool:
         start, end = _start(edit), _end(edit)
+        if start in self._inside and _goes_into_line(edit):
+            return True
         at = bisect_left(self._places, (start, start))
         if at and self._places[at - 1][1] > start:
             return True
@@ -142,6 +147,11 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
         text = _LINE_END.sub(newline, edit.text)
         parts[first : last + 1] = _LINE_END.split(before + text + after)
     return "".join(parts)
+
+
+def _goes_into_line(edit: Edit) -> bool:
+    """Whether it inserts text into a line: lines of their own may come one after another."""
+    return _start(edit) == _end(edit) and "\n" not in edit.text
 
 
 def _start(edit: Edit) -> tuple[int, int]:

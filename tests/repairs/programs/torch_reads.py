@@ -348,3 +348,18 @@ def keeps_reads_around_a_method_of_what_is_read(device):
             return self.seen
 
     return Model().run()
+
+
+def keeps_reads_where_the_module_has_another_meaning(device):
+    def train(torch, model, optimizer):
+        pairs = []
+        for x, y in batches(device):
+            out = model(x)
+            loss = F.cross_entropy(out, y)
+            loss.backward()
+            optimizer.step()
+            a, b = loss.item(), out.norm().item()
+            pairs.append((a, b))
+        return pairs
+
+    return train(None, *parts(device))

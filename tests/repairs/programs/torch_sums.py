@@ -442,3 +442,73 @@ def fewer_sum_in_an_empty_loop_with_a_report(device):
             total += loss.item()
             progress_bar.set_postfix(loss=total / (step + 1))
     return total
+
+
+def fewer_sum_of_a_read_with_a_name(device):
+    model, optimizer = parts(device)
+    total, seen = 0, 0
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        train_loss = loss.item()
+        train_loss *= len(x)
+        total += train_loss
+        seen += len(x)
+    return total / seen
+
+
+def fewer_named_reads_with_a_report_and_a_count(device):
+    model, optimizer = parts(device)
+    total, correct, reports = 0.0, 0, []
+    for step, (x, y) in enumerate(batches(device)):
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        hits = (out.argmax(1) == y).sum().item()
+        total += value
+        correct += hits
+        if step % 3 == 0:
+            reports.append((value, hits, total))
+    return total, correct, type(correct).__name__, reports
+
+
+def keeps_named_read_that_the_loop_asks_for(device):
+    model, optimizer = parts(device)
+    total, best = 0.0, 1e9
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        total += value
+        best = min(best, value)
+    return total, best
+
+
+def keeps_named_read_of_the_last_step(device):
+    model, optimizer = parts(device)
+    total, value = 0.0, 0.0
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        total += value
+    return total, value
+
+
+def keeps_sum_where_float_has_another_meaning(device):
+    float = str
+    model, optimizer = parts(device)
+    total = 0.0
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total, float(3)

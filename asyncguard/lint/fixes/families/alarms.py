@@ -14,6 +14,7 @@ from asyncguard.lint.fixes.code import Code, dotted
 from asyncguard.lint.fixes.families import logs, truth
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Fix
 
 ORDER = 25
@@ -99,7 +100,7 @@ def _is_of_failure(test: ast.expr) -> bool:
     return any(
         isinstance(node, ast.Call)
         and (node.func.attr if isinstance(node.func, ast.Attribute) else "") in _FAILURES
-        for node in ast.walk(test)
+        for node in parsed.walk(test)
     )
 
 

@@ -1,0 +1,188 @@
+"""A number that each step adds to a target: which target, from what start, of what type."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import LOOPS, Loop, dotted, same, written
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
+from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes.spots import Spot, converts_to
+from asyncguard.lint.source import parsed
+
+Target = ast.Name | ast.Attribute | ast.Subscript
+
+
+class Sum(NamedTuple):
+    """A target that a statement of a loop adds a read to."""
+
+    spot: Spot
+    target: Target
+    value: ast.expr  # what is read: `loss` of `loss.item()`
+    loop: Loop
+    name: str  # the variable or attribute that is or holds the target
+    number: str  # "float", "int", or "" where nothing tells
+
+
+def sum_of(spot: Spot, value: ast.expr, number: str | None = None) -> Sum | None:
+    """Return what a read of a value is added to, if the device can do the arithmetic as well.
+
+    `number` is the type that is read, if that is known better than by the read itself.
+    """
+    target = _target(spot.statement)
+    loops = flow.loops_around(spot.code, spot.node)
+    if target is None or not loops or spot.dialect is None:
+        return None
+    if not _is_arithmetic(spot.statement, spot.node, target):
+        return None
+    name = dotted(target.value) if isinstance(target, ast.Subscript) else dotted(target)
+    number = type_of(spot, value) if number is None else number
+    if number is None or flow.may_swallow(spot.code, spot.statement, loops[0]):
+        return None
+    return Sum(spot, target, value, loops[0], name, number)
+
+
+def _target(statement: ast.stmt) -> Target | None:
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
+        target: ast.expr = statement.target
+    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0]
+        if not any(same(part, target) for part in parsed.walk(statement.value)):
+            return None
+    else:
+        return None
+    if isinstance(target, ast.Name):
+        return target
+    if isinstance(target, ast.Attribute):
+        return target if isinstance(target.value, ast.Name) and target.value.id == "self" else None
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return target if isinstance(target.value, ast.Name) else None
+    return None
+
+
+def _is_arithmetic(statement: ast.stmt, read: ast.expr, target: ast.expr) -> bool:
+    """Whether the statement computes no more than sums and products of the read and numbers."""
+    value = statement.value  # type: ignore[attr-defined]
+    reads = [part for part in parsed.walk(value) if part is read]
+    return len(reads) == 1 and _is_term(value, read, target)
+
+
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def _is_term(node: ast.expr, read: ast.expr, target: ast.expr) -> bool:
+    if node is read or same(node, target):
+        return True
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
+        if isinstance(node.op, ast.Div) and any(part is read for part in parsed.walk(node.right)):
+            return False  # a division by zero is an error on the host alone
+        return _is_term(node.left, read, target) and _is_term(node.right, read, target)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_term(node.operand, read, target)
+    return is_plain(node)
+
+
+def is_plain(node: ast.expr) -> bool:
+    """Whether it is a number of the host by its form: `len(x)`, `x.size(0)`, `n`, `0.5`."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) in (int, float)
+    if isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Attribute):
+            return function.attr in {"size", "numel", "dim"} and not node.keywords
+        return isinstance(function, ast.Name) and function.id == "len"
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (*_OPERATORS, ast.FloorDiv)):
+        return is_plain(node.left) and is_plain(node.right)
+    return isinstance(node, (ast.Name, ast.Attribute)) and bool(dotted(node))
+
+
+def type_of(spot: Spot, value: ast.expr) -> str | None:
+    """Return what type the sum has: that of the read; "" if nothing tells, None if it is cut."""
+    if converted := converts_to(spot.node):
+        known = infer(spot.code, value).number
+        return converted if converted == "float" or known == "int" else None
+    known = infer(spot.code, value).number
+    return {"bool": "int"}.get(known, known)
+
+
+def start_of(found: Sum) -> ast.Constant | None:
+    """Return the plain number that the target is set to before the loop."""
+    code = found.spot.code
+    statement: ast.stmt = found.loop
+    while True:
+        body, index = code.block(statement)
+        parent = code.parent(statement) or code.tree
+        for before in reversed(_concerned(parent).get(found.name, ())):
+            block, at = code.block(before)
+            if block is not body or at >= index:
+                continue
+            value = _given(before, found)
+            if value is not None:
+                return value if _is_zero_ortype_of(value) else None
+            if _touches(before, found):
+                return None
+        if not isinstance(parent, (*LOOPS, ast.With, ast.AsyncWith, ast.If)):
+            return None
+        if isinstance(parent, LOOPS) and flow.uses(parent, found.name, [found.loop]):
+            return None
+        statement = parent
+
+
+@kept(OF_SCOPES)
+def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
+    """Return which statements right below a node mention, bind or change each name, in order."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in parsed.children(block):
+        if isinstance(statement, ast.stmt):
+            for name in {*flow.mentions(statement), *flow.changed([statement])}:
+                found.setdefault(name, []).append(statement)
+    return found
+
+
+def _given(statement: ast.stmt, found: Sum) -> ast.Constant | None:
+    """Return the constant that a statement sets the target to."""
+    given = _constants(statement)
+    if isinstance(found.target, ast.Subscript):
+        entry = given.get((found.name, written(found.target.slice)))
+        if entry is not None:
+            return entry
+    return given.get(("", written(found.target)))
+
+
+@kept(OF_STATEMENTS)
+def _constants(statement: ast.stmt) -> dict[tuple[str, str], ast.Constant]:
+    """Return the constants that a statement sets targets to, and the entries of dictionaries.
+
+    A key is the name of a dictionary, or "", and how the entry or the target is written.
+    """
+    found: dict[tuple[str, str], ast.Constant] = {}
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        return found
+    value = statement.value
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    for target in targets:
+        pairs: list[tuple[str, ast.expr, ast.expr]] = [("", target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs += [("", *pair) for pair in zip(target.elts, value.elts, strict=False)]
+        if (name := dotted(target)) and isinstance(value, ast.Dict):
+            entries = zip(value.keys, value.values, strict=True)
+            pairs += [(name, key, number) for key, number in entries if key is not None]
+        for name, key, number in pairs:
+            if isinstance(number, ast.Constant):
+                found.setdefault((name, written(key)), number)
+    return found
+
+
+def _is_zero_ortype_of(node: ast.Constant) -> bool:
+    return type(node.value) in (int, float)
+
+
+def _touches(statement: ast.stmt, found: Sum) -> bool:
+    return found.name in flow.changed([statement]) or bool(
+        isinstance(statement, (*LOOPS, ast.If, ast.Try, ast.With))
+        and flow.uses(statement, found.name)
+    )
