@@ -169,7 +169,7 @@ def _join_fields(left: Value, right: Value) -> Value:
         _common_literal(left, right),
         element,
         items,
-        left.fields if left.fields == right.fields else join_entries(left.fields, right.fields),
+        left.fields.merged(right.fields, join),
         left.ref if left.ref == right.ref else None,
         left.doubt | right.doubt,
         left.params | right.params,
@@ -222,15 +222,3 @@ def _join_parts(
     if left is None or right is None:
         return right if left is None else left
     return _join_items(left, right) or ()
-
-
-def join_entries(
-    left: tuple[tuple[str, Value], ...], right: tuple[tuple[str, Value], ...]
-) -> tuple[tuple[str, Value], ...]:
-    """Merge the known entries of two dicts."""
-    if left == right:
-        return left
-    merged = dict(left)
-    for key, value in right:
-        merged[key] = join(merged[key], value) if key in merged else value
-    return tuple(sorted(merged.items(), key=lambda entry: entry[0]))

@@ -126,7 +126,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return HOST_VALUE
     if owner.kind == UNKNOWN and owner.params:
         return _argument_attribute(frame, owner, attr)
-    if owner.kind == CONTAINER and (known := dict(owner.fields).get(attr)) is not None:
+    if owner.kind == CONTAINER and (known := owner.fields.get(attr)) is not None:
         return known
     if kind := knowledge.part(owner.framework, owner.kind, attr):
         return Value(kind, owner.framework, _by_attribute(frame, attr))

@@ -195,9 +195,11 @@ def comparison(frame: Frame, node: cst.Comparison) -> Value:
     """A comparison of device values is a device mask; a chain of them reads all but the last."""
     left = evaluate(frame, node.left)
     result = HOST_VALUE
+    sides = (node.left, *(target.comparator for target in node.comparisons))
+    of_kinds = any(map(_describes, sides))
     for index, target in enumerate(node.comparisons):
         right = evaluate(frame, target.comparator)
-        result = _compare(frame, node, target.operator, left, right)
+        result = HOST_VALUE if of_kinds else _compare(frame, node, target.operator, left, right)
         if index < len(node.comparisons) - 1:
             protocol_site(frame, "__bool__", node, result)
         left = right
@@ -223,11 +225,12 @@ def _is_member(frame: Frame, value: Value) -> bool:
 def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
-    sides = (node.left, *(target.comparator for target in node.comparisons))
-    if type(operator) in IDENTITY or any(map(_describes, sides)):
+    if type(operator) in IDENTITY:
         return HOST_VALUE
     if type(operator) in _MEMBERSHIP:
-        named = type(sides[-1]) is cst.Attribute  # `in x.labels` is found by its name
+        named = (
+            type(node.comparisons[-1].comparator) is cst.Attribute
+        )  # `in x.labels` is found by its name
         if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         _compared_with_each(frame, node, left, right)
