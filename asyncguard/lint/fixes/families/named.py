@@ -35,6 +35,13 @@ def _fix(spot: Spot) -> Fix | None:
     number = type_of(spot, value)
     if used is None or not number:
         return None
+    scaled = any(
+        is_scaled(spot.code.statement(use), use)
+        for use in flow.uses(spot.scope, name, [spot.statement])
+        if isinstance(use, ast.Name)
+    )
+    if scaled and number == "int":
+        return None  # an integer of the device takes no fraction
     sums: dict[str, list[Sum]] = {}
     for use in used[0]:
         found = sum_of(_at(spot, use), value, number)
@@ -52,6 +59,8 @@ def _fix(spot: Spot) -> Fix | None:
     if not sums:
         return None
     kept = accumulate.on_device(next(iter(sums.values()))[0])
+    if scaled and spot.finding.framework == "torch":
+        kept = f"{kept}.clone()"  # it may be the value itself, which is not to be scaled
     text = f"{name} = {number}({name})"
     edits += [code.insert_before(branch.body[0], text) for branch in used[1]]
     edits.append(code.replace(spot.node, kept))
@@ -86,12 +95,12 @@ def _used(spot: Spot, name: str, loop: Loop) -> tuple[Sequence[ast.expr], Sequen
         branch = accumulate.gate(code, use, loop)
         if branch is not None and code.indent(branch.body[0]) is not None:
             branches[branch] = None
-        elif not _is_scaled(code.statement(use), use):
+        elif not is_scaled(code.statement(use), use):
             plain.append(use)
     return plain, [*branches]
 
 
-def _is_scaled(statement: ast.stmt, use: ast.Name) -> bool:
+def is_scaled(statement: ast.stmt, use: ast.Name) -> bool:
     """Whether it is `name *= n`."""
     return (
         isinstance(statement, ast.AugAssign)
