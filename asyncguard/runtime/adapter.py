@@ -27,21 +27,15 @@ Undo = Callable[[], None]
 Judge = Callable[[Any], "Blocker | None"]
 
 
-class _Nothing:
-    """No value's type."""
-
-
 class Quick(NamedTuple):
-    """How to tell what a read of a plain value waits for, by functions that are C's but for one.
+    """How to tell what a read of a plain value waits for.
 
-    A value of just this `kind`, whose calls nothing has `taken` over and which `is_on_host`, waits
-    for what stands in for a device; of all others the `judge` tells.
+    The `judge` says it of each value. Reads whose values are `told` the same wait for the same: by
+    the judge itself, or by the type alone where that decides.
     """
 
-    kind: type
-    taken: Callable[[Any], bool]
-    is_on_host: Callable[[Any], bool]
     judge: Judge
+    told: Callable[[Any], object]
 
 
 class Adapter:
@@ -122,8 +116,9 @@ class Adapter:
         return judge
 
     def quick(self, known: Mapping[str, Blocker]) -> Quick:
-        """`quick_judge`, and what saves it for values on the host, where there is such."""
-        return Quick(_Nothing, bool, bool, self.quick_judge(known))
+        """`quick_judge`, and the cheapest way to tell apart the values that it judges."""
+        judge = self.quick_judge(known)
+        return Quick(judge, judge)
 
     def memory_of(self, value: Any) -> Memory | None:
         """The memory of a device value, where CPU values stand in for such; else None."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.hooks import Function, forget_this_frame
-from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.faults import forget_this_frame
+from asyncguard.runtime.hub import front, hub, state
 from asyncguard.runtime.steps import compiled_steps
 
 __warningregistry__ = None  # see `warned`
+Function = Callable[..., Any]
 
 
 def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:
@@ -76,11 +78,11 @@ def loading_hook(original: Function) -> Function:
     """Return a hook around `original`, by which a data loader loads data, on the host."""
 
     def load(*args: Any, **kwargs: Any) -> Any:
-        doing, beat = state.doing, hub.alone
+        doing, beat = state.doing, front.reads
         before, doing.loading = doing.loading, True
-        shuts = beat is not None and beat.doing is doing and bool(beat.thread)
-        if shuts:  # the short cut does not ask who is loading
-            beat.thread = 0  # type: ignore[union-attr]
+        shuts = beat.doing is doing and bool(beat.thread)
+        if shuts:  # the short way does not ask who is loading
+            beat.thread = 0
         try:
             return original(*args, **kwargs)
         except BaseException as error:
@@ -89,6 +91,6 @@ def loading_hook(original: Function) -> Function:
         finally:
             doing.loading = before
             if shuts:
-                beat.thread = threading.get_ident()  # type: ignore[union-attr]
+                beat.thread = threading.get_ident()
 
     return load

@@ -30,10 +30,22 @@ LONGEST = 64  # waits between two looks at the whole stack
 NOT_TOLD_APART: Frames = ("other callers",)
 
 
+class _Top:
+    """Stands for the callers that a short stack does not have."""
+
+    f_lasti = -1
+    f_code: CodeType | None = None
+    f_back: _Top
+
+
+TOP = _Top()
+TOP.f_back = TOP
+
+
 class Way:
     """The instructions of the nearest callers, and the call path that they are the end of.
 
-    `flat` are instruction and code of each, in one tuple.
+    `flat` are instruction and code of each, in one tuple; `TOP`'s where there are fewer.
 
     `left` says for how many more waits that may be taken for granted; for good 0 where several
     call paths end with these.
@@ -43,7 +55,8 @@ class Way:
 
     def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
         self._nearest = nearest
-        missing = (None, None) * (NEAREST - len(nearest))
+        missing = (TOP.f_lasti, TOP.f_code) * (NEAREST - len(nearest))
+        self.flat: tuple[int | CodeType | None, ...]
         self.flat = (*(part for code, at in nearest for part in (at, code)), *missing)
         self.callers = callers
         self.left = self._stride = 1

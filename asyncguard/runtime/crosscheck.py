@@ -123,7 +123,7 @@ class CrossCheck:
     def _fired(self, *_: int) -> None:
         """torch is about to wait; called in the thread that will."""
         try:
-            site, now = self._blocker.site_of_caller(_user(sys._getframe(1))), self._clock()
+            site, now = self._blocker.site(_user(sys._getframe(1))), self._clock()
             if not state.doing.waiting:
                 self._report(site, now)
             # Else a hook times the call, or it is asyncguard itself that waits.

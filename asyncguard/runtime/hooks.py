@@ -6,41 +6,31 @@ call is a sync point, looks up the site, times the original and reports. Inside 
 once. Whatever fails in here is logged once and switches the hook off; the original is always
 called, and its exceptions leave without a trace of us.
 
-The hooks repeat each other and inline what could be functions: they run at every read.
+A hook is one frame around the original; what it does before and after is a `_Watch`'s.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
-from asyncguard.model import AsyncguardError
-from asyncguard.runtime.adapter import Adapter, Quick
-from asyncguard.runtime.callers import NEAREST
-from asyncguard.runtime.copies import FRESH, Copies
-from asyncguard.runtime.hub import Doing, hub, running_tasks, state
+from asyncguard.runtime import reads
+from asyncguard.runtime.adapter import Adapter
+from asyncguard.runtime.copies import FRESH
+from asyncguard.runtime.faults import SyncLimitExceeded, forget_this_frame
+from asyncguard.runtime.hub import Doing, Sink, hub, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sites import Blocker, Site
 from asyncguard.runtime.sizes import NUMBERS, are_plain
 
 __warningregistry__ = None  # see `warned`
-_getframe, getrefcount, get_ident = sys._getframe, sys.getrefcount, threading.get_ident
+_getframe, getrefcount = sys._getframe, sys.getrefcount
 _GLOBALS = globals()
-_HERE = os.path.dirname(__file__)
-# What a read compares: instruction, code, stands in?, blocker, site, the way that led there, and
-# the instruction and code of each of the nearest callers.
-_NOWHERE: tuple[Any, ...] = (None,) * (6 + 2 * NEAREST)
 Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
-
-
-class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
-    """A wait where a limit allows none; the message names the line and the advice."""
 
 
 def make(
@@ -50,15 +40,13 @@ def make(
 
     `name` is for the log; `up` says how many frames the caller is above the outermost hook.
     """
-    early = [probe.before for probe in probes if not probe.late]
-    late = [probe for probe in probes if probe.late]
-    judge = early[0] if len(early) == 1 else _first_of(early)
-    if late:
-        hook = _late_hook(original, name, judge, late, adapter.copies, up)
+    watch = _Watch(name, adapter, probes, up)
+    if watch.late:
+        hook = _late_hook(original, watch)
     else:
-        hook = _hook(original, name, judge, adapter, up)
+        hook = _hook(original, watch)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = _read_hook(original, name, probes[0].quick, hook, adapter.copies, up)
+            hook = reads.read_hook(original, name, probes[0].quick, hook, adapter.copies, up)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(original, hook)
     if len(probes) == 1 and (first := probes[0].numbers_from) is not None:
@@ -66,14 +54,12 @@ def make(
     return hook
 
 
-def _caller(up: int) -> FrameType | None:
-    """Who called the hook, from within it: another hook may stand in front of it."""
-    above = _getframe(2)
-    frame = above.f_back if above.f_globals is _GLOBALS else above
-    return frame.f_back if up > 1 and frame is not None else frame
+def _judge_of(probes: Sequence[Probe]) -> Judge:
+    """Ask the probes that can tell before the call, in their order."""
+    judges = [probe.before for probe in probes if not probe.late]
+    if len(judges) == 1:
+        return judges[0]
 
-
-def _first_of(judges: Sequence[Judge]) -> Judge:
     def judge(args: Args, kwargs: Kwargs) -> Blocker | None:
         for ask in judges:
             blocker = ask(args, kwargs)
@@ -84,246 +70,186 @@ def _first_of(judges: Sequence[Judge]) -> Judge:
     return judge
 
 
-def _hook(original: Function, name: str, judge: Judge, adapter: Adapter, up: int) -> Function:  # noqa: C901 - its one inner function
-    """The hot path: what the call waits for is known before it starts."""
-    copies, fresh = adapter.copies, FRESH[up]
-    broken_in = 0  # the generation of listeners in which it failed
+# A wait under way: who is told, where it is, how often the call waits beyond once, the caller,
+# how many references to a value nothing but the call holds, and when it began.
+_Wait = tuple[Sink, Site, int, FrameType | None, int, Any]
 
-    def hook(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - in one frame: each call of another would cost as much as the rest
-        nonlocal broken_in
-        inside = False
-        site = None
-        more = 0  # waits of this call beyond the first
-        doing = state.doing
-        generation = hub.generation
+
+class _Call(NamedTuple):
+    """A call of which only its result shows whether it waited."""
+
+    sink: Sink
+    blocker: Blocker | None  # where that was clear before
+    candidates: list[Probe]
+    began: Any
+
+
+class _Watch:
+    """Judges the calls of one hook, before and after the original.
+
+    `up` says how many frames the caller is above the outermost hook.
+    """
+
+    def __init__(self, name: str, adapter: Adapter, probes: Sequence[Probe], up: int) -> None:
+        self.late = [probe for probe in probes if probe.late]
+        self._name = name
+        self._copies = adapter.copies
+        self._judge = _judge_of(probes)
+        self._up = up
+        self._fresh = FRESH[up]
+        self._broken_in = 0  # the generation of listeners in which it failed
+
+    def begin(self, doing: Doing, args: Args, kwargs: Kwargs) -> _Wait | None:
+        """Ask whether the call waits; called by the hook itself."""
+        if hub.generation == self._broken_in:
+            return None
         try:
-            if generation and not doing.waiting and generation != broken_in:
-                try:
-                    blocker = judge(args, kwargs)
-                    if blocker is not None:
-                        above = _getframe(1)
-                        through = above.f_globals is _GLOBALS  # another hook stands in front
-                        frame = above.f_back if through else above
-                        if up > 1 and frame is not None:
-                            frame = frame.f_back
-                        if blocker.stand_in and _is_on_host(doing, copies, args, frame):
-                            return original(*args, **kwargs)
-                        try:
-                            site = blocker.cache[id(frame.f_code), frame.f_lasti]  # type: ignore[union-attr]
-                            if site is not None and not site.way.leads_to(frame):  # type: ignore[union-attr,arg-type]
-                                site = blocker.site(frame)
-                        except (KeyError, AttributeError):
-                            site = blocker.site(frame)
-                        if site is not None:
-                            if blocker.times is not None:
-                                more = blocker.times(args, kwargs) - 1
-                            if hub.scope is not None:
-                                site = _allowed(site, more)
-                            sink = hub.sink
-                            doing.waiting = inside = True
-                            began = sink.begin()
-                except SyncLimitExceeded:
-                    raise
-                except Exception as error:  # noqa: BLE001  the user's call must go on
-                    broken_in, site = generation, None
-                    hub.fail(name, error)
-            result = original(*args, **kwargs)
+            blocker = self._judge(args, kwargs)
+            if blocker is None:
+                return None
+            above = _getframe(2)
+            through = _is_hook(above)
+            frame = self._caller(above)
+            if blocker.stand_in and self._is_on_host(doing, args, frame):
+                return None
+            site = blocker.site(frame)
+            if site is None:
+                return None
+            more = blocker.times(args, kwargs) - 1 if blocker.times is not None else 0
+            site = _allowed(site, more + 1)
+            fresh = self._fresh.through if through else self._fresh.hook
+            sink = hub.sink
+            return sink, site, more, frame, fresh, sink.begin()
+        except SyncLimitExceeded:
+            raise
+        except Exception as error:  # noqa: BLE001  the user's call must go on
+            self._failed(error)
+            return None
+
+    def end(self, wait: _Wait, value: Any, references: int) -> None:
+        """Report the wait; of a value that the call gave back itself, how often it is held."""
+        sink, site, more, frame, fresh, began = wait
+        try:
+            sink.end(site, began)
+            for _ in range(more):
+                sink.end(site, sink.begin())
+            if references and site.blocker.stand_in:
+                self._copies.add(value, frame, references - fresh)
+        except Exception as error:  # noqa: BLE001
+            self._failed(error)
+
+    def ask(self, args: Args, kwargs: Kwargs) -> _Call | None:
+        """Ask whether the call may wait."""
+        if hub.generation == self._broken_in:
+            return None
+        try:
+            candidates = [probe for probe in self.late if probe.applies(args, kwargs)]
+            blocker = self._judge(args, kwargs)
+            if blocker is None and not candidates:
+                return None
+            return _Call(hub.sink, blocker, candidates, hub.sink.begin())
+        except Exception as error:  # noqa: BLE001
+            self._failed(error)
+            return None
+
+    def judge_result(
+        self, call: _Call, doing: Doing, args: Args, kwargs: Kwargs, result: Any
+    ) -> None:
+        """Report the call if it has waited."""
+        try:
+            blocker = call.blocker
+            for probe in call.candidates:
+                blocker = blocker or probe.after(args, kwargs, result)
+            if blocker is None:
+                return
+            frame = self._caller(_getframe(2))
+            if blocker.stand_in and self._is_on_host(doing, args, frame):
+                return
+            site = blocker.site(frame)
             if site is not None:
-                try:
-                    sink.end(site, began)
-                    for _ in range(more):
-                        sink.end(site, sink.begin())
-                    if args and result is args[0] and site.blocker.stand_in:
-                        expected = fresh.through if through else fresh.hook
-                        held = getrefcount(result) - expected
-                        copies.add(result, frame, held)
-                except Exception as error:  # noqa: BLE001
-                    broken_in = generation
-                    hub.fail(name, error)
-            if inside:
+                call.sink.end(_allowed(site, 1), call.began)
+        except SyncLimitExceeded:
+            raise
+        except Exception as error:  # noqa: BLE001
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self._broken_in = hub.generation
+        hub.fail(self._name, error)
+
+    def _caller(self, above: FrameType) -> FrameType | None:
+        """Who called the outermost hook, where another one or a detour may stand in front."""
+        frame = above.f_back if _is_hook(above) else above
+        if self._up > 1 and frame is not None:
+            frame = frame.f_back
+        return frame
+
+    def _is_on_host(self, doing: Doing, args: Args, frame: FrameType | None) -> bool:
+        """Whether a CPU value in a device value's stead would be on the host all the same."""
+        copies = self._copies
+        return doing.loading or bool(copies.known and args and copies.holds(args[0], frame))
+
+
+def _is_hook(frame: FrameType) -> bool:
+    names = frame.f_globals
+    return names is _GLOBALS or names is reads.GLOBALS
+
+
+def _allowed(site: Site, times: int) -> Site:
+    """Ask whoever limits waits, for each wait of the call."""
+    allowed = site
+    for _ in range(times):
+        if hub.scope is not None:
+            allowed = hub.scope(site)
+    return allowed
+
+
+def _hook(original: Function, watch: _Watch) -> Function:
+    """For calls of which it is known before they start what they wait for."""
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        try:
+            doing = state.doing
+            if not hub.generation or doing.waiting:
+                return original(*args, **kwargs)
+            wait = watch.begin(doing, args, kwargs)
+            if wait is None:
+                return original(*args, **kwargs)
+            doing.waiting = True
+            try:
+                result = original(*args, **kwargs)
+            finally:
                 doing.waiting = False
+            # Asked for here, where as many references are the call's as `FRESH` says.
+            references = getrefcount(result) if args and result is args[0] else 0
+            watch.end(wait, result, references)
             return result
         except BaseException as error:
-            if inside:
-                doing.waiting = False
             forget_this_frame(error)
             raise
 
     return hook
 
 
-def _allowed(site: Site, more: int) -> Site:
-    """Ask whoever limits waits, for each wait of the call."""
-    allowed = site
-    for _ in range(more + 1):
-        if hub.scope is not None:
-            allowed = hub.scope(site)
-    return allowed
+def _late_hook(original: Function, watch: _Watch) -> Function:
+    """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
 
-
-def _read_hook(
-    original: Function, name: str, quick: Quick, hook: Function, copies: Copies, up: int
-) -> Function:
-    """In front of another hook: the commonest wait, `value.item()`, known and seen before.
-
-    One listener, no limit, its first thread, no task of asyncio, no argument, a plain value, a line
-    that waited before; all else goes the long way. What runs once a step finds no cache warm, and
-    each object that is looked at counts: so everything is compared in one expression, and the wait
-    is only noted down, for the listener to look at later.
-    """
-    last = _NOWHERE
-    known, fresh = copies.known, FRESH[up].read
-    kind, taken, on_host, judge = quick
-
-    def read(self: Any, /, *rest: Any, **named: Any) -> Any:
-        nonlocal last
-        site = None
+    def hook(*args: Any, **kwargs: Any) -> Any:
         try:
-            try:
-                beat = hub.alone
-                if not (
-                    beat is None
-                    or get_ident() != beat.thread
-                    or (doing := beat.doing).waiting
-                    or known
-                    or rest
-                    or named
-                    or running_tasks
-                ):
-                    frame = _getframe(up)
-                    at, code, stands_in, blocker, site, way, at1, code1, at2, code2, at3, code3 = (
-                        last
-                    )
-                    if (
-                        frame.f_lasti == at
-                        and frame.f_code is code
-                        and (
-                            (stands_in and type(self) is kind and not taken(self) and on_host(self))
-                            or judge(self) is blocker
-                        )
-                        and (
-                            code1 is None
-                            or (
-                                (back := frame.f_back) is not None
-                                and back.f_lasti == at1
-                                and back.f_code is code1
-                            )
-                        )
-                        and (
-                            code2 is None
-                            or (
-                                (back := back.f_back) is not None  # type: ignore[union-attr]
-                                and back.f_lasti == at2
-                                and back.f_code is code2
-                            )
-                        )
-                        and (
-                            code3 is None
-                            or (
-                                (back := back.f_back) is not None  # type: ignore[union-attr]
-                                and back.f_lasti == at3
-                                and back.f_code is code3
-                            )
-                        )
-                        and way.left
-                    ):
-                        way.left -= 1
-                    else:
-                        last = _seen(judge(self), frame)
-                        blocker, site = last[3:5]
-                    clock = beat.clock
-                    began = clock()
-            except Exception as error:  # noqa: BLE001  the user's call must go on
-                site = None
-                hub.fail(name, error)
-            if site is None:
-                return hook(self, *rest, **named)
+            doing = state.doing
+            if not hub.generation or doing.waiting:
+                return original(*args, **kwargs)
+            call = watch.ask(args, kwargs)
+            if call is None:
+                return original(*args, **kwargs)
             doing.waiting = True
             try:
-                result = original(self)
+                result = original(*args, **kwargs)
+                watch.judge_result(call, doing, args, kwargs, result)
             finally:
                 doing.waiting = False
-            try:
-                beat.log.append((site, began, clock(), beat.step))  # type: ignore[union-attr]
-                if result is self and blocker.stand_in:
-                    held = getrefcount(self) - fresh
-                    copies.add(self, frame, held)
-            except Exception as error:  # noqa: BLE001
-                hub.fail(name, error)
             return result
         except BaseException as error:
-            forget_this_frame(error)
-            raise
-
-    return read
-
-
-def _seen(blocker: Blocker | None, frame: FrameType) -> tuple[Any, ...]:
-    """The call's place, its blocker, its site and its callers, where that is settled."""
-    site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
-    if not site or site.way is None or not site.way.leads_to(frame):
-        return _NOWHERE
-    place = frame.f_lasti, frame.f_code, site.blocker.stand_in, blocker, site, site.way
-    return (*place, *site.way.flat)
-
-
-def _is_on_host(doing: Doing, copies: Copies, args: Args, frame: FrameType | None) -> bool:
-    """Whether a CPU value that stands in for a device value would be on the host all the same."""
-    return doing.loading or bool(copies.known and args and copies.holds(args[0], frame))
-
-
-def _late_hook(  # noqa: C901 - its one inner function
-    original: Function, name: str, judge: Judge, late: Sequence[Probe], copies: Copies, up: int
-) -> Function:
-    """For calls whose result shows whether they waited (`x.to(device)`): judged afterwards."""
-    broken_in = 0  # the generation of listeners in which it failed
-
-    def hook(*args: Any, **kwargs: Any) -> Any:  # noqa: C901 - in one frame: each call of another would cost as much as the rest
-        nonlocal broken_in
-        inside = False
-        blocker = None
-        doing = state.doing
-        generation = hub.generation
-        try:
-            if not generation or doing.waiting or generation == broken_in:
-                return original(*args, **kwargs)
-            try:
-                candidates = [probe for probe in late if probe.applies(args, kwargs)]
-                blocker = judge(args, kwargs)
-                if blocker is not None or candidates:
-                    sink = hub.sink
-                    inside = True
-                    doing.waiting = True
-                    began = sink.begin()
-            except Exception as error:  # noqa: BLE001
-                broken_in = generation
-                hub.fail(name, error)
-            result = original(*args, **kwargs)
-            if inside and broken_in != generation:
-                try:
-                    for probe in candidates:
-                        if blocker is None:
-                            blocker = probe.after(args, kwargs, result)
-                    site = None
-                    if blocker is not None:
-                        frame = _caller(up)
-                        if not (blocker.stand_in and _is_on_host(doing, copies, args, frame)):
-                            site = blocker.site_of_caller(frame)
-                    if site is not None:
-                        if hub.scope is not None:
-                            site = hub.scope(site)
-                        sink.end(site, began)
-                except SyncLimitExceeded:
-                    raise
-                except Exception as error:  # noqa: BLE001
-                    broken_in = generation
-                    hub.fail(name, error)
-            if inside:
-                doing.waiting = False
-            return result
-        except BaseException as error:
-            if inside:
-                doing.waiting = False
             forget_this_frame(error)
             raise
 
@@ -367,17 +293,3 @@ def _number_hook(
             raise
 
     return call
-
-
-def forget_this_frame(error: BaseException) -> None:
-    """Take the hook's own entry out of the traceback, so that it reads as without us.
-
-    Where asyncguard itself raised (a limit), all of its entries go. Python 3.10 keeps the entry.
-    """
-    if isinstance(error, SyncLimitExceeded):
-        error.__traceback__ = None
-        return
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_HERE):
-        traceback = traceback.tb_next
-    error.__traceback__ = traceback

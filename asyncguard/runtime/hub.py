@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Sized
@@ -188,8 +189,6 @@ class Hub:
         self.generation = 0  # 0 while nobody listens, another number each time that somebody does
         self._generations = itertools.count(1)
         self.sink: Sink = _Several(())
-        self.alone: Beat | None = None  # the only sink's, where no limit holds
-        self._paced: Beat | None = None  # the only listener's to marks
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
@@ -221,13 +220,8 @@ class Hub:
         with self.lock:
             self._set_marked(tuple(other for other in self.marked if other is not listener))
 
-    def mark(self, source: object | None, _args: Any = None, _kwargs: Any = None) -> None:
-        """A step ended. Serves as torch's optimizer hook, which is given more than we ask for."""
-        beat = self._paced
-        if beat is not None and id(source) == beat.pacer:
-            beat.last = beat.clock()
-            beat.step += 1
-            return
+    def mark(self, source: object | None) -> None:
+        """A step ended."""
         for listener in self.marked:
             try:
                 listener.mark(source)
@@ -237,7 +231,7 @@ class Hub:
 
     def fail(self, what: str, error: Exception) -> None:
         """Note a fault of asyncguard's own: logged once for each hook, never raised."""
-        self.alone = None  # the short cut is closed; what it led past minds its own faults
+        front.reads = _SHUT  # what the short way led past minds its own faults
         if what not in self._failed:
             self._failed.add(what)
             log.error("the hook of %s failed and is off from now on", what, exc_info=error)
@@ -250,11 +244,12 @@ class Hub:
     def _set_marked(self, listeners: tuple[Marked, ...]) -> None:
         self.marked = listeners
         alone = listeners[0] if len(listeners) == 1 else None
-        self._paced = alone.beat if isinstance(alone, Logged) else None
+        front.marks = alone.beat if isinstance(alone, Logged) else _SHUT
 
     def _set_active(self) -> None:
         sink = self.sink
-        self.alone = sink.beat if self.scope is None and isinstance(sink, Logged) else None
+        alone = self.scope is None and isinstance(sink, Logged)
+        front.reads = sink.beat if alone else _SHUT  # type: ignore[attr-defined]
         if not (self._sinks or self.scope):
             self.generation = 0
         elif not self.generation:
@@ -268,7 +263,30 @@ class Hub:
         self._set_sinks(())
 
 
+class Front:
+    """Whose reads and marks take the short way: the only listener's, where no limit holds."""
+
+    __slots__ = ("marks", "reads")
+
+    def __init__(self, beat: Beat) -> None:
+        self.marks = self.reads = beat
+
+
+_SHUT = Beat(time.perf_counter_ns)  # of no thread, with nobody who sets the pace
+front = Front(_SHUT)
 hub = Hub()
 state = ThreadState()
+
+
+def updated(optimizer: object, _args: Any, _kwargs: Any) -> None:
+    """Mark a step after an optimizer's update, by the short way if it sets the pace."""
+    beat = front.marks
+    if id(optimizer) == beat.pacer:
+        beat.last = beat.clock()
+        beat.step += 1
+    else:
+        hub.mark(optimizer)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=hub._forked)

@@ -22,7 +22,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
-from asyncguard.runtime.hooks import SyncLimitExceeded
+from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.sites import Site

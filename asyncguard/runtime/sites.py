@@ -131,22 +131,17 @@ class Blocker:
         self.cache: dict[tuple[int, int], Site | None] = {}
 
     def site(self, frame: FrameType | None) -> Site | None:
-        """The site to charge for a wait called from `frame`; None where it is not the user's.
-
-        Hooks look into `cache` themselves first.
-        """
-        if frame is not None:
+        """The site to charge for a wait called from `frame`; None where it is not the user's."""
+        if frame is None:
+            lines = self.sites.setdefault(("<unknown>", ""), {})
+            return lines.setdefault(0, Site(self, "<unknown>", 0, "", ()))
+        key = id(frame.f_code), frame.f_lasti
+        site = self.cache.get(key)
+        if site is None and key not in self.cache:
             return self._locate(frame)
-        lines = self.sites.setdefault(("<unknown>", ""), {})
-        return lines.setdefault(0, Site(self, "<unknown>", 0, "", ()))
-
-    def site_of_caller(self, frame: FrameType | None) -> Site | None:
-        """As `site`, for callers that have not looked into `cache`."""
-        if frame is not None:
-            site = self.cache.get((id(frame.f_code), frame.f_lasti))
-            if site is not None and site.way is not None and site.way.leads_to(frame):
-                return site
-        return self.site(frame)
+        if site is None or (site.way is not None and site.way.leads_to(frame)):
+            return site
+        return self._locate(frame)
 
     def _locate(self, frame: FrameType) -> Site | None:
         if self.loads_data is not None and any(map(self.loads_data, outwards(frame))):

@@ -51,6 +51,8 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
         yield Place(Tensor, name), _factory(machine, getattr(_BASE, name), None)
     for name in _SPARSE:
         yield Place(torch, name), _sparse(machine, getattr(torch, name))
+    nested = torch._C._nested
+    yield Place(nested, "nested_tensor"), _nested(machine, nested.nested_tensor)
     for name, new in _from_data(machine, mover).items():
         yield Place(torch, name), new
     for name, new in _methods(machine, mover).items():
@@ -100,6 +102,21 @@ def _sparse(machine: Machine, original: Callable[..., Any]) -> Callable[..., Any
             return original(*args, **kwargs)
         made = original(*args, **{**kwargs, "device": CPU})
         put(made, place)
+        return made
+
+    return make
+
+
+def _nested(machine: Machine, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Nested tensors are made on the host, and are where they were asked for."""
+
+    @functools.wraps(original)
+    def make(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        target = None if device is None else resolve(machine, device)
+        if not isinstance(target, Device):
+            return original(*args, device=device, **kwargs)
+        made = original(*args, device=CPU, **kwargs)
+        put(made, target)
         return made
 
     return make

@@ -14,7 +14,9 @@ from typing import Any
 import torch
 import torch.amp.autocast_mode
 import torch.autograd.profiler
+import torch.export
 import torch.utils._foreach_utils
+from torch._subclasses import FakeTensorMode
 from torch.profiler import ProfilerActivity
 
 from asyncguard.runtime.patch import Place
@@ -35,6 +37,10 @@ def replacements(
     yield from _autocast(machine)
     yield Place(torch, "Generator"), _generator(machine)
     yield Place(torch, "compile"), _compile(on_leaving)
+    for name in ("export", "draft_export"):
+        if hasattr(torch.export, name):
+            yield Place(torch.export, name), _refuse(f"torch.export.{name}")
+    yield Place(FakeTensorMode, "__enter__"), _refuse("torch's FakeTensorMode")
     yield Place(threading.Thread, "start"), _start(machine, entered)
     yield (
         Place(torch.utils._foreach_utils, "_get_fused_kernels_supported_devices"),
@@ -169,6 +175,15 @@ def _compile(on_leaving: OnLeaving) -> Any:
         return (lambda function: function) if model is None else model
 
     return compile_
+
+
+def _refuse(name: str) -> Any:
+    """Tracers with tensors of their own, which would take simulated ones for the CPU's."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotSimulated(name)
+
+    return refuse
 
 
 def _start(machine: Machine, entered: Entered) -> Any:

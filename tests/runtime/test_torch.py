@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from asyncguard.model import TraceRecord
-from asyncguard.runtime.hooks import SyncLimitExceeded
+from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.hub import BATCH, hub
 from asyncguard.runtime.limits import limit_syncs
 from asyncguard.runtime.registry import registry

@@ -45,6 +45,16 @@ def function_transforms(device: str) -> Any:
     return each["weight"].tolist(), curve.tolist(), slope.tolist()
 
 
+def nested_tensors(device: str) -> Any:
+    rows = [torch.ones(2, 3), torch.ones(1, 3)]
+    found = []
+    for layout in (torch.strided, torch.jagged):
+        made = torch.nested.nested_tensor(rows, device=device, layout=layout)
+        assert made.device.type == device
+        found.append(torch.nested.to_padded_tensor(made * 2, 0.0).tolist())
+    return found
+
+
 def custom_function(device: str) -> Any:
     class Scaled(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
@@ -197,7 +207,7 @@ PROGRAMS: dict[str, Program] = {
     for each in (
         checkpointing, function_transforms, custom_function, sparse, complex_numbers, quantised,
         packed_sequences, attention, scattering, storages, loading, saved_on_the_host, generators,
-        scripted, nested_contexts, line_search, all_hooks,
+        scripted, nested_contexts, nested_tensors, line_search, all_hooks,
     )
 }  # fmt: skip
 
@@ -223,6 +233,17 @@ def graphed() -> Any:
 def test_graphs_are_refused_by_name(call: Callable[[], Any], simulated: Any) -> None:
     with pytest.raises(AsyncguardError, match=r"torch\.cuda\.\w*[gG]raph\w* is not supported"):
         call()
+
+
+def test_exports_are_refused_by_name(simulated: Any) -> None:
+    with pytest.raises(AsyncguardError, match=r"torch\.export\.export is not supported"):
+        torch.export.export(torch.nn.Linear(2, 2).cuda(), (torch.ones(1, 2, device="cuda"),))
+
+
+def test_fake_tensors_are_refused_by_name(simulated: Any) -> None:
+    mode = torch._subclasses.FakeTensorMode()
+    with pytest.raises(AsyncguardError, match="FakeTensorMode is not supported"), mode:
+        torch.ones(2, device="cuda")
 
 
 def test_the_profiler_of_cuda_profiles_what_there_is(simulated: Any, capfd: Any) -> None:

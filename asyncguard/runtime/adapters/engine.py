@@ -12,8 +12,8 @@ from asyncguard.engine import hooks
 from asyncguard.model import SyncKind
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapter import Clock, Undo
+from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.frames import nearest
-from asyncguard.runtime.hooks import SyncLimitExceeded
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.sites import Blocker, Site, ranks
 from asyncguard.version import __version__
@@ -62,7 +62,7 @@ class _Listener(hooks.Listener):
         self._unsettled: dict[int, tuple[hooks.Sync, Site]] = {}
 
     def begins(self, sync: hooks.Sync) -> None:
-        site = self._blocker(sync).site_of_caller(nearest(sys._getframe(), ranks))
+        site = self._blocker(sync).site(nearest(sys._getframe(), ranks))
         if site is not None:
             self._begun[id(sync)] = hub.scope(site) if hub.scope is not None else site
 

@@ -6,8 +6,8 @@ CPU tensors are reported as the stand-in device; whether they count is for the s
 from __future__ import annotations
 
 import functools
-import operator
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
@@ -29,7 +29,7 @@ from asyncguard.runtime.adapters.torch.calls import CALLS, DISTRIBUTION, WORK, c
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
 from asyncguard.runtime.copies import Memory
-from asyncguard.runtime.hub import hub
+from asyncguard.runtime.hub import updated
 from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker
@@ -133,9 +133,12 @@ class Adapter(Base):
         return judge
 
     def quick(self, known: Mapping[str, Blocker]) -> Quick:
-        """Most tensors are plain, and where there is no device all are on the host."""
-        on_host = operator.attrgetter("is_cpu")
-        return Quick(_TENSOR, has_torch_function_unary, on_host, self.quick_judge(known))
+        """Where torch was built for no other device, all tensors of the plain type are the host's.
+
+        (But for those without data, whose reads raise.)
+        """
+        judge = self.quick_judge(known)
+        return Quick(judge, type if _has_only_the_host() else judge)
 
     def memory_of(self, value: Any) -> Memory | None:
         """A tensor's storage; that of one which nothing in C++ holds either is not shared."""
@@ -209,7 +212,7 @@ class Adapter(Base):
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
         self._labels.clear()  # a simulated device comes and goes
-        handle = register_optimizer_step_post_hook(hub.mark)
+        handle = register_optimizer_step_post_hook(updated)
         loaders = [takeover.target(function) for function in LOADERS]
         layer = takeover.Layer(loading_hook)
         for loader in loaders:
@@ -221,6 +224,17 @@ class Adapter(Base):
                 loader.remove(layer)
 
         return undo
+
+
+def _has_only_the_host() -> bool:
+    """Whether tensors are nowhere but in the host's memory, in this build of torch."""
+    accelerator = getattr(torch._C, "_get_accelerator", None)  # older versions lack it
+    return (
+        accelerator is not None
+        and accelerator().type == "cpu"
+        and torch._C._get_privateuse1_backend_name() == "privateuseone"
+        and "torch_xla" not in sys.modules
+    )
 
 
 def _is_away(value: Any, owner: Any) -> bool:

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime.adapter import Adapter
-from asyncguard.runtime.hooks import SyncLimitExceeded
+from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Blocker, Site
 
@@ -112,7 +112,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         asker = _caller(caller)
         if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
             return None
-        return blocker.site_of_caller(asker)
+        return blocker.site(asker)
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:

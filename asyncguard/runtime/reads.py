@@ -1,0 +1,137 @@
+"""The short way of a read: the commonest wait, `value.item()`, at a line that waited before.
+
+A read that happens once a step finds no cache warm: each object that it looks at and each
+instruction that it runs costs several times what it does in a tight loop. So it compares where it
+is with where it was the last time, takes the time twice, and notes the wait down in a log that is
+added up later. All else goes the long way (`hooks`), which also looks at the whole stack every so
+often: `tickets` says for how many reads the call path is taken for granted.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from operator import length_hint
+from types import FrameType
+from typing import Any
+
+from asyncguard.runtime.adapter import Quick
+from asyncguard.runtime.callers import TOP, Way
+from asyncguard.runtime.copies import FRESH, Copies
+from asyncguard.runtime.faults import forget_this_frame
+from asyncguard.runtime.hub import front, hub, running_tasks
+from asyncguard.runtime.sites import Site
+
+__warningregistry__ = None  # see `warned`
+GLOBALS = globals()
+Function = Callable[..., Any]
+# What a read compares: what it waits for, and instruction and code of the line and three callers.
+_Place = tuple[Any, ...]
+_NOWHERE: _Place = (object(), -2, None, -2, None, -2, None, -2, None)
+_getframe, getrefcount, get_ident = sys._getframe, sys.getrefcount, threading.get_ident
+
+
+def read_hook(
+    original: Function, name: str, quick: Quick, hook: Function, copies: Copies, up: int
+) -> Function:
+    """Put the short way in front of another hook.
+
+    It is open for one listener, where no limit holds, in its first thread, outside of asyncio's
+    tasks, for reads without arguments while no value is known to be a copy on the host.
+    """
+    told = quick.told
+    known = copies.known
+    rare = _Rare(name, quick, hook, copies, FRESH[up].read)
+    last = _NOWHERE
+    tickets: Iterator[Site] = iter(())
+
+    def read(self: Any, /, *rest: Any, **named: Any) -> Any:
+        nonlocal last, tickets
+        try:
+            site = None
+            beat = front.reads
+            if (
+                get_ident() == beat.thread
+                and not (doing := beat.doing).waiting
+                and not (rest or named or known)
+            ):
+                try:
+                    frame = _getframe(up)
+                    one = frame.f_back or TOP
+                    two = one.f_back or TOP
+                    three = two.f_back or TOP
+                    value, at, code, at1, code1, at2, code2, at3, code3 = last
+                    if (
+                        frame.f_lasti == at
+                        and frame.f_code is code
+                        and told(self) is value
+                        and one.f_lasti == at1
+                        and one.f_code is code1
+                        and two.f_lasti == at2
+                        and two.f_code is code2
+                        and three.f_lasti == at3
+                        and three.f_code is code3
+                    ):
+                        site = next(tickets, None)
+                    if site is None:
+                        last, tickets = rare.look(self, frame, tickets)
+                        site = next(tickets, None)
+                    clock = beat.clock
+                    began = clock()
+                except Exception as error:  # noqa: BLE001  the user's call must go on
+                    site = None
+                    hub.fail(rare.name, error)
+            if site is None:
+                return rare.hook(self, *rest, **named)
+            doing.waiting = True
+            try:
+                result = original(self)
+            finally:
+                doing.waiting = False
+            try:
+                beat.log.append((site, began, clock(), beat.step))
+                if result is self:
+                    held = getrefcount(self)
+                    rare.gave_itself(self, site, frame, held)
+            except Exception as error:  # noqa: BLE001
+                hub.fail(rare.name, error)
+            return result
+        except BaseException as error:
+            forget_this_frame(error)
+            raise
+
+    return read
+
+
+class _Rare:
+    """What one read does at most every so often, kept together out of its way."""
+
+    def __init__(self, name: str, quick: Quick, hook: Function, copies: Copies, fresh: int) -> None:
+        self.name = name
+        self.hook = hook
+        self._quick = quick
+        self._copies = copies
+        self._fresh = fresh
+        self._way: Way | None = None
+
+    def look(
+        self, value: Any, frame: FrameType, tickets: Iterator[Site]
+    ) -> tuple[_Place, Iterator[Site]]:
+        """The read's place and tickets for it, where it is settled what waits there."""
+        if self._way is not None:
+            self._way.left = min(self._way.left, length_hint(tickets))
+            self._way = None
+        blocker = self._quick.judge(value)
+        site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
+        if not site or site.way is None or running_tasks or not site.way.leads_to(frame):
+            return _NOWHERE, iter(())
+        self._way = site.way
+        place = self._quick.told(value), frame.f_lasti, frame.f_code, *site.way.flat
+        return place, repeat(site, 1 + site.way.left)
+
+    def gave_itself(self, value: Any, site: Site, frame: FrameType, held: int) -> None:
+        """Note that a value which stands in for a device's is its own copy on the host."""
+        if site.blocker.stand_in:
+            self._copies.add(value, frame, held - self._fresh)
