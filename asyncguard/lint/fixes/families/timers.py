@@ -71,32 +71,37 @@ def _repair(group: Sequence[Spot]) -> Repair | None:
 def _timer(code: Code, spot: Spot) -> Timer | None:
     """Return the timer that a barrier stands in front of the end of."""
     end = spot.body[spot.at + 1] if spot.at + 1 < len(spot.body) else None
-    target: ast.expr
-    if isinstance(end, ast.AugAssign) and isinstance(end.op, ast.Add):
-        target, spent, is_list = end.target, end.value, False
-    elif isinstance(end, ast.Expr) and isinstance(end.value, ast.Call):
-        function = end.value.func
-        if not isinstance(function, ast.Attribute) or function.attr != "append":
-            return None
-        if len(end.value.args) != 1 or end.value.keywords:
-            return None
-        target, spent, is_list = function.value, end.value.args[0], True
-    else:
+    added = _added(end)
+    if end is None or added is None or not code.is_alone(end):
         return None
+    target, spent, is_list = added
+    if not isinstance(spent.right, ast.Name) or not _is_clock(code, spent.left):
+        return None
+    name = spent.right.id
+    begin = next((s for s in reversed(spot.body[: spot.at]) if name in flow.bound(s)), None)
+    if not isinstance(begin, ast.Assign) or len(begin.targets) > 1 or not code.is_alone(begin):
+        return None
+    return Timer(begin, name, end, target, is_list) if _is_clock(code, begin.value) else None
+
+
+def _added(end: ast.stmt | None) -> tuple[ast.Name, ast.BinOp, bool] | None:
+    """Return what a statement adds a difference to, the difference, and whether to a list."""
+    target, spent = _parts(end)
     if not isinstance(target, ast.Name) or not isinstance(spent, ast.BinOp):
         return None
-    if not isinstance(spent.op, ast.Sub) or not isinstance(spent.right, ast.Name):
-        return None
-    if not _is_clock(code, spent.left):
-        return None
-    for before in reversed(spot.body[: spot.at]):
-        if spent.right.id in flow.bound(before):
-            is_begin = isinstance(before, ast.Assign) and _is_clock(code, before.value)
-            alone = is_begin and code.is_alone(before) and code.is_alone(end)
-            if not alone or not isinstance(before, ast.Assign) or len(before.targets) > 1:
-                return None
-            return Timer(before, spent.right.id, end, target, is_list)
-    return None
+    return (target, spent, isinstance(end, ast.Expr)) if isinstance(spent.op, ast.Sub) else None
+
+
+def _parts(end: ast.stmt | None) -> tuple[ast.expr | None, ast.expr | None]:
+    """Return `a` and `b` of `a += b` and `a.append(b)`."""
+    if isinstance(end, ast.AugAssign) and isinstance(end.op, ast.Add):
+        return end.target, end.value
+    call = end.value if isinstance(end, ast.Expr) else None
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+        return None, None
+    function = call.func
+    appends = isinstance(function, ast.Attribute) and function.attr == "append"
+    return (function.value, call.args[0]) if appends else (None, None)  # type: ignore[attr-defined]
 
 
 def _is_clock(code: Code, node: ast.expr) -> bool:
