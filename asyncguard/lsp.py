@@ -123,6 +123,8 @@ class Service:
     def closed(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget the document, and take its diagnostics away."""
         uri = params.text_document.uri
+        if waiting := self._pending.pop(uri, None):
+            waiting.cancel()
         self.checked.pop(uri, None)
         self._publish(uri, None, [])
 
@@ -161,11 +163,10 @@ class Service:
         await self._check(uri)
 
     async def _check(self, uri: str) -> None:
-        path = to_fs_path(uri)
-        if path is None:
+        path, document = to_fs_path(uri), self.server.workspace.text_documents.get(uri)
+        if path is None or document is None:  # of one that is not open, the file would be read
             return
-        document = self.server.workspace.get_text_document(uri)
-        version, data = document.version, document.source.encode("utf-8", "surrogateescape")
+        version, data = document.version, document.source.encode("utf-8", "surrogatepass")
         loop = asyncio.get_running_loop()
         try:
             found = await loop.run_in_executor(self._thread, self._find, Path(path), data)

@@ -179,6 +179,65 @@ def steps(size: int) -> str:
     return "from mxnet import autograd\ndef train(net, loader, trainer):\n" + loop * (size // 5)
 
 
+def entries(size: int) -> str:
+    """Store into one dict, by constant keys, and read each entry."""
+    stores = (f"logs['key_{n}'] = loss * {n}" for n in range(size))
+    return in_loop(["logs = {}", *stores, *_reads_of_entries(size)])
+
+
+def _reads_of_entries(size: int) -> Iterator[str]:
+    return (f"keep(logs['key_{n}'].item())" for n in range(size))
+
+
+def display(size: int) -> str:
+    """Write one dict out, and read each entry."""
+    made = ", ".join(f"'key_{n}': loss * {n}" for n in range(size))
+    return in_loop([f"logs = {{{made}}}", *_reads_of_entries(size)])
+
+
+def entry_joins(size: int) -> str:
+    """Store into one dict in each `if`, which the paths after it join."""
+    return in_loop(["logs = {}", *(f"if flag > {n}: logs['key_{n}'] = loss" for n in range(size))])
+
+
+def shared_entries(size: int) -> str:
+    """Store into a dict of the module, and pass it on, at each site."""
+    stores = "".join(
+        f"        LOGS['key_{n}'] = loss * {n}\n        keep(LOGS)\n" for n in range(size)
+    )
+    head = LOOP.replace("import torch\n", "import torch\nLOGS = {}\ndef keep(logs): return logs\n")
+    return head.replace("    for", "    global LOGS\n    for") + stores
+
+
+def rebindings(size: int) -> str:
+    """Bind one name again and again, with a read of it after each."""
+    lines = (f"loss = loss * 2 + keep({n})\n        keep(loss.item())" for n in range(size))
+    return in_loop(lines)
+
+
+def chain(size: int) -> str:
+    """Compute each value from the one before, and read it."""
+    lines = (f"value_{n + 1} = value_{n} * 2\n        keep(value_{n}.item())" for n in range(size))
+    return in_loop(["value_0 = loss", *lines])
+
+
+def own_reads(size: int) -> str:
+    """Read attributes of the object, which another method sets."""
+    sets = "".join(f"        self.value_{n} = torch.ones({n}).cuda()\n" for n in range(size))
+    lines = "".join(f"            keep(self.value_{n}.item())\n" for n in range(size))
+    return (
+        f"import torch\nclass Trainer:\n    def __init__(self):\n{sets}"
+        "    def train(self, model, loader, optimizer):\n        for batch in loader:\n"
+        "            model(batch).sum().backward()\n            optimizer.step()\n"
+        f"{lines}"
+    )
+
+
+def comparisons(size: int) -> str:
+    """Compare so many values in one chain."""
+    return in_loop([f"keep(loss{' < batch' * size})", "keep(loss.item())"])
+
+
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "reads": reads,
     "branches": branches,
@@ -197,6 +256,14 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "loops": loops,
     "clocks": clocks,
     "steps": steps,
+    "entries": entries,
+    "display": display,
+    "entry joins": entry_joins,
+    "shared": shared_entries,
+    "rebindings": rebindings,
+    "chain": chain,
+    "own reads": own_reads,
+    "comparisons": comparisons,
 }
 
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """How fast the linter is, beside ruff and TorchFix, on the same files.
 
-    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE] [--runs N] [--write]
+    python benchmarks/lint_speed.py DIR... [--ruff EXE] [--torchfix EXE [--torchfix-on NAME]]
+        [--runs N] [--write]
 
 DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so that a neighbour on
-the machine disturbs all. asyncguard runs cold (without a cache), then with the cache of a run
-before, then on one file of 300 lines. TorchFix, which takes minutes, runs once. "of ruff" compares
-walls with ruff's over all its rules. Memory is the most that the processes of a tool held
-together, pages that they share counted once (Linux; elsewhere the largest process's), in a run of
-its own, for looking at it takes time; of TorchFix it is the largest process's.
+the machine disturbs all. asyncguard runs cold (it finds no cache, and leaves one), then with that
+cache, then on one file of 300 lines. TorchFix, which takes minutes, runs once, on all or on one of
+the wheels, which asyncguard then checks once by itself too. "of ruff" compares walls with ruff's
+over all its rules, "CPU of ruff" the time of all processes. Memory is the most that the processes
+of a tool held together, pages that they share counted once (Linux; elsewhere the largest process's;
+it is looked at once a second).
 
 `--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
@@ -32,7 +34,7 @@ from pathlib import Path
 
 LINE = "{:34} {:>9} {:>9} {:>9} {:>8}"
 RESULTS = Path(__file__).parent / "results" / "lint_speed.json"
-EVERY = 0.1  # seconds between two looks at the memory
+EVERY = 1.0  # seconds between two looks at the memory, which take time
 # What pip installs comes compiled; a checkout's modules are by the run that fills the cache.
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 PSS = re.compile(r"^Pss:\s+(\d+)", re.MULTILINE)
@@ -47,7 +49,7 @@ class Figures:
     memory: float
 
 
-def run(command: list[str], cwd: Path, *, watched: bool = False) -> Figures:
+def run(command: list[str], cwd: Path) -> Figures:
     """Run a command once, in a session of its own so that its processes can be told."""
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -61,13 +63,11 @@ def run(command: list[str], cwd: Path, *, watched: bool = False) -> Figures:
     ended = threading.Event()
     peaks = [0.0]
     watch = threading.Thread(target=watch_memory, args=(process.pid, ended, peaks))
-    if watched:
-        watch.start()
+    watch.start()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     ended.set()
-    if watched:
-        watch.join()
+    watch.join()
     if os.waitstatus_to_exitcode(status) not in (0, 1):  # 1: findings, where a tool says so
         raise SystemExit(f"failed with {os.waitstatus_to_exitcode(status)}: {' '.join(command)}")
     return Figures(wall, usage.ru_utime + usage.ru_stime, max(*peaks, usage.ru_maxrss / 1024))
@@ -111,7 +111,7 @@ def small_file(directories: list[Path]) -> Path:
 
 
 def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, list[str]]:
-    """Return what to run, by name; the cold run of asyncguard leaves the cache alone."""
+    """Return what to run, by name and in order."""
     check = [sys.executable, "-m", "asyncguard", "check", "--exit-zero"]
     if found := shutil.which("asyncguard", path=str(Path(sys.executable).parent)):
         check = [found, "check", "--exit-zero"]
@@ -119,7 +119,7 @@ def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, 
     ruff = [options.ruff, "check", "--select", "ALL", "--no-cache", "--exit-zero", "-q"]
     return {
         "ruff, all rules, no cache": [*ruff, *paths],
-        "asyncguard, cold": [*check, "--no-cache", *paths],
+        "asyncguard, cold": [*check, *paths],
         "asyncguard, warm cache": [*check, *paths],
         "asyncguard, one file of 300 lines": [*check, "--no-cache", str(small_file(directories))],
     }
@@ -128,21 +128,30 @@ def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, 
 def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, Figures]:
     """Run everything as often as asked, and return the fastest runs."""
     best: dict[str, Figures] = {}
-    wanted = commands(options, directories)
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        run(wanted["asyncguard, warm cache"], here)  # fills the cache
-        for _ in range(options.runs):
-            for name, command in wanted.items():
-                figures = run(command, here)
+    for _ in range(options.runs):
+        with tempfile.TemporaryDirectory() as folder:  # where the cache is
+            for name, command in commands(options, directories).items():
+                figures = run(command, Path(folder))
                 if name not in best or figures.wall < best[name].wall:
                     best[name] = figures
-        for name, command in wanted.items():
-            best[name].memory = run(command, here, watched=True).memory
-        if options.torchfix:
-            paths = map(str, directories)
-            best["TorchFix, all rules"] = run([options.torchfix, "--select=ALL", *paths], here)
+    if options.torchfix:
+        with tempfile.TemporaryDirectory() as folder:
+            best |= torchfix(options, directories, Path(folder))
     return best
+
+
+def torchfix(options: argparse.Namespace, wheels: list[Path], here: Path) -> dict[str, Figures]:
+    """Run TorchFix, on one wheel beside asyncguard if one is named."""
+    if not options.torchfix_on:
+        paths = map(str, wheels)
+        return {"TorchFix, all rules": run([options.torchfix, "--select=ALL", *paths], here)}
+    chosen = [path for path in wheels if path.name == options.torchfix_on]
+    cold = commands(options, chosen)["asyncguard, cold"]
+    fix = [options.torchfix, "--select=ALL", *map(str, chosen)]
+    return {
+        f"asyncguard, cold, on {options.torchfix_on}": run(cold, here),
+        f"TorchFix, all rules, on {options.torchfix_on}": run(fix, here),
+    }
 
 
 def version(*command: str) -> str:
@@ -177,6 +186,7 @@ def main() -> int:
     beside = str(Path(sys.executable).parent)
     parser.add_argument("--ruff", default=shutil.which("ruff", path=beside) or shutil.which("ruff"))
     parser.add_argument("--torchfix", default=None, help="its executable; left out otherwise")
+    parser.add_argument("--torchfix-on", metavar="NAME", help="the wheel that it checks; else all")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--write", action="store_true", help=f"keep the figures in {RESULTS.name}")
     options = parser.parse_args()
@@ -185,13 +195,17 @@ def main() -> int:
     print(f"{facts['files']} files, {facts['lines']} lines, {facts['machine']}")
     print(LINE.format("", "wall", "cpu", "memory", "of ruff"))
     best = measure(options, directories)
-    ruff = best["ruff, all rules, no cache"].wall
+    ruff = best["ruff, all rules, no cache"]
     for name, figures in best.items():
         wall, cpu, memory = f"{figures.wall:.2f} s", f"{figures.cpu:.2f} s", figures.memory
-        print(LINE.format(name, wall, cpu, f"{memory:.0f} MB", f"{figures.wall / ruff:.2f}"))
+        print(LINE.format(name, wall, cpu, f"{memory:.0f} MB", f"{figures.wall / ruff.wall:.2f}"))
     if options.write:
         kept = {
-            name: {**{k: round(v, 2) for k, v in asdict(f).items()}, "of ruff": f.wall / ruff}
+            name: {
+                **{k: round(v, 2) for k, v in asdict(f).items()},
+                "of ruff": round(f.wall / ruff.wall, 2),
+                "CPU of ruff": round(f.cpu / ruff.cpu, 2),
+            }
             for name, f in best.items()
         }
         RESULTS.write_text(json.dumps({**facts, "figures": kept}, indent=2) + "\n")

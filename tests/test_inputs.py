@@ -120,6 +120,14 @@ def test_a_missing_baseline_names_the_command_that_writes_it(
     assert "`asyncguard gate --update`" in refused(capsys, "gate", "hot.py")
 
 
+def test_a_baseline_of_half_a_gigabyte_is_not_read(capsys: pytest.CaptureFixture[str]) -> None:
+    with open("b.json", "wb") as file:
+        file.truncate(500_000_000)
+    for command in (("check",), ("gate",)):
+        error = refused(capsys, *command, "--baseline", "b.json", "hot.py")
+        assert "b.json: cannot read the baseline: is larger than 67,108,864 bytes" in error
+
+
 def test_a_count_of_a_billion_takes_no_longer_than_one() -> None:
     from asyncguard.gate import compare
 

@@ -140,6 +140,21 @@ def test_diagnostics_come_as_somebody_types_in_the_clients_columns(tmp_path: Pat
     served(tmp_path, work)
 
 
+def test_text_that_no_file_can_hold_is_told_and_what_is_closed_is_not_read(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", b"x = '\\ud800'\n".decode("unicode_escape"))
+        (found,) = await editor.diagnostics()
+        assert found.code == "ASG000"
+        editor.type("train.py", "import torch\n", 2)
+        document = types.TextDocumentIdentifier(editor.uri("train.py"))
+        editor.text_document_did_close(types.DidCloseTextDocumentParams(document))
+        assert await editor.diagnostics() == []
+        editor.open("other.py", "import torch\n")
+        assert await editor.diagnostics() == []
+
+    served(tmp_path, work)
+
+
 def test_the_other_files_of_the_folder_are_the_context(tmp_path: Path) -> None:
     """That `report` runs in every step is decided in another file, and changes as that is saved."""
     (tmp_path / "helper.py").write_text(HELPER)

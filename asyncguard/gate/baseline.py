@@ -20,6 +20,7 @@ from asyncguard import files
 from asyncguard.model import AsyncguardError, Finding, SiteStats, TraceRecord
 
 VERSION = 1
+MOST = 64 << 20  # bytes of a file, which holds some 300 a finding
 UPDATE = "asyncguard gate --update"
 DEFAULT_PATH = Path("asyncguard-baseline.json")
 
@@ -144,7 +145,7 @@ def load(path: Path, remedy: str = UPDATE) -> Baseline:
     `remedy` is the command that writes one.
     """
     try:
-        data = files.parse_json(files.read(path))
+        data = files.parse_json(files.read(path, MOST))
     except FileNotFoundError:
         raise AsyncguardError(f"{path}: no such baseline; write one with `{remedy}`") from None
     except OSError as error:

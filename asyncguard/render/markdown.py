@@ -56,7 +56,8 @@ def _totals(report: FindingsReport) -> str:
 
 def _finding_row(finding: Finding) -> tuple[str, ...]:
     reached = f" ({calls(finding)})" if finding.reached_from else ""
-    return _place(finding), finding.code, f"{finding.message}{reached}", finding.advice
+    said = _text(f"{finding.message}{reached}")
+    return _place(finding), finding.code, said, _text(finding.advice)
 
 
 def traces(report: TraceReport, screen: Screen) -> str:
@@ -110,8 +111,8 @@ def differences(found: Difference, screen: Screen) -> str:
     columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
     rows = (
         (
-            f"`{change.site.path}:{change.site.line}`",
-            f"`{change.site.api}`",
+            _code(f"{change.site.path}:{change.site.line}"),
+            _code(change.site.api),
             *figures(change, found.unit),
         )
         for change in found.sites
@@ -145,7 +146,7 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str
 
 def _place(finding: Finding) -> str:
     cell = f"cell {finding.cell}:" if finding.cell else ""
-    return f"`{finding.path}:{cell}{finding.line}`"
+    return _code(f"{finding.path}:{cell}{finding.line}")
 
 
 def _code(text: str) -> str:
@@ -156,8 +157,26 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Prose that may name anything: no HTML in it, and one line."""
-    return text.replace("<", "&lt;").replace("\n", " ")
+    """Prose that may name anything, with code between backticks: no HTML, no links, one line.
+
+    Code that holds backticks itself comes out in pieces, the text between them as prose.
+    """
+    parts = text.replace("\n", " ").split("`")
+    closed = len(parts) - (len(parts) + 1) % 2  # the last backtick of an odd number opens no code
+    for index, part in enumerate(parts):
+        if index % 2 and index < closed:
+            parts[index] = f"`{part}`" if part else ""
+        else:
+            between = " " if 0 < index < closed - 1 else ""  # one piece of code and the next
+            parts[index] = _ACTIVE.sub(_inactive, part) or between
+    return "".join(parts[:closed]) + "".join(f"\\`{part}" for part in parts[closed:])
+
+
+_ACTIVE = re.compile(r"[<\[\\]")
+
+
+def _inactive(found: re.Match[str]) -> str:
+    return "&lt;" if found[0] == "<" else f"\\{found[0]}"
 
 
 def _cell(text: str) -> str:

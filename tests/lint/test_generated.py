@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint.check import check_paths
+from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.run.generated import Notice, named_source, notices
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import fix_files
+from asyncguard.model import Finding
 
 NOTICE = "# This file was automatically generated from src/models/modular_net.py.\n"
 BASE = """\
@@ -122,3 +124,11 @@ def test_a_generated_file_without_its_source_is_repaired(tmp_path: Path) -> None
     (tmp_path / "modeling_net.py").write_text(NOTICE + SCALED)
     (found,) = check_paths([tmp_path], Settings(cache=False, jobs=1)).findings
     assert found.fix is not None
+
+
+def test_of_two_functions_copied_from_one_line_the_same_is_named_in_any_order() -> None:
+    told = [
+        Told(Finding("ASG106", "copies", "model.py", 3, 1, 3, 9, function=name))
+        for name in ("Text.move", "Vision.move")
+    ]
+    assert list(merged(told)) == list(merged(reversed(told)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from asyncguard.lint.check import check_source
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import CERTAIN, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -111,9 +112,9 @@ values = st.recursive(
         st.tuples(inner, inner).map(lambda items: container(None, items)),
         st.tuples(inner, inner).map(lambda items: device("torch")._replace(items=items)),
         st.tuples(inner, inner).map(
-            lambda pair: Value(CONTAINER, fields=(("a", pair[0]), ("b", pair[1])))
+            lambda pair: Value(CONTAINER, fields=Entries([("a", pair[0]), ("b", pair[1])]))
         ),
-        inner.map(lambda value: Value(CONTAINER, fields=(("b", value),))),
+        inner.map(lambda value: Value(CONTAINER, fields=Entries([("b", value)]))),
     ),
     max_leaves=3,
 )

@@ -14,6 +14,8 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from asyncguard.demo import cache_directory
 from asyncguard.model import Applicability, CallSite, Confidence, Edit, Fix, Loop
@@ -237,3 +239,32 @@ def test_paths_become_uris(tmp_path: Path) -> None:
     assert uri("c:d.py") == ("c%3Ad.py", True)
     outside = tmp_path / "x.py"
     assert uri(str(outside)) == (outside.as_uri(), False)
+
+
+def _prose(row: str) -> str:
+    """Return what a Markdown reader takes for prose: not between equal runs of backticks."""
+    runs = [*re.finditer("`+", row)]
+    prose, at = [], 0
+    while runs:
+        first = runs.pop(0)
+        closing = next((run for run in runs if len(run[0]) == len(first[0])), None)
+        before = row[at : first.start()]
+        escaped = (len(before) - len(before.rstrip("\\"))) % 2
+        if (escaped and len(first[0]) == 1) or closing is None:
+            continue
+        prose.append(row[at : first.start()])
+        at = closing.end()
+        runs = [run for run in runs if run.start() >= at]
+    return "".join([*prose, row[at:]])
+
+
+@settings(max_examples=300, derandomize=True)
+@given(st.text("`<[x|\\", max_size=10), st.text("`<[x", max_size=8))
+@example('loss["`<img src=x>`"].item()', "a`<b>`.py")
+@example('loss["`[a](http://evil)`"].item()', "``")
+def test_code_in_markdown_can_be_no_html_and_no_link(code: str, path: str) -> None:
+    odd = finding(path=f"{path}.py", message=f"`{code}` waits", advice=f"Read `{code}` less often.")
+    text = shown("markdown", FindingsReport((odd,), 1, rules=RULES))
+    row = _prose(text.splitlines()[4])
+    assert "<" not in row
+    assert not re.search(r"(?<!\\)\[", row)

@@ -1,4 +1,4 @@
-"""Where a value that was read goes, and what the value that waits is made of, within a function.
+"""Where a value that was read goes, within a function.
 
 Purely syntactic: names are followed through plain assignments, a few of them deep.
 """
@@ -6,15 +6,13 @@ Purely syntactic: names are followed through plain assignments, a few of them de
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted, same
+from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes.code import Code, Scope, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
-from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
@@ -105,140 +103,6 @@ def _hands_on(parent: ast.AST, child: ast.AST) -> bool:
     return isinstance(parent, _HOLDS)
 
 
-# ---- what a value is made of
-
-
-class Made(NamedTuple):
-    """What an expression is made of: parameters of its function, attributes of `self`, the rest."""
-
-    params: frozenset[str] = frozenset()
-    own: frozenset[str] = frozenset()
-    computed: bool = False  # by a call that may do more than look at its arguments
-    looped: bool = False  # a loop or an unpacking takes it from something
-    deep: bool = False  # by an attribute of an attribute, which others may set
-
-    def __or__(self, other: object) -> Made:
-        assert isinstance(other, Made)
-        return Made(
-            self.params | other.params,
-            self.own | other.own,
-            self.computed or other.computed,
-            self.looped or other.looped,
-            self.deep or other.deep,
-        )
-
-
-NOTHING = Made()
-_LIBRARY = words("library.looks")
-
-
-def made_of(spot: Spot, node: ast.AST) -> Made:
-    """Return what an expression is made of, as far as plain assignments tell."""
-    return _Making(spot.code, spot.scope).of(node)
-
-
-class _Making:
-    """One search through the assignments of a function: each name is followed once."""
-
-    def __init__(self, code: Code, scope: Scope) -> None:
-        self.code, self.scope = code, scope
-        self._params = parameters(scope)
-        self._seen: set[str] = set()
-
-    def of(self, node: ast.AST) -> Made:
-        """Return what an expression is made of, beside the names that were followed before."""
-        made = NOTHING
-        pending = [node]
-        while pending:
-            part = pending.pop()
-            if isinstance(part, ast.Attribute) and part.attr == "shape":
-                continue  # the host knows it, whatever it is of
-            if isinstance(part, ast.Call) and self._computes(part.func):
-                made |= Made(computed=True)
-            if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
-                made |= Made(own=_own(dotted(part)), deep=_is_deep(dotted(part)))
-            elif isinstance(part, ast.Name):
-                made |= self._of_name(part.id)
-                pending += self._bound_to(part.id)
-            else:
-                pending += parsed.children(part)
-        return made
-
-    def _computes(self, function: ast.expr) -> bool:
-        """Whether a call may do more than look at its arguments: a method of `self`, a helper."""
-        name = dotted(function)
-        if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
-            return False
-        return not isinstance(function, ast.Attribute) or name.startswith("self.")
-
-    def _is_own_or_imported(self, node: ast.Attribute) -> bool:
-        head = dotted(node).partition(".")[0]
-        own = head == "self" and isinstance(node.value, ast.Name)
-        return own or head in self.code.imports
-
-    def _of_name(self, name: str) -> Made:
-        looped = None in flow.assignments(self.scope, name)
-        return Made(params=frozenset({name} & self._params), looped=looped)
-
-    def _bound_to(self, name: str) -> list[ast.expr]:
-        """Return what a name is bound to in the function, the first time it is asked for."""
-        if name in self._seen or name in self.code.imports or name in _BUILTINS:
-            return []
-        self._seen.add(name)
-        values = flow.assignments(self.scope, name)
-        found = [value for value in values if value is not None]
-        return found + (_sources(self.scope).get(name, []) if None in values else [])
-
-
-def _own(path: str) -> frozenset[str]:
-    """Return the attribute of `self` that a path begins with."""
-    return frozenset(path.split(".")[1:2]) if path.startswith("self.") else frozenset()
-
-
-def _is_deep(path: str) -> bool:
-    """Whether this is an attribute of what `self` holds, and of no options: `self.a.b`."""
-    owner = path.removeprefix("self.").rpartition(".")[0]
-    return path.startswith("self.") and bool(owner) and not _OPTIONS(owner)
-
-
-_OPTIONS = family("value.options")
-
-
-@kept(OF_SCOPES)
-def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
-    """Return what loops and unpacking bind names to, and what is added to them in place."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in flow.walk_own(scope):
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.For | ast.comprehension):
-            targets, value = [node.target], node.iter
-        elif isinstance(node, ast.AugAssign):
-            targets, value = [node.target], node.value
-        elif isinstance(node, ast.Assign):
-            unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
-            targets, value = unpacked, node.value
-        for name in {name for target in targets for name in flow.bound(target)}:
-            found.setdefault(name, []).append(value)
-    return found
-
-
-def sources_of(scope: Scope, name: str) -> list[ast.expr]:
-    """Return what loops and unpacking bind a name to."""
-    return _sources(scope).get(name, [])
-
-
-_BUILTINS = frozenset(dir(builtins))
-
-
-def parameters(scope: Scope) -> frozenset[str]:
-    """Return the names of a function's parameters, `self` aside."""
-    if not isinstance(scope, (*FUNCTIONS, ast.Lambda)):
-        return frozenset()
-    taken = scope.args
-    every = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
-    return frozenset(a.arg for a in every if a is not None) - {"self", "cls"}
-
-
 def condition_of(spot: Spot) -> ast.If | ast.Assert | ast.While | None:
     """Return the statement whose condition holds the read."""
     statement = spot.statement
@@ -254,4 +118,4 @@ def is_repeated(spot: Spot, other: Spot) -> bool:
     if spot.body is not other.body or same(spot.node, other.node) or spot.at > other.at:
         return False
     between = spot.body[spot.at : other.at]
-    return not flow.may_change(between, other.node)
+    return not changes.may_change(between, other.node)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import (
-    Made,
-    condition_of,
-    last_name,
-    made_of,
-    parameters,
-    sources_of,
-)
+from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
@@ -24,8 +18,8 @@ from asyncguard.lint.source import parsed
 
 # ---- where the value comes from
 
-_INPUT, _EXPERT, _NAN = family("advice.input"), family("advice.expert"), family("advice.nan")
-_SETS_UP, _FORWARD = family("advice.sets_up"), family("advice.runs_a_model")
+_EXPERT, _NAN = family("advice.expert"), family("advice.nan")
+_FORWARD = family("advice.runs_a_model")
 
 
 def _made(scene: Scene) -> Made:
@@ -36,35 +30,14 @@ def _made(scene: Scene) -> Made:
 def is_made_of_inputs(scene: Scene) -> bool:
     """It is made of a function's parameters alone that hold what a program prepares on the host."""
     made = _made(scene)
-    return bool(made.params) and not made.computed and all(map(_INPUT, made.params))
+    return made.inputs and not (made.others or made.computed)
 
 
 @predicate
 def is_made_of_attributes(scene: Scene) -> bool:
     """It is made of attributes of `self` alone, and of constants."""
     made = _made(scene)
-    plain = bool(made.own) and not (made.params or made.computed or made.looped)
-    return plain and not made.deep and not made.own & _set_by_steps(scene)
-
-
-def _set_by_steps(scene: Scene) -> set[str]:
-    """Return the attributes that the methods of its class set, but for those that set it up."""
-    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
-    methods = [part for part in inside.body if isinstance(part, FUNCTIONS)] if inside else []
-    return {
-        part.attr
-        for method in methods
-        if not _SETS_UP(method.name)
-        for part in parsed.walk(method)
-        if isinstance(part, ast.Attribute)
-        and (not isinstance(part.ctx, ast.Load) or _is_changed(scene.spot, part))
-    }
-
-
-def _is_changed(spot: Spot, attribute: ast.Attribute) -> bool:
-    """Whether a method changes it in place: `self.total.add_(1)`."""
-    method = spot.code.parent(attribute)
-    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
+    return made.fixed and not any(made._replace(fixed=False))
 
 
 @predicate
@@ -287,4 +260,5 @@ def is_an_argument_alone(scene: Scene) -> bool:
 @predicate
 def is_an_argument(scene: Scene) -> bool:
     """It is moved to the device, and made of arguments of its function."""
-    return bool(_made(scene).params)
+    made = _made(scene)
+    return made.inputs or made.others

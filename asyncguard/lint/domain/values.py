@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
 from asyncguard.lint.names.words import MAX_NAMES
 
@@ -86,7 +87,7 @@ class Value(NamedTuple):
     literal: str | int | float | bool | None = None
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements
-    fields: tuple[tuple[str, Value], ...] = ()  # a dict's values by literal key
+    fields: Entries[Value] = Entries()  # a dict's values by literal key
     ref: object = None
     doubt: int = 0  # flags of `Doubt`
     params: Dependence = INDEPENDENT
@@ -212,7 +213,7 @@ def without_params(value: Value) -> Value:
         return from_params(value, INDEPENDENT) if value.params else value
     element = without_params(value.element) if value.element is not None else None
     items = tuple(map(without_params, value.items)) if value.items is not None else None
-    fields = tuple((key, without_params(inner)) for key, inner in value.fields)
+    fields = value.fields.projected(without_params)
     return value._replace(params=INDEPENDENT, element=element, items=items, fields=fields)
 
 

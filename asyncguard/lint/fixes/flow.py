@@ -270,49 +270,6 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def may_change(statements: Iterable[ast.AST], node: ast.AST) -> bool:
-    """Whether statements may make an expression mean something else.
-
-    A call may change what it is given, unless it is a library's, which says so by `_` or `out=`;
-    and what hangs on an object that it is given, or that it is a method of.
-    """
-    parts = [*statements]
-    needed = names(node)
-    if needed & changed(parts):
-        return True
-    held = {root(n) for n in parsed.walk(node) if isinstance(n, ast.Attribute)} | _entries(node)
-    return any(_may_be_changed_by(call, needed, held) for part in parts for call in _calls(part))
-
-
-@kept(OF_STATEMENTS)
-def _calls(node: ast.AST) -> tuple[ast.Call, ...]:
-    return tuple(part for part in parsed.walk(node) if isinstance(part, ast.Call))
-
-
-def _may_be_changed_by(call: ast.Call, needed: set[str], held: set[str]) -> bool:
-    given = {n.id for n in call.args if isinstance(n, ast.Name)}
-    given |= {k.value.id for k in call.keywords if isinstance(k.value, ast.Name)}
-    function = call.func
-    if given & needed and not _is_of_library(function):
-        return True
-    if isinstance(function, ast.Attribute) and function.attr in _LOOKING:
-        return bool(given & held)
-    own = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
-    return bool(given & held) or (own and root(function) in held)
-
-
-_BUILTINS = frozenset({"print", "len", "float", "int", "bool", "zip", "enumerate", "range", "list",
-                       "tuple", "isinstance", "sum", "max", "min", "super"})  # fmt: skip
-_LIBRARIES = words("library.pure") | _BUILTINS
-
-
-def _is_of_library(function: ast.expr) -> bool:
-    """Whether it changes no argument, by its name: a library's function or a pure method."""
-    if isinstance(function, ast.Attribute) and function.attr in _PURE | _NOTING:
-        return True
-    return dotted(function).partition(".")[0] in _LIBRARIES
-
-
 _NOTING = words("method.noting")
 _METERS = words("method.meter")
 _NUMBERS = words("read.number")
@@ -346,17 +303,6 @@ def is_read(node: ast.AST) -> bool:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in _NUMBERS
     )
-
-
-def _entries(node: ast.AST) -> set[str]:
-    """Return the names of what entries are taken from by a text: `batch` of `batch["mask"]`."""
-    return {
-        root(part)
-        for part in parsed.walk(node)
-        if isinstance(part, ast.Subscript)
-        and isinstance(part.slice, ast.Constant)
-        and isinstance(part.slice.value, str)
-    }
 
 
 _PURE = words("method.pure")

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.code import Code, Scope, dotted
 from asyncguard.lint.fixes.holding import is_parameter
+from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import pattern, table, words
 
 
@@ -84,16 +85,20 @@ def _unary(code: Code, node: ast.UnaryOp, depth: int) -> Kind:
 
 def _name(code: Code, node: ast.Name, depth: int) -> Kind:
     """What all assignments of a variable agree on; a loss is what `backward` starts from."""
-    scope = code.scope(node)
-    values = flow.assignments(scope, node.id)
-    if not values or None in values or is_parameter(scope, node.id):
-        return Kind("float") if _runs_backward(scope, node.id) else Kind(_of_name(node.id))
+    return _variable(code, code.scope(node), node.id, depth)
+
+
+@kept(OF_STATEMENTS)
+def _variable(code: Code, scope: Scope, name: str, depth: int) -> Kind:
+    values = flow.assignments(scope, name)
+    if not values or None in values or is_parameter(scope, name):
+        return Kind("float") if _runs_backward(scope, name) else Kind(_of_name(name))
     found = [infer(code, value, depth - 1) for value in values if value is not None]
     number = found[0].number if len({kind.number for kind in found}) == 1 else ""
-    if _runs_backward(scope, node.id):
+    if _runs_backward(scope, name):
         called = all(_is_criterion(code, value) for value in values if value is not None)
         return Kind("float", called or all(kind.scalar for kind in found))
-    return Kind(number or _of_name(node.id), all(kind.scalar for kind in found))
+    return Kind(number or _of_name(name), all(kind.scalar for kind in found))
 
 
 def _of_name(name: str) -> str:

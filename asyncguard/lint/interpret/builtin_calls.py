@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
 from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
@@ -58,8 +59,9 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
 
 
 def _made_dict(arguments: Sequence[Argument]) -> Value:
-    fields = tuple((a.keyword, a.value) for a in arguments if a.keyword)
-    element = functools.reduce(join, (value for _, value in fields)) if fields else None
+    given = [a for a in arguments if a.keyword]
+    fields = Entries((a.keyword, a.value) for a in given)
+    element = functools.reduce(join, (a.value for a in given)) if given else None
     return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
 
 
@@ -133,10 +135,11 @@ def _with_arguments(function: Value, given: Sequence[Argument]) -> Value | None:
     """Return a function that has some of its arguments already."""
     if function.kind == FUNCTION:
         items = tuple(without_params(a.value) for a in given if not a.keyword and not a.stars)
-        fields = tuple((a.keyword, without_params(a.value)) for a in given if a.keyword)
-        return function._replace(
-            items=(*(function.items or ()), *items), fields=(*function.fields, *fields)
-        )
+        fields = function.fields
+        for a in given:
+            if a.keyword:
+                fields = fields.put(a.keyword, without_params(a.value))
+        return function._replace(items=(*(function.items or ()), *items), fields=fields)
     known = function.kind == MODEL or all(a.keyword for a in given)
     return function if known and function.kind in (MODEL, SYMBOL, CLASS) else None
 

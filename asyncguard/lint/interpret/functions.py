@@ -233,7 +233,7 @@ def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:
     return result._replace(
         element=element and substitute(element, bound, depth),
         items=items and tuple(substitute(item, bound, depth) for item in items),
-        fields=tuple((key, substitute(value, bound, depth)) for key, value in result.fields),
+        fields=result.fields.mapped(lambda value: substitute(value, bound, depth)),
     )
 
 

@@ -198,9 +198,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         return container(element_of(frame, owner))
     key = index.literal
     if isinstance(key, str):
-        for name_, value in owner.fields:
-            if name_ == key:
-                return value
+        if (value := owner.fields.get(key)) is not None:
+            return value
         if owner.fields:  # what the other keys hold says nothing of this one
             return UNKNOWN_VALUE
     if (

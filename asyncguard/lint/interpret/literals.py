@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, join_all
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.values import (
     CONTAINER,
     HOST_VALUE,
@@ -91,20 +92,20 @@ def set_display(frame: Frame, node: cst.Set) -> Value:
 
 def dict_display(frame: Frame, node: cst.Dict) -> Value:
     """A dict remembers the values of its literal keys."""
-    fields: dict[str, Value] = {}
+    fields: Entries[Value] = Entries()
     values: list[Value] = []
     for element in node.elements:
         value = evaluate(frame, element.value)
         if type(element) is cst.StarredDictElement:
             values.append(value.element or UNKNOWN_VALUE)
-            fields.update(value.fields)
+            fields = fields.merged(value.fields, lambda _, last: last)
             continue
         key = evaluate(frame, element.key) if type(element) is cst.DictElement else HOST_VALUE
         frame.hand_over(value)  # one of them is chosen and called
         values.append(value)
         if isinstance(key.literal, str):
-            fields[key.literal] = value
-    return Value(CONTAINER, role=Role.DICT, element=join_all(values), fields=tuple(fields.items()))
+            fields = fields.put(key.literal, value)
+    return Value(CONTAINER, role=Role.DICT, element=join_all(values), fields=fields)
 
 
 EXPRESSIONS: Expressions = {

@@ -103,7 +103,7 @@ def _on_device(result: Value, framework: str) -> Value:
     if result.kind == CONTAINER:
         element = _on_device(result.element, framework) if result.element else result.element
         items = result.items and tuple(_on_device(item, framework) for item in result.items)
-        fields = tuple((key, _on_device(value, framework)) for key, value in result.fields)
+        fields = result.fields.mapped(lambda value: _on_device(value, framework))
         return Value(CONTAINER, element=element, items=items, fields=fields)
     plain = result.kind == DEVICE and result.role != Role.MODEL_OUTPUT
     return Value(DEVICE, framework, role=Role.NONE if plain else Role.MODEL_OUTPUT)

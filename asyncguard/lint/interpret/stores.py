@@ -10,6 +10,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
@@ -169,13 +170,13 @@ def _store_entry(frame: Frame, path: str, owner: Value, key: object, value: Valu
         element = value if owner.element is None else join(owner.element, value)
         if owner.element is not None and owner.element.kind == HOST_ARRAY != value.kind:
             element = with_role(element, Role.UNPLACED)  # they are moved one by one
-        fields = dict(owner.fields)
-        if isinstance(key, str):
-            fields[key] = value
-        frame.bind(path, owner._replace(element=element, items=None, fields=tuple(fields.items())))
-    if isinstance(key, str):
+        fields = owner.fields.put(key, value) if isinstance(key, str) else owner.fields
+        frame.bind(path, owner._replace(element=element, items=None, fields=fields))
+    elif isinstance(key, str):
         frame.note(f"{path}.{key}", value)
-        frame.give(path, Value(CONTAINER, role=Role.DICT, element=value, fields=((key, value),)))
+    if isinstance(key, str):
+        fields = Entries([(key, value)])
+        frame.give(path, Value(CONTAINER, role=Role.DICT, element=value, fields=fields))
 
 
 def _write_sites(

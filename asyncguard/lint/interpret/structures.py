@@ -67,9 +67,8 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
         return container(result)
     function = arguments[0].value
     with frame.quiet():
-        fields = tuple(
-            (key, call_value(frame, node, function, [given[0]._replace(value=leaf(value))]))
-            for key, value in tree.fields
+        fields = tree.fields.mapped(
+            lambda value: call_value(frame, node, function, [given[0]._replace(value=leaf(value))])
         )
     return container(result)._replace(role=tree.role, fields=fields)
 
@@ -133,7 +132,8 @@ def container_method(
         _grow(frame, func.value, owner, method, arguments)
     if method in ("get", "pop", "popleft", "setdefault"):
         key = arguments[0].value.literal if arguments else None
-        return dict(owner.fields).get(str(key), element) if owner.fields else element
+        found = owner.fields.get(str(key))
+        return found if found is not None else element
     if method in _WITH_KEYS:
         return _with_keys(element, method)
     if method in ("values", "copy", "union"):

@@ -58,13 +58,14 @@ def _place(call: CallSite) -> tuple[str, int, int, str]:
     return call.path, call.cell or 0, call.line, call.function
 
 
-def _rank(told: Told) -> tuple[Heat, str, str, int, tuple[str, ...], tuple[tuple[str, int], ...]]:
-    """Return what orders the ways to one finding; names of files come last."""
+def _rank(told: Told) -> tuple[object, ...]:
+    """Return what orders the ways to one finding; names of files and functions come last."""
     finding = told.finding
     doubts = sum(why.about == DOUBT for why in finding.reasons)
     texts = tuple(f"{why.about} {why.text}" for why in finding.reasons)
     places = tuple((why.path, why.line) for why in finding.reasons)
-    return heat(finding), finding.message, finding.advice, -doubts, texts, places
+    said = finding.message, finding.advice, -doubts, texts, places
+    return (heat(finding), *said, finding.function)
 
 
 def heat(finding: Finding) -> Heat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,7 +77,7 @@ def _spec(lines: list[str]) -> GitIgnoreSpec | None:
 
     try:
         spec = GitIgnoreSpec.from_lines(lines)
-    except ValueError:
+    except (ValueError, re.error):
         spec = GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
     return spec if any(pattern.include is not None for pattern in spec.patterns) else None
 
@@ -95,6 +96,6 @@ def _is_pattern(line: str) -> bool:
 
     try:
         GitIgnoreSpec.from_lines([line])
-    except ValueError:
+    except (ValueError, re.error):  # re.error: `[z-a]`
         return False
     return True

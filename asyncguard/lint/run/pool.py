@@ -27,6 +27,30 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+# A new interpreter takes modules from the working directory first, which may be a stranger's: one
+# that is told not to does so from 3.11 on. Elsewhere, what cannot fork works alone.
+SAFE_PATH = sys.version_info >= (3, 11)
+
+
+def _may_fork() -> bool:
+    """Whether to fork: it starts at once and shares what is loaded, but not with other threads."""
+    return sys.platform == "linux" and threading.active_count() == 1
+
+
+@contextmanager
+def _own_modules_only() -> Iterator[None]:
+    """Start interpreters that import nothing from the working directory."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
 class _Worker(NamedTuple):
     process: BaseProcess
     connection: Connection
@@ -70,7 +94,8 @@ class Pool(Generic[Item, Result]):
 
     def run(self, items: Sequence[Item]) -> Iterator[tuple[Item, Result | None]]:
         """Yield each item with its result as they come; None where the process died over it."""
-        if min(self.jobs, len(items)) < 2 and not self._workers:
+        alone = min(self.jobs, len(items)) < 2 or not (_may_fork() or SAFE_PATH)
+        if alone and not self._workers:
             yield from ((item, self._here(item)) for item in items)
             return
         from multiprocessing.connection import wait
@@ -99,8 +124,7 @@ class Pool(Generic[Item, Result]):
     def _worker(self) -> _Worker:
         import multiprocessing
 
-        # Forking starts at once and shares what is loaded, but is safe only without other threads.
-        safe = sys.platform == "linux" and threading.active_count() == 1
+        safe = _may_fork()
         context = multiprocessing.get_context("fork" if safe else "spawn")
         ours, theirs = context.Pipe()
         # A forked process has our ends of all connections too, and would never see them close.
@@ -108,7 +132,8 @@ class Pool(Generic[Item, Result]):
         process = context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(theirs, inherited, self.function, *self.setup), daemon=True
         )
-        process.start()
+        with _own_modules_only():
+            process.start()
         theirs.close()
         return _Worker(process, ours)
 

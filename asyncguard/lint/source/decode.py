@@ -46,6 +46,8 @@ def decode(data: bytes) -> str:
         column = error.start - data.rfind(b"\n", 0, error.start)
         reason = f"not {error.encoding} text: {error.reason}"
         raise SourceError(reason, line, column) from error
+    except (UnicodeError, ValueError) as error:  # of codecs that are no text encodings
+        raise SourceError(f"not {encoding} text: {error}") from error
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     # A form feed sets the indentation back to zero; without it the line says the same.
     return _FORM_FEED.sub("", text) if "\f" in text else text

@@ -17,8 +17,7 @@ from asyncguard.model import Finding, Fix
 
 # Cell magics that run their body as Python; the body of any other is another language.
 _PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "debug"}
-_MAGIC = re.compile(r"^(\s*)(?:[%!?]|\w[\w.]*\?{1,2}\s*$|.*\?{1,2}\s*$)")
-_ASSIGNED_MAGIC = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
+_NAMES = re.compile(r"[\w., ]+")
 
 
 class Notebook(NamedTuple):
@@ -77,8 +76,10 @@ def read_notebook(data: bytes) -> Notebook | None:
         if not _is_python(content):
             return None
         cells = [_code(cell) for cell in content["cells"]]
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"not a Jupyter notebook: {error}") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a Jupyter notebook: its parts are not of the right types") from error
     lines: list[str] = []
     starts, numbers = [], []
     magics: set[int] = set()
@@ -120,8 +121,11 @@ def _python_lines(text: str) -> list[str]:
 
 
 def _python_line(line: str) -> str:
-    assigned = _ASSIGNED_MAGIC.match(line)
-    if assigned:
-        return f"{assigned[1]}None"
-    magic = _MAGIC.match(line)
-    return f"{magic[1]}pass" if magic and not line.lstrip().startswith("#") else line
+    """Return the line, or one that Python understands in the place of IPython's own."""
+    names, assigns, value = line.partition("=")
+    if assigns and value.lstrip().startswith(("%", "!")) and _NAMES.fullmatch(names.lstrip()):
+        return f"{names}=None"
+    text = line.strip()
+    if text.startswith(("%", "!", "?")) or (text.endswith("?") and not text.startswith("#")):
+        return f"{line[: len(line) - len(line.lstrip())]}pass"
+    return line

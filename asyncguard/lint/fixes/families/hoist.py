@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Fix
@@ -92,8 +93,13 @@ def _is_only_looked_at(code: Code, node: ast.expr) -> bool:
 
 def _stays(loop: ast.For, node: ast.expr) -> bool:
     """Whether no round of a loop changes what a read says."""
-    if flow.names(node) & flow.changed_in(loop) or flow.may_change(loop.body, node):
+    if flow.names(node) & flow.changed_in(loop) or changes.may_change_in(loop, node):
         return False
+    return _is_quiet(loop)
+
+
+@kept(OF_SCOPES)
+def _is_quiet(loop: ast.For) -> bool:
     return all(map(flow.is_quiet, loop.body))
 
 

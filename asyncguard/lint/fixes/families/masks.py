@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -91,7 +91,7 @@ def _goes_with(first: Spot, other: Spot) -> bool:
         return False
     runs_on = first.body[last] is not other.statement or isinstance(other.statement, ast.While)
     between = first.body[first.at : last + runs_on]
-    return not flow.may_change(between, left)
+    return not changes.may_change(between, left)
 
 
 def _index_within(first: Spot, other: Spot) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Code, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind, infer
@@ -84,7 +84,7 @@ def _group(reads: Iterator[Read]) -> list[Read]:
         between = first.spot.body[first.spot.at : spot.at]
         between = [s for s in between if not any(r.name and r.spot.statement is s for r in group)]
         named = {read.name for read in group}
-        if flow.may_change(between, other.value) or named & flow.names(other.value):
+        if changes.may_change(between, other.value) or named & flow.names(other.value):
             break
         if not all(flow.is_quiet(statement) or _notes(statement, group) for statement in between):
             break

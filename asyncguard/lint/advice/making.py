@@ -1,0 +1,223 @@
+"""What the value that waits is made of, within a function: its parameters, attributes, calls.
+
+Purely syntactic: names are followed through plain assignments. What each name of a function is made
+of is found once, names that are made of each other together.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.fixes.words import words
+from asyncguard.lint.names import family
+from asyncguard.lint.source import parsed
+
+
+class Made(NamedTuple):
+    """What an expression is made of, beside constants."""
+
+    inputs: bool = False  # parameters that hold what a program prepares on the host
+    others: bool = False  # parameters that do not
+    fixed: bool = False  # attributes of `self` that are set up, and stay as they are
+    changing: bool = False  # attributes that steps set
+    computed: bool = False  # a call that may do more than look at its arguments
+    looped: bool = False  # something that a loop or an unpacking takes apart
+    deep: bool = False  # attributes of attributes, which others may set
+
+    def __or__(self, other: object) -> Made:
+        return Made(*(one or another for one, another in zip(self, other, strict=True)))  # type: ignore[call-overload]
+
+
+NOTHING = Made()
+_LIBRARY = words("library.looks")
+_BUILTINS = frozenset(dir(builtins))
+_INPUT, _SETS_UP = family("advice.input"), family("advice.sets_up")
+_OPTIONS = family("value.options")
+
+
+def made_of(spot: Spot, node: ast.AST) -> Made:
+    """Return what an expression is made of, as far as plain assignments tell."""
+    return _making(spot.code, spot.scope).of(node)
+
+
+@kept(OF_SCOPES)
+def _making(code: Code, scope: Scope) -> _Making:
+    return _Making(code, scope)
+
+
+class _Making:
+    """What the names of one function are made of."""
+
+    def __init__(self, code: Code, scope: Scope) -> None:
+        self.code, self.scope = code, scope
+        self._params = parameters(scope)
+        self._known: dict[str, Made] = {}
+        inside = scope if isinstance(scope, ast.ClassDef) else code.around(scope, ast.ClassDef)
+        self._changing = _set_by_steps(code, inside) if inside is not None else frozenset()
+
+    def of(self, node: ast.AST) -> Made:
+        """Return what an expression is made of."""
+        made, names = self._directly([node])
+        for name in names:
+            if name not in self._known:
+                self._follow(name)
+            made |= self._known[name]
+        return made
+
+    def _directly(self, nodes: Iterable[ast.AST]) -> tuple[Made, set[str]]:
+        """Return what expressions are made of beside names, and those names."""
+        made, names = NOTHING, set()
+        pending = [*nodes]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.Attribute) and part.attr == "shape":
+                continue  # the host knows it, whatever it is of
+            if isinstance(part, ast.Call) and self._computes(part.func):
+                made |= Made(computed=True)
+            if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
+                made |= self._of_attribute(dotted(part))
+            elif isinstance(part, ast.Name):
+                names.add(part.id)
+            else:
+                pending += parsed.children(part)
+        return made, names
+
+    def _of_attribute(self, path: str) -> Made:
+        if not path.startswith("self."):
+            return NOTHING
+        owner = path.removeprefix("self.").rpartition(".")[0]
+        changes = path.split(".")[1] in self._changing
+        return Made(fixed=not changes, changing=changes, deep=bool(owner) and not _OPTIONS(owner))
+
+    def _computes(self, function: ast.expr) -> bool:
+        """Whether a call may do more than look at its arguments: a method of `self`, a helper."""
+        name = dotted(function)
+        if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
+            return False
+        return not isinstance(function, ast.Attribute) or name.startswith("self.")
+
+    def _is_own_or_imported(self, node: ast.Attribute) -> bool:
+        head = dotted(node).partition(".")[0]
+        own = head == "self" and isinstance(node.value, ast.Name)
+        return own or head in self.code.imports
+
+    def _of_name(self, name: str) -> tuple[Made, set[str]]:
+        """Return what a name is made of by itself and its assignments, and what names they hold."""
+        values = flow.assignments(self.scope, name)
+        given = name in self._params
+        is_input = given and _INPUT(name)
+        own = Made(inputs=is_input, others=given and not is_input, looped=None in values)
+        if name in self.code.imports or name in _BUILTINS:
+            return own, set()
+        bound = [value for value in values if value is not None]
+        bound += _sources(self.scope).get(name, []) if None in values else []
+        made, names = self._directly(bound)
+        return own | made, names
+
+    def _follow(self, start: str) -> None:
+        """Find what a name is made of, and all the names that it is made of (Tarjan's search)."""
+        search = _Search()
+        pending = [(start, self._open(search, start))]
+        while pending:
+            name, parts = pending[-1]
+            part = next(parts, None)
+            if part is None:
+                pending.pop()
+                search.leave(name, self._known, pending[-1][0] if pending else None)
+            elif part in self._known:
+                search.made[name] |= self._known[part]
+            elif part in search.order:
+                search.least[name] = min(search.least[name], search.order[part])
+            else:
+                pending.append((part, self._open(search, part)))
+
+    def _open(self, search: _Search, name: str) -> Iterator[str]:
+        made, names = self._of_name(name)
+        search.enter(name, made)
+        return iter(sorted(names))
+
+
+class _Search:
+    """The names that one search has open: where each was met, and the earliest it leads back to."""
+
+    def __init__(self) -> None:
+        self.order: dict[str, int] = {}
+        self.least: dict[str, int] = {}
+        self.made: dict[str, Made] = {}
+        self._open: list[str] = []
+
+    def enter(self, name: str, made: Made) -> None:
+        """Open a name that is met for the first time."""
+        self.order[name] = self.least[name] = len(self.order)
+        self.made[name] = made
+        self._open.append(name)
+
+    def leave(self, name: str, known: dict[str, Made], above: str | None) -> None:
+        """Close a name: one that leads back to none before it is known, with those after it."""
+        if above is not None:
+            self.least[above] = min(self.least[above], self.least[name])
+            self.made[above] |= self.made[name]
+        if self.least[name] == self.order[name]:
+            closed = ""
+            while closed != name:
+                closed = self._open.pop()
+                known[closed] = self.made[name]
+
+
+@kept(OF_SCOPES)
+def _set_by_steps(code: Code, inside: ast.ClassDef) -> frozenset[str]:
+    """Return the attributes that the methods of a class set, but for those that set it up."""
+    methods = [part for part in inside.body if isinstance(part, FUNCTIONS)]
+    return frozenset(
+        part.attr
+        for method in methods
+        if not _SETS_UP(method.name)
+        for part in parsed.walk(method)
+        if isinstance(part, ast.Attribute)
+        and (not isinstance(part.ctx, ast.Load) or _is_changed(code, part))
+    )
+
+
+def _is_changed(code: Code, attribute: ast.Attribute) -> bool:
+    """Whether a method changes it in place: `self.total.add_(1)`."""
+    method = code.parent(attribute)
+    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
+
+
+@kept(OF_SCOPES)
+def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
+    """Return what loops and unpacking bind names to, and what is added to them in place."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in flow.walk_own(scope):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.For | ast.comprehension):
+            targets, value = [node.target], node.iter
+        elif isinstance(node, ast.AugAssign):
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.Assign):
+            unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
+            targets, value = unpacked, node.value
+        for name in {name for target in targets for name in flow.bound(target)}:
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def sources_of(scope: Scope, name: str) -> list[ast.expr]:
+    """Return what loops and unpacking bind a name to."""
+    return _sources(scope).get(name, [])
+
+
+def parameters(scope: Scope) -> frozenset[str]:
+    """Return the names of a function's parameters, `self` aside."""
+    if not isinstance(scope, (*FUNCTIONS, ast.Lambda)):
+        return frozenset()
+    taken = scope.args
+    every = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
+    return frozenset(a.arg for a in every if a is not None) - {"self", "cls"}
