@@ -174,6 +174,7 @@ class Framework(NamedTuple):
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves
     devices: tuple[str, ...] = ()  # strings that name a kind of accelerator
+    asked_for: tuple[str, ...] = ()  # arguments that ask for its arrays, in host memory
     reveals: tuple[str, ...] = ()  # methods whose call in a text means that it is in use
     numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
     rare: tuple[str, ...] = ()  # methods that its arrays have, and are rarely asked for
@@ -200,6 +201,7 @@ class Language(NamedTuple):
     complains: frozenset[str] = frozenset()  # methods of a logger that do
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
+    repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_calls: frozenset[str] = frozenset()  # functions and methods that give plain objects
     host_attributes: frozenset[str] = frozenset()  # of anything, which are plain objects

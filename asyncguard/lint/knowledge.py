@@ -154,6 +154,11 @@ class Knowledge:
         self.whole = _all_names(frameworks, lambda f: f.whole)
         self.shaped = _all_names(frameworks, lambda f: f.shaped)
         self.rare = _all_names(frameworks, lambda f: f.rare)
+        self.asks_for_arrays: dict[str, dict[str, str]] = {}
+        for framework in frameworks:
+            for text in framework.asked_for:
+                keyword, _, word = text.partition("=")
+                self.asks_for_arrays.setdefault(keyword, {})[word] = framework.name
         self.reveals = tuple(sorted(_all_names(frameworks, lambda f: f.reveals)))
         self.numbers = {name: most for f in frameworks for name, most in f.numbers.items()}
 

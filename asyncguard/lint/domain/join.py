@@ -11,6 +11,7 @@ blocks on that path, whatever it is on the other. What the other path knew remai
 from __future__ import annotations
 
 from asyncguard.lint.domain.definitions import function_of
+from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -71,6 +72,7 @@ def _above(kept: Value, lost: Value) -> Value:
     """Return the value of the higher rank, under the doubt that the other one casts."""
     if kept.kind == UNKNOWN:
         return _join_fields(kept, _lifted(lost))
+    lost = _without_place(lost)
     doubt = kept.doubt | Doubt.ANOTHER_PATH | (lost.doubt & Doubt.HOST_PATH)
     if _is_surely_plain(lost):
         doubt |= Doubt.HOST_PATH
@@ -86,7 +88,12 @@ def _is_surely_plain(value: Value) -> bool:
 def _lifted(value: Value) -> Value:
     """Return what is left of a value once it cannot be told from something else."""
     doubt = Doubt.HOST_PATH if _is_surely_plain(value) else value.doubt & Doubt.HOST_PATH
-    return Value(doubt=doubt, params=value.params)
+    return Value(doubt=doubt, params=_without_place(value).params)
+
+
+def _without_place(value: Value) -> Value:
+    """Return a value; if it is the device of an argument, without the argument: it is not read."""
+    return from_params(value, INDEPENDENT) if value.kind == HOST else value
 
 
 def _join_plain(left: Value, right: Value) -> Value:

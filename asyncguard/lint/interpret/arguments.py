@@ -77,9 +77,12 @@ def is_size(argument: Argument) -> bool:
     return argument.value.kind == HOST or _SIZE(last)
 
 
+_UNREAD = frozenset({"out", "device", "dtype"})  # written, or no array
+
+
 def selected_arguments(wanted: tuple[int | str, ...], arguments: Arguments) -> list[Argument]:
     if -1 in wanted:
-        return [argument for argument in arguments if argument.keyword != "out"]  # it is written
+        return [argument for argument in arguments if argument.keyword not in _UNREAD]
     chosen = []
     position = 0
     for argument in arguments:

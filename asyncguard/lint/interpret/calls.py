@@ -11,6 +11,7 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CLASS,
@@ -18,8 +19,11 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     EITHER,
     FUNCTION,
+    HOST,
+    HOST_ARRAY,
     SYMBOL,
     UNKNOWN,
+    Role,
     Value,
 )
 from asyncguard.lint.domain.work import Work
@@ -36,9 +40,24 @@ def call_expression(frame: Frame, node: cst.Call) -> Value:
     """A call: evaluate what is called, then the arguments, then decide."""
     guard = conditions.of_call(frame, node)
     if guard is None:
-        return _called(frame, node)
+        return _as_asked(frame, node, _called(frame, node))
     with frame.guarded(guard):
-        return _called(frame, node)
+        return _as_asked(frame, node, _called(frame, node))
+
+
+def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
+    """Return what a call makes; arrays in host memory where an argument asks for these by name."""
+    named = {a.keyword.value: a.value for a in node.args if a.keyword is not None}
+    asked = frame.analysis.knowledge.asks_for_arrays
+    keyword = next((name for name in named if name in asked), "")
+    sure = made.kind not in (UNKNOWN, HOST, DEVICE) or (made.kind == DEVICE and not made.doubt)
+    if not keyword or sure or "device" in named:
+        return made
+    with frame.quiet():
+        word = evaluate(frame, named[keyword]).literal
+    framework = asked[keyword].get(str(word), "")
+    why = frame.reason(Provenance.USAGE, f"`{keyword}` asks for it")
+    return Value(HOST_ARRAY, framework, why, Role.BATCH) if framework else made
 
 
 def _called(frame: Frame, node: cst.Call) -> Value:

@@ -7,9 +7,12 @@ import libcst as cst
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.hotness import ONCE
+from asyncguard.lint.domain.definitions import function_of
+from asyncguard.lint.domain.hotness import ONCE, Context
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     DEVICE,
+    FUNCTION,
     SUPER,
     UNKNOWN,
     Value,
@@ -23,7 +26,7 @@ from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already,
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.model import SyncKind
+from asyncguard.model import Loop, SyncKind
 
 
 def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -36,10 +39,22 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return call_value(frame, node, function, arguments)
     _note_waits(frame, node, name, arguments)
     _note_work(frame, node, name)
+    if name in frame.analysis.knowledge.language.repeats:
+        _call_repeatedly(frame, name, arguments)
     if trigger := frame.analysis.knowledge.trigger(name):
         trigger_sites(frame, node, trigger, compared_by_key(frame, node, arguments))
     passed = _passed_through(frame, node, name, arguments)
     return passed if passed is not None else _returned(frame, node, name, arguments)
+
+
+def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
+    """Note that a function out of sight calls those that it is handed once in each of its steps."""
+    for argument in arguments:
+        info = function_of(argument.value) if argument.value.kind == FUNCTION else None
+        edge = frame.call(info)
+        if edge is not None and info is not None and type(info.node) is not cst.Lambda:
+            edge.context = Context(Loop.STEP, edge.context.guarded)
+            edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
 
 
 def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:

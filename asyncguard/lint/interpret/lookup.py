@@ -80,7 +80,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
             return hinted_at(frame, path, found)
     owner = evaluate(frame, node.value)
     if node.attr.value == "device" and _is_handed_array(frame, node.value, owner):
-        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
     value = attribute_of(frame, owner, node.attr.value)
     if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = prior_for(frame, path or f".{node.attr.value}")
@@ -147,7 +147,7 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     if kind != HOST:
         return owner._replace(kind=kind)
     if attr == "device" and owner.kind == DEVICE and owner.params:
-        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT)
+        return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
     return HOST_VALUE
 
 

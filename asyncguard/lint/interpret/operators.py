@@ -13,6 +13,7 @@ from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
@@ -30,6 +31,7 @@ from asyncguard.lint.domain.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
+    Place,
     Role,
     Value,
     container,
@@ -123,7 +125,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         # What is added to a list is a list, more likely than a value of which little is known.
         listed = other.kind == CONTAINER and one.confidence < MEDIUM
         if one.kind == DEVICE and not listed:
-            return from_params(_on_device(one, other, role), params)
+            anyway = any(map(_is_there_anyway, (left, right)))
+            return from_params(_on_device(one, other, role), INDEPENDENT if anyway else params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
@@ -132,6 +135,12 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(HOST_VALUE, left), right)
     return Value(params=params, role=role)
+
+
+def _is_there_anyway(value: Value) -> bool:
+    """Whether this is on the device whatever the parameters are, so that a result is as well."""
+    placed = value.place is Place.DEVICE and value.role != Role.NAME_INFERRED
+    return placed and not value.params and not value.doubt and value.confidence >= MEDIUM
 
 
 def _on_device(one: Value, other: Value, role: Role) -> Value:

@@ -28,6 +28,7 @@ from asyncguard.lint.domain.values import (
     Value,
     device,
     doubted,
+    from_params,
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
@@ -75,6 +76,7 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
             if where.is_none:
                 continue
             made = device(framework, frame.reason(Provenance.CATALOGUE, "it is made on a device"))
+            made = from_params(made, where.params)  # of `x.device`: it is where that is
             return made if where.kind != UNKNOWN else doubted(made, Doubt.INFERRED)
     if any(a.stars == 2 for a in arguments):
         return device(framework, frame.reason(Provenance.GUESS, "its options may name a device"))

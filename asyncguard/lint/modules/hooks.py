@@ -15,6 +15,8 @@ from asyncguard.model import Loop
 
 _METHOD_ONLY = family("function.method_only")
 _STANDS_IN = family("function.stands_in")
+_LOSS = family("function.own_loss")
+_RUNS = family("function.forward_of")
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
@@ -31,9 +33,15 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
         return Loop.EPOCH  # of this kind of class, whatever others do
     if _is_listed(knowledge.hot_functions, names, scope) or knowledge.enters(taken):
         return Loop.STEP
-    if outlined is not None and _is_eager(scope) and outline.is_step(outlined):
+    eager = outlined if _is_eager(scope) else None
+    if eager is not None and outline.is_step(eager, of_model=_is_own_loss(info, outline)):
         return Loop.STEP
     return Loop.EPOCH if is_cold else Loop.NONE
+
+
+def _is_own_loss(info: FunctionInfo, outline: Outline) -> bool:
+    """Whether this is named like the loss of a model, which may inherit its `forward`."""
+    return info.cls is not None and _LOSS(info.name) and MODEL in _kinds_of(info.cls, outline)
 
 
 def _is_nobodys(info: FunctionInfo, taken: tuple[str, ...], scope: Scope) -> bool:
@@ -54,6 +62,8 @@ def _hook_names(
     names = [info.name]
     if info.cls is not None and info.name in scope.knowledge.kind_hooks:
         names += [f"{kind}.{info.name}" for kind in _kinds_of(info.cls, outline)]
+    if info.cls is not None and _RUNS(info.name) and MODEL in _kinds_of(info.cls, outline):
+        names.append("forward")
     if info.cls is None and taken[:1] == ("self",) and _STANDS_IN(info.name):
         names.append("forward")  # the method of a class elsewhere, which it replaces
     return names

@@ -57,9 +57,13 @@ class Outline:
         """Whether a class here defines a method of this name."""
         return any(method in methods for name, methods in self.methods.items() if name)
 
-    def is_step(self, function: Outlined) -> bool:
-        """Whether a function is one step: it computes a loss, or runs its module on a batch."""
-        return self._computes_loss(function) or self._runs_itself(function)
+    def is_step(self, function: Outlined, *, of_model: bool = False) -> bool:
+        """Whether a function is one step: it computes a loss, or runs its module on a batch.
+
+        `of_model`: it is a method of a model, though its class may inherit `forward`.
+        """
+        own = function.class_name and "forward" in self.methods[function.class_name]
+        return self._computes_loss(function, bool(own) or of_model) or self._runs_itself(function)
 
     def _runs_itself(self, function: Outlined) -> bool:
         """Whether a module's method runs the module on what it is handed: once for each batch."""
@@ -67,7 +71,7 @@ class Outline:
         many = function.loops or _takes_many(function) or not function.parameters
         return bool(own) and function.calls_self and not many
 
-    def _computes_loss(self, function: Outlined) -> bool:
+    def _computes_loss(self, function: Outlined, of_model: bool) -> bool:
         """Whether a function computes the loss of one step, by its name; one with a loop: of many.
 
         A module's own method may loop over what it compares, levels or images; so may a function
@@ -75,7 +79,7 @@ class Outline:
         """
         if _ABOUT_LOSSES(function.name):
             return False
-        if function.class_name and "forward" in self.methods[function.class_name]:
+        if of_model:
             return _LOSS_OF(function.name)
         many = function.loops and (_takes_many(function) or bool(function.class_name))
         return not many and _LOSS(function.name)
