@@ -65,7 +65,9 @@ def main() -> None:
         figures[name] = run(name, arguments.examples, arguments.seed)
         print(f"{name}: {figures[name]}", flush=True)
     if arguments.write:
-        kept = {"date": datetime.date.today().isoformat(), "targets": figures}
+        before = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        today = {"date": datetime.date.today().isoformat()}
+        kept = before | {name: today | counts for name, counts in figures.items()}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 

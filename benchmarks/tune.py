@@ -149,7 +149,7 @@ def _figures(found: Tuned) -> Iterator[str]:
         return
     told = "equal" if found.outputs.equal else "differ"
     few = found.outputs.unstable
-    yield f"{told}, but for {few} lines that differ from run to run" if few else told
+    yield f"{told}, but for lines that differ from run to run: {few}" if few else told
     yield f"{found.difference.before.total.waits:.2f}"
     yield f"{found.difference.after.total.waits:.2f}"
     for side in (found.difference.before, found.difference.after):

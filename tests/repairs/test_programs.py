@@ -164,3 +164,42 @@ def test_what_is_not_understood_is_left_alone(program: Program) -> None:
 def test_a_repaired_program_is_stable(program: Program) -> None:
     after = repaired(program.source)
     assert repaired(after) == after
+
+
+LATE = """
+import torch
+import torch.nn.functional as F
+
+def run(device):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 3).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(8, 4, device=device), torch.zeros(8, dtype=torch.long, device=device)
+    step = 0
+    while step < 4:
+        step += 1
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print("loss", loss.item())
+    return model.weight.detach().double().sum().item()
+"""
+
+
+def test_a_value_of_the_step_before_stalls_less_and_comes_one_step_late(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require("torch")
+    assert repaired(LATE) == LATE
+    told, stalls, values = [], [], []
+    for name, source in (("before", LATE), ("after", done_as_shown(LATE))):
+        path = tmp_path / f"{name}.py"
+        path.write_text(source, encoding="utf-8")
+        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+            values.append(load(path).run("cuda"))
+        told.append(capsys.readouterr().out.splitlines())
+        stalls.append(sum(site.cpu_stall_ns for site in trace.sites))
+    assert values[0] == values[1]
+    assert told[1] == ["loss nan", *told[0][:-1]]
+    assert stalls[1] < stalls[0]

@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -90,3 +92,45 @@ def keeps_a_copy_of_what_the_other_is_made_of(device):
         out += 1
         found.append((first.sum().item(), out.cpu().sum().item()))
     return found
+
+
+def shown_timer_of_each_step(device):
+    model, optimizer = parts(device)
+    seconds, steps = 0.0, 0
+    for x, y in batches(device):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        seconds += time.perf_counter() - start
+        steps += 1
+    return steps, seconds > 0
+
+
+def shown_list_of_times(device):
+    model, optimizer = parts(device)
+    times = []
+    for x, y in batches(device):
+        start = time.time()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        times.append(time.time() - start)
+    return len(times), min(times) > 0
+
+
+def keeps_times_that_the_loop_shows(device):
+    model, optimizer = parts(device)
+    seconds = 0.0
+    for x, y in batches(device):
+        start = time.time()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        seconds += time.time() - start
+        print("so far", seconds)
+    return round(model.weight.double().sum().item(), 6)

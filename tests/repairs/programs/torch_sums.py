@@ -512,3 +512,30 @@ def keeps_sum_where_float_has_another_meaning(device):
         optimizer.step()
         total += loss.item()
     return total, float(3)
+
+
+def fewer_sum_of_a_scaled_double_that_is_used_again(device):
+    model, optimizer = parts(device)
+    total, others = 0.0, []
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x).double(), y)
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        value *= len(x)
+        total += value
+        others.append((loss * 2).detach())
+    return total, [other.item() for other in others]
+
+
+def keeps_count_that_is_scaled(device):
+    model, optimizer = parts(device)
+    total = 0
+    for x, y in batches(device):
+        out = model(x)
+        F.cross_entropy(out, y).backward()
+        optimizer.step()
+        hits = (out.argmax(1) == y).sum().item()
+        hits *= 0.5
+        total += hits
+    return total

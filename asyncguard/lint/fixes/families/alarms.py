@@ -30,25 +30,18 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 
 def _fix(spot: Spot) -> Fix | None:
-    code, branch = spot.code, spot.statement
-    loop = next(iter(flow.loops_around(code, branch)), None)
-    if not isinstance(branch, ast.If) or branch.orelse or code.indent(branch) is None:
-        return None
-    if not isinstance(loop, ast.For) or branch not in loop.body or code.indent(loop) is None:
-        return None
-    if isinstance(spot.scope, (ast.Lambda, ast.ClassDef)) or not _is_whole(spot, branch.test):
+    code, branch, loop = spot.code, spot.statement, _loop(spot)
+    if loop is None or not isinstance(branch, ast.If) or not _is_whole(spot, branch.test):
         return None
     if not _ends(branch.body[-1]) or not _is_of_failure(branch.test):
         return None
     condition = truth.scalar(code, branch.test)
     counted = logs.counted(code, loop)
-    if condition is None or counted is None or _leads_on(loop, branch):
-        return None
-    test, edits = counted
     name = code.fresh("failed")
     again = _again(code, branch, name)
-    if again is None:
+    if condition is None or counted is None or again is None:
         return None
+    test, edits = counted
     edits = (
         *edits,
         code.insert_before(loop, f"{name} = False"),
@@ -58,6 +51,19 @@ def _fix(spot: Spot) -> Fix | None:
     )
     message = f"note on the device that it happened, and ask where `{test}`: some steps later"
     return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _loop(spot: Spot) -> ast.For | None:
+    """Return the loop that a branch without an `else` stands in, if each round comes to it."""
+    code, branch = spot.code, spot.statement
+    loop = next(iter(flow.loops_around(code, branch)), None)
+    if not isinstance(branch, ast.If) or branch.orelse or code.indent(branch) is None:
+        return None
+    if not isinstance(loop, ast.For) or branch not in loop.body or code.indent(loop) is None:
+        return None
+    if isinstance(spot.scope, (ast.Lambda, ast.ClassDef)) or _leads_on(loop, branch):
+        return None
+    return loop
 
 
 def _operand(condition: str) -> str:

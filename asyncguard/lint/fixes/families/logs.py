@@ -46,7 +46,7 @@ def thinned(
     code: Code, loop: ast.For, statement: ast.stmt, *above: str
 ) -> tuple[str, tuple[Edit, ...]] | None:
     """Return when a report of a loop is made from now on, and the edits; lines go above it."""
-    if not _is_report(statement) or code.indent(loop) is None:
+    if not is_report(statement) or code.indent(loop) is None:
         return None
     indent = code.indent(statement)
     if indent is None or not code.is_alone(statement):
@@ -66,7 +66,7 @@ def thinned(
     return test, (*edits, Edit(first, 0, last, len(code.lines[last - 1]), block))
 
 
-def _is_report(statement: ast.stmt) -> bool:
+def is_report(statement: ast.stmt) -> bool:
     """Whether a statement only shows something."""
     if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Loop, written
@@ -31,32 +32,44 @@ def _fix(spot: Spot) -> Fix | None:
     name, loops = _name(spot), flow.loops_around(spot.code, spot.node)
     if value is None or name is None or not loops:
         return None
-    used = _used(spot, name, loops[0])
-    number = type_of(spot, value)
-    if used is None or not number:
+    used, number = _used(spot, name, loops[0]), type_of(spot, value)
+    if used is None or not number or (used.is_scaled and number == "int"):
+        return None  # an integer of the device takes no fraction
+    found = [sum_of(_at(spot, use), value, number) for use in used.plain]
+    sums = [each for each in found if each is not None and each.loop is loops[0]]
+    read = _read(sums) if len(sums) == len(found) else None
+    if read is None:
         return None
-    sums: dict[str, list[Sum]] = {}
-    for use in used[0]:
-        found = sum_of(_at(spot, use), value, number)
-        if found is None or found.loop is not loops[0]:
-            return None
-        sums.setdefault(written(found.target), []).append(found)
+    text = f"{name} = {number}({name})"
+    edits = (
+        *read,
+        *(code.insert_before(branch.body[0], text) for branch in used.branches),
+        code.replace(spot.node, _kept(sums[0], is_scaled=used.is_scaled)),
+    )
+    message = f"keep `{name}` on the device, add it up there and read the sum once after the loop"
+    return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _kept(found: Sum, *, is_scaled: bool) -> str:
+    """Return the value on the device; one that is to be scaled must not be the program's own."""
+    text = accumulate.on_device(found)
+    return f"{text}.clone()" if is_scaled and found.spot.finding.framework == "torch" else text
+
+
+def _read(sums: Sequence[Sum]) -> list[Edit] | None:
+    """Return what reads each sum; None for no sums, or where one cannot be read late."""
+    targets: dict[str, list[Sum]] = {}
+    for found in sums:
+        targets.setdefault(written(found.target), []).append(found)
     edits: list[Edit] = []
-    for group in sums.values():
+    for group in targets.values():
         own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in group))
         plan = accumulate.plan_of(group[0], own)
         read = accumulate.reading(group[0], plan) if plan is not None else None
         if read is None:
             return None
         edits += read
-    if not sums:
-        return None
-    kept = accumulate.on_device(next(iter(sums.values()))[0])
-    text = f"{name} = {number}({name})"
-    edits += [code.insert_before(branch.body[0], text) for branch in used[1]]
-    edits.append(code.replace(spot.node, kept))
-    message = f"keep `{name}` on the device, add it up there and read the sum once after the loop"
-    return Fix(message, tuple(edits), Applicability.UNSAFE)
+    return edits or None
 
 
 def _name(spot: Spot) -> str | None:
@@ -72,23 +85,33 @@ def _name(spot: Spot) -> str | None:
     return target.id if flow.is_private(spot.code, spot.scope, target.id) else None
 
 
-def _used(spot: Spot, name: str, loop: Loop) -> tuple[Sequence[ast.expr], Sequence[ast.If]] | None:
-    """Return the uses of a name that may be sums, and the branches of every n-th step.
-
-    None where the name is used outside its loop, or above the read.
+class Used(NamedTuple):
+    """The uses of a name that may be sums, the branches of every n-th step that have others, and
+    whether the name is also scaled.
     """
+
+    plain: Sequence[ast.expr]
+    branches: Sequence[ast.If]
+    is_scaled: bool
+
+
+def _used(spot: Spot, name: str, loop: Loop) -> Used | None:
+    """Return how a name is used; None where that is outside its loop, or above the read."""
     code, inside = spot.code, flow.parts(loop)
     plain: list[ast.expr] = []
     branches: dict[ast.If, None] = {}
+    scaled = False
     for use in flow.uses(spot.scope, name, [spot.statement]):
         if use not in inside or not isinstance(use, ast.Name) or use.lineno <= spot.node.lineno:
             return None
         branch = accumulate.gate(code, use, loop)
         if branch is not None and code.indent(branch.body[0]) is not None:
             branches[branch] = None
-        elif not _is_scaled(code.statement(use), use):
+        elif _is_scaled(code.statement(use), use):
+            scaled = True
+        else:
             plain.append(use)
-    return plain, [*branches]
+    return Used(plain, [*branches], scaled)
 
 
 def _is_scaled(statement: ast.stmt, use: ast.Name) -> bool:

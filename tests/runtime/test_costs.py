@@ -1,0 +1,121 @@
+"""What a wait and a site cost, counted in calls: no clock says so on a busy machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import asyncguard
+from asyncguard.engine import np
+from asyncguard.model import TraceRecord
+from asyncguard.render import Screen, TraceReport, formats
+from asyncguard.runtime import store
+from asyncguard.runtime.frames import line_of
+from asyncguard.runtime.sites import ranks
+
+ROUNDS = 64
+SIZES = 20, 60, 180  # fewer than the sites that formats show
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Do some work; return how many functions it called, those of C included."""
+    count = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def function(path: Path, body: str) -> Callable[..., Any]:
+    """A function of such a body, in a file of its own."""
+    source = f"def run(x, rounds=1):\n    for _ in range(rounds):\n{body}"
+    path.write_text(source)
+    names: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), names)
+    found: Callable[..., Any] = names["run"]
+    return found
+
+
+def test_a_read_is_found_again_wherever_the_one_before_it_was(tmp_path: Path) -> None:
+    """Looking for it anew each time takes five times the calls of a loop over one read."""
+    torch = pytest.importorskip("torch")
+    value = torch.ones(())
+    alone = function(tmp_path / "alone.py", "        x.item()\n")
+    turns = function(tmp_path / "turns.py", "        x.item()\n" * 8)
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True):
+        alone(value, 20 * ROUNDS)
+        turns(value, 20 * ROUNDS)  # whatever is found out once is found here
+        one = calls_of(lambda: alone(value, 8 * ROUNDS))
+        eight = calls_of(lambda: turns(value, ROUNDS))
+    assert eight < one * 2
+
+
+def test_the_line_of_a_long_function_is_looked_up_and_not_searched_for(tmp_path: Path) -> None:
+    """Python goes through all the lines before it: 100,000 reads would take the square of that."""
+    code = function(tmp_path / "long.py", "        x.item()\n" * 2000).__code__
+
+    class Frame:
+        f_code = code
+
+        def __init__(self, at: int) -> None:
+            self.f_lasti = at
+
+        @property
+        def f_lineno(self) -> int:
+            raise AssertionError("the lines are gone through")
+
+    for start, _, line in code.co_lines():
+        assert line_of(Frame(start), ranks) == (line or 0)  # type: ignore[arg-type]
+
+
+def recorded(path: Path, sites: int) -> tuple[Callable[[], object], Callable[[], TraceRecord]]:
+    run = function(path, "        x.item()\n" * sites)
+    value = np.ones(1)
+    trace = asyncguard.trace(frameworks=["engine"], timeline=100_000)
+
+    def record() -> None:
+        with trace:
+            run(value, 3)
+
+    return record, lambda: trace.record
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    """The calls to record, keep and show a trace of each number of sites."""
+    folder = tmp_path_factory.mktemp("sites")
+    found: dict[str, list[int]] = {}
+    for sites in (10, *SIZES):  # once before: whatever is loaded once is loaded there
+        record, made = recorded(folder / f"sites_{sites}.py", sites)
+        costs = {"record": calls_of(record), "make": calls_of(made)}
+        whole = made()
+        assert len(whole.sites) == sites
+        costs["save"] = calls_of(lambda: store.save(whole, folder / "t.json"))  # noqa: B023
+        costs["load"] = calls_of(lambda: store.load(folder / "t.json"))
+        for name, show in formats("traces").items():
+            report = TraceReport(whole)
+            costs[name] = calls_of(lambda: show(report, Screen()))  # noqa: B023
+        for name, cost in costs.items():
+            found.setdefault(name, []).append(cost)
+    return {name: each[1:] for name, each in found.items()}
+
+
+@pytest.mark.parametrize("what", ["record", "make", "save", "load", *formats("traces")])
+def test_each_further_site_costs_a_trace_what_the_one_before_it_cost(
+    what: str, costs: dict[str, list[int]]
+) -> None:
+    (few, more, many), (least, middle, most) = costs[what], SIZES
+    first, last = (more - few) / (middle - least), (many - more) / (most - middle)
+    assert last < first * 1.2 + 1
