@@ -85,7 +85,7 @@ def check(part: Part) -> Outcome:
         where = (f.line, f.column, f.end_line, f.end_column)
         name = path.relative_to(part.folder.parent).as_posix()
         places.add((name, *where, f.code, f.api, context))
-        spots[path].append((f.line, f.end_line, f.code, ""))
+        spots[path].append(Spot(f.line, f.end_line, f.code, ""))
     groups: dict[str, Score] = defaultdict(Score)
     for labels in part.labels:
         score(labels, spots[part.folder / labels.path], groups)

@@ -225,3 +225,36 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     finally:
         tmp_path.chmod(0o700)
     assert path.read_text() == IDLE
+
+
+# ---- what is safe
+
+
+UPLOADS = """\
+import torch
+from torch.utils.data import DataLoader
+DEVICE = {device}
+def train(model, data, optimizer):
+    for x, y in DataLoader(data, pin_memory=True):
+        {line}
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "line", "applicability"),
+    [
+        ('"cuda"', "x = x.to(DEVICE)", Applicability.SAFE),
+        ('"mps"', "x = x.to(DEVICE)", Applicability.UNSAFE),
+        ('"cuda"', "x = torch.tensor([1, 2], device=x.device)", Applicability.UNSAFE),
+    ],
+)
+def test_uploads_are_safe_from_pinned_memory_alone(
+    device: str, line: str, applicability: Applicability
+) -> None:
+    """MPS has none, and reads what is freed meanwhile."""
+    source = UPLOADS.format(device=device, line=line)
+    fixes = [f.fix for f in check_source(source, "train.py", EVERY_RULE) if f.code == "ASG106"]
+    assert [fix and fix.applicability for fix in fixes] == [applicability]

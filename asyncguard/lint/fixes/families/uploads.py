@@ -23,8 +23,10 @@ _MOVES = words("upload.moves")
 _MAKERS = words("factory.array")
 _WRAPPERS = words("loop.wrappers")
 _PIN = "pin_memory"
+# On MPS a copy that nobody waits for reads memory that may be free by then (pytorch#189690).
 _SMALL = (
-    "upload the list without waiting for earlier work; CUDA takes 64 KiB at once, more may wait"
+    "upload the list without waiting for earlier work; CUDA takes 64 KiB at once, more may wait; "
+    "on MPS the values can be wrong"
 )
 
 
@@ -50,7 +52,7 @@ def _move(spot: Spot) -> Fix | None:
         return None
     text = code.source(call.func.value)
     if _is_small(code, call.func.value):
-        return Fix(_SMALL, (flag,), Applicability.SAFE)
+        return Fix(_SMALL, (flag,), Applicability.UNSAFE)
     known = _loaders(spot, call.func.value)
     if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
@@ -62,7 +64,7 @@ def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) ->
     """Let the upload of a batch not wait; loaders that do not pin are to do so."""
     lacking = [loader for loader in known if not _pins(code, loader)]
     if not lacking:
-        sure = all(_argument(loader, _PIN) is not None for loader in known)
+        sure = all(_argument(loader, _PIN) is not None for loader in known) and not _names_mps(code)
         message = f"upload `{text}` without waiting: its loader pins the memory"
         return Fix(message, (flag,), Applicability.SAFE if sure else Applicability.UNSAFE)
     pins = [_with_argument(code, loader, f"{_PIN}=True") for loader in lacking]
@@ -72,6 +74,11 @@ def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) ->
         f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
     )
     return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
+
+
+def _names_mps(code: Code) -> bool:
+    """Whether the file speaks of Apple's devices, which have no pinned memory."""
+    return "mps" in code.text
 
 
 def pinned_loader(spot: Spot, value: ast.expr) -> bool:
@@ -183,7 +190,7 @@ def _cast(spot: Spot) -> Fix | None:
         return None
     edit = code.replace(call, " ".join(text.split()))
     if _is_small(code, value):
-        return Fix(_SMALL, (edit,), Applicability.SAFE)
+        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
     message = f"upload `{code.source(value)}` without waiting, once it is in pinned memory"
     return Fix(message, (edit,), Applicability.SHOWN)
 
@@ -203,7 +210,7 @@ def _made_like(spot: Spot) -> Fix | None:
     text = f"{torch}.tensor({data}, dtype={name}.dtype).to({name}.device, non_blocking=True)"
     if "#" in text:
         return None
-    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.SAFE)
+    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.UNSAFE)
 
 
 def _made(spot: Spot) -> Fix | None:
@@ -223,7 +230,7 @@ def _made(spot: Spot) -> Fix | None:
     if "#" in code.source(call):
         return None
     if len(call.args) == 1 and (is_list(code, data) or is_number(code, data)):
-        return Fix(_SMALL, (edit,), Applicability.SAFE)
+        return Fix(_SMALL, (edit,), Applicability.UNSAFE)
     text = " ".join(code.source(data).split())
     message = f"upload `{text}` without waiting, if it is on the host, and small or pinned"
     return Fix(message, (edit,), Applicability.SHOWN)
