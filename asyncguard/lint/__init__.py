@@ -17,13 +17,13 @@ Glossary:
   runs: one table, `classify` (`domain.work`).
 - context: how often a place is run within its function; with the hotness of that function it is how
   often a program runs the place (`domain.hotness`).
-- silent: a run that notes no effects: a first pass over a loop, or a look ahead.
+- speculative: a run that notes no effects: a first pass over a loop, or a look ahead.
 - effect: a call, an event, or a site, at which Python waits, or may wait (`domain.definitions`).
 - summary: what callers need to know of a function: its result, its reads, its work.
 - prior: what usage or a name suggests where nothing else is known (`contexts.priors`, `names`).
 - facts: what one file yields. A candidate is a finding whose callers are not known yet
   (`program.facts`).
-- linking: giving each candidate its final context, by the call graph (`program.network`).
+- linking: giving each candidate its final context, by the call graph (`program.call_graph`).
 
 Packages, lowest floor first: `source`, `syntax`, `names` and `knowledge`, `domain`, `contexts`,
 `interpret`, `modules`, `program`, `report`, `checks`, `run`; `check` on top.

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from asyncguard.lint import names
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.labels import labels
-from asyncguard.lint.program import facts, linking, network
-from asyncguard.lint.program.facts import FileFacts, Linked
+from asyncguard.lint.program import call_graph, facts, linking
+from asyncguard.lint.program.facts import FileFacts, FileResult
 from asyncguard.lint.report.impact import by_place
 from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
@@ -60,7 +60,7 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     checker = worker.Worker({}, options(settings))
     with names.extended(names.own(settings.catalogue)):
         facts = worker.with_deep_stack(lambda: checker.check(path, data))
-        linked = linking.link(network.Network({path: facts}))
+        linked = linking.link(call_graph.CallGraph({path: facts}))
         return select(mended(linked, 1, {path: data}), settings)
 
 
@@ -77,7 +77,7 @@ def check_configured(
     """Do so with the settings that the configuration has for each file."""
     chosen = choose([Path(path) for path in paths], configuration)
     others = _others(paths, chosen, configuration)
-    linked: dict[str, Linked] = {}
+    linked: dict[str, FileResult] = {}
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
             seen = _from(progress, len(linked), chosen)
@@ -126,13 +126,13 @@ def options(settings: Settings) -> worker.Options:
     return worker.Options(settings.assume_device, settings.catalogue)
 
 
-def select(linked: Mapping[str, Linked], settings: Settings) -> list[Finding]:
+def select(linked: Mapping[str, FileResult], settings: Settings) -> list[Finding]:
     """Keep what the settings want, sorted by place."""
     return _selected(linked, dict.fromkeys(linked, settings))[0]
 
 
 def _selected(
-    linked: Mapping[str, Linked], settings: Mapping[str, Settings]
+    linked: Mapping[str, FileResult], settings: Mapping[str, Settings]
 ) -> tuple[list[Finding], int]:
     """Keep what the settings of each file want, sorted by place; count what they hide."""
     known = labels()
@@ -148,7 +148,9 @@ def _selected(
     return sorted(findings, key=by_place), hidden
 
 
-def _in_file(path: str, told: Linked, enabled: frozenset[str], settings: Settings) -> list[Finding]:
+def _in_file(
+    path: str, told: FileResult, enabled: frozenset[str], settings: Settings
+) -> list[Finding]:
     """Leave out what comments silence, and the rules that the configuration does not ask for.
 
     Comments come first: one that silences a finding which is not shown is used all the same.
@@ -180,7 +182,7 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
 
 def _check_files(
     files: Sequence[str], settings: Settings, progress: Progress, others: Sequence[str] = ()
-) -> Mapping[str, Linked]:
+) -> Mapping[str, FileResult]:
     """Return what is to be said of the files, from the cache where nothing has changed.
 
     Of the others, which are not reported, those that matter are looked at as well.
@@ -207,7 +209,7 @@ def _check_files(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(min(done, len(files)), len(files))
-    told = in_sources(linking.link(network.Network(known)))
+    told = in_sources(linking.link(call_graph.CallGraph(known)))
     linked = mended({path: told[path] for path in files}, settings.jobs)
     cache.store({path: known[path] for path in files if path not in lost}, linked)
     return linked

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asyncguard.lint import names
 from asyncguard.lint.check import options, select
-from asyncguard.lint.program import linking, network
+from asyncguard.lint.program import call_graph, linking
 from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import worker
 from asyncguard.lint.run.cache import Stamp, stamp_of, with_askers
@@ -64,7 +64,7 @@ class Live:
             checker = worker.Worker(worker.index([path, *others]), options(settings), wanted)
             known = {path: worker.with_deep_stack(partial(checker.check, path, data))}
             known |= self._looked_at(near, checker)
-            told = in_sources(linking.link(network.Network(known)))
+            told = in_sources(linking.link(call_graph.CallGraph(known)))
             return select(mended({path: told[path]}, 1, {path: data}), settings)
 
     def _forget(self, settings: Settings) -> None:

@@ -11,8 +11,8 @@ import pytest
 from asyncguard.lint.check import check_paths, select
 from asyncguard.lint.modules import project
 from asyncguard.lint.program import linking
+from asyncguard.lint.program.call_graph import CallGraph
 from asyncguard.lint.program.facts import Candidate, FileFacts
-from asyncguard.lint.program.network import Network
 from asyncguard.lint.run import worker
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding
@@ -73,7 +73,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def found(facts: dict[str, FileFacts]) -> set[Finding]:
-    linked = linking.link(Network(facts))
+    linked = linking.link(CallGraph(facts))
     return {finding for told in linked.values() for finding in told.findings}
 
 
@@ -129,7 +129,7 @@ def train(model, loader, optimizer):
     (known,) = facts.values()
     for candidates in itertools.permutations(known.candidates):
         kept = {"a.py": known._replace(candidates=candidates)}
-        findings = select(linking.link(Network(kept)), Settings(cache=False))
+        findings = select(linking.link(CallGraph(kept)), Settings(cache=False))
         assert [f.end_column for f in findings if f.line == 6] == [40, 48]
 
 
@@ -138,7 +138,7 @@ def test_of_findings_that_differ_in_advice_alone_the_same_is_kept() -> None:
         finding = Finding("ASG102", "waits", "a.py", 1, 1, 1, 9, advice=advice, function="f")
         return FileFacts(f"{advice}.py", (Candidate(finding),))
 
-    network = Network({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
+    network = CallGraph({advice: facts(advice) for advice in "abcdefgh"} | {"a.py": EMPTY})
     (finding,) = linking.link(network)["a.py"].findings
     assert finding.advice == "h"
 

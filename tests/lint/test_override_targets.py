@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 from asyncguard.lint.domain.hotness import Hotness
-from asyncguard.lint.program.network import Network
+from asyncguard.lint.program.call_graph import CallGraph
 from asyncguard.lint.run import worker
 
 BASE = """
@@ -40,6 +40,6 @@ def test_a_call_heats_the_methods_that_it_may_mean(tmp_path: Path) -> None:
     for name, text in sources.items():
         (tmp_path / name).write_text(dedent(text))
     checker = worker.Worker(worker.index([*paths.values()]), worker.Options())
-    graph = Network({path: checker.check(path) for path in paths.values()})
+    graph = CallGraph({path: checker.check(path) for path in paths.values()})
     assert graph.entered[paths["masked.py"], "Masked.sum_up"] == Hotness.STEP
     assert (paths["other.py"], "Report.sum_up") not in graph.entered

@@ -1,8 +1,7 @@
 """The state of one abstract execution: variables, loops, guards, and the effects noted so far.
 
 A `Frame` runs one function. `evaluate` looks up the transfer function of a node in the machine
-that its host hands in. Nothing is noted while the frame is silent (the first pass over a loop, or a
-look ahead).
+that its host hands in. A speculative frame (a first pass over a loop, a look ahead) notes nothing.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ class Frame:
     conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
     periods: set[str] = field(default_factory=set)  # variables that are true once a period
     parent: Frame | None = None
-    silent: bool = False
+    speculative: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for
-    differs: bool = False  # a silent run may give them something else
+    differs: bool = False  # a speculative run may give them something else
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
@@ -82,7 +81,7 @@ class Frame:
     named: set[tuple[str, Context]] = field(default_factory=set)  # calls known by name alone
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
-    left_out: Dependence = INDEPENDENT  # parameters that have been left out here
+    omitted: Dependence = INDEPENDENT  # parameters that have been left out here
     statement: cst.CSTNode | None = None
     looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
     last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
@@ -98,7 +97,7 @@ class Frame:
         """The loops that are open, outermost first."""
         return self.nest.loops
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Keep the variables alone."""
         for noted in (self.sites, self.reads, self.edges, self.events, self.returns, self.yields):
             noted.clear()
@@ -111,9 +110,8 @@ class Frame:
         while frame is not None:
             value = frame.env.get(name)
             if value is not None:
-                value = settled(value)
                 own = frame is self or frame.parent is None  # a module has no parameters
-                return value if own else self._from_outside(value)
+                return settled(value) if own else self._from_outside(settled(value))
             frame = frame.parent
         return None
 
@@ -210,7 +208,7 @@ class Frame:
         subject: cst.CSTNode | None = None,
     ) -> None:
         """Note that `node` waits, because `value` is on the device."""
-        if self.silent or not self.analysis.waits(point.framework):
+        if self.speculative or not self.analysis.waits(point.framework):
             return
         if self._has_no_value(point, sink=sink):
             return
@@ -230,7 +228,7 @@ class Frame:
             tuple(self.loops),
             self.statement,
             tuple(self.blocks),
-            value.params | self.left_out,
+            value.params | self.omitted,
             value.role == Role.MASK,
             self.nest.why_repeated(),
         )
@@ -253,18 +251,18 @@ class Frame:
         callee: FunctionInfo | None = None,
     ) -> None:
         """Note something else that rules ask about."""
-        if not self.silent:
+        if not self.speculative:
             loops, blocks = tuple(self.loops), tuple(self.blocks)
             self.events.append(Event(what, node, framework, callee, loops, blocks))
 
     def call(self, callee: FunctionInfo | None) -> Edge | None:
         """Note a call of a function whose body is at hand."""
-        if callee is None or self.silent:
+        if callee is None or self.speculative:
             return None
         self.edges.append(Edge(callee, self.nest.context(), self.line(), self.nest.why_repeated()))
         return self.edges[-1]
 
-    def hand_over(self, value: Value) -> None:
+    def note_escape(self, value: Value) -> None:
         """Note a function that is handed on: it is called about as often, by whoever has it."""
         info = function_of(value) if value.kind == FUNCTION else None
         if info is not None and type(info.node) is not cst.Lambda:
@@ -278,39 +276,39 @@ class Frame:
         """Note a call of a method or function that may be any of that name: no model's own."""
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
-        if not self.silent and not own:
+        if not self.speculative and not own:
             self.named.add((name, self.nest.context()))
 
-    def guarded(self, guard: Guard | None, left_out: Dependence = INDEPENDENT) -> _Guarded:
+    def guarded(self, guard: Guard | None, omitted: Dependence = INDEPENDENT) -> _Guarded:
         """Run a block under a guard, where these parameters have been left out."""
-        return _Guarded(self, guard, left_out)
+        return _Guarded(self, guard, omitted)
 
-    def quiet(self) -> _Quiet:
+    def speculation(self) -> _Speculation:
         """Run something without noting sites."""
-        return _Quiet(self)
+        return _Speculation(self)
 
 
 class _Guarded:
     """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
 
-    __slots__ = ("before", "frame", "guard", "left_out", "opened")
+    __slots__ = ("before", "frame", "guard", "omitted", "opened")
 
-    def __init__(self, frame: Frame, guard: Guard | None, left_out: Dependence) -> None:
-        self.frame, self.guard, self.left_out = frame, guard, left_out
+    def __init__(self, frame: Frame, guard: Guard | None, omitted: Dependence) -> None:
+        self.frame, self.guard, self.omitted = frame, guard, omitted
 
     def __enter__(self) -> None:
-        self.before = self.frame.left_out
-        if self.left_out:
-            self.frame.left_out = self.before | self.left_out
+        self.before = self.frame.omitted
+        if self.omitted:
+            self.frame.omitted = self.before | self.omitted
         self.opened = self.frame.nest.guard(self.guard)
 
     def __exit__(self, *error: object) -> None:
-        self.frame.left_out = self.before
+        self.frame.omitted = self.before
         if self.opened:
             self.frame.nest.guards.pop()
 
 
-class _Quiet:
+class _Speculation:
     """Silences a frame, likewise."""
 
     __slots__ = ("before", "frame")
@@ -319,10 +317,10 @@ class _Quiet:
         self.frame = frame
 
     def __enter__(self) -> None:
-        self.before, self.frame.silent = self.frame.silent, True
+        self.before, self.frame.speculative = self.frame.speculative, True
 
     def __exit__(self, *error: object) -> None:
-        self.frame.silent = self.before
+        self.frame.speculative = self.before
 
 
 _PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})

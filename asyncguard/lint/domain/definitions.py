@@ -57,7 +57,7 @@ class Module(Protocol):
     def lines(self) -> list[str]:
         """The lines of its text."""
 
-    def grow(self, info: FunctionInfo) -> None:
+    def materialise_body(self, info: FunctionInfo) -> None:
         """Give a function its tree."""
 
     def run(self, info: FunctionInfo) -> Summary:
@@ -149,13 +149,13 @@ class FunctionInfo:
     is_static: bool = False
     unit: Unit | None = None  # the tree that `node` is part of
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
-    grown: bool = False  # whether it has
+    has_tree: bool = False  # whether it has
     _parameters: tuple[Parameter, ...] | None = None  # None before they are asked for
     _documented: dict[str, str] | None = None  # likewise
     hook: Loop = Loop.NONE  # how often its framework enters it, by its name
     is_property: bool = False
     cached: bool = False  # a decorator keeps what it returns: it runs once for each argument
-    abroad: bool = False  # called from another file
+    cross_module: bool = False  # called from another file
     decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
     summary: Summary | None = None  # once it is final
 
@@ -169,7 +169,7 @@ class FunctionInfo:
     def parameters(self) -> tuple[Parameter, ...]:
         """What it takes; asking may give it its tree."""
         if self._parameters is None:
-            self.module.grow(self)
+            self.module.materialise_body(self)
             signature = getattr(self.node, "params", None)
             self._parameters = parameters_of(signature) if signature is not None else ()
         return self._parameters
@@ -325,7 +325,9 @@ class Edge:
     context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
+    host_only: Dependence = (
+        INDEPENDENT  # hands these what is in host memory, and does not omit those
+    )
 
 
 class Summary(NamedTuple):

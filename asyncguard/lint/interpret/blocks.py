@@ -50,12 +50,12 @@ def suite(frame: Frame, body: cst.BaseSuite) -> bool:
 
 def evaluate_name(frame: Frame, func: cst.BaseExpression) -> str:
     """Return the dotted name, imports resolved, of what is called, or ""."""
-    return name_of(evaluate_quietly(frame, func))
+    return name_of(evaluate_speculatively(frame, func))
 
 
-def evaluate_quietly(frame: Frame, node: cst.BaseExpression) -> Value:
+def evaluate_speculatively(frame: Frame, node: cst.BaseExpression) -> Value:
     """Return what is known of an expression, noting nothing."""
-    with frame.quiet():
+    with frame.speculation():
         return evaluate(frame, node)
 
 

@@ -53,7 +53,7 @@ def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
     sure = made.kind not in (UNKNOWN, HOST, DEVICE) or (made.kind == DEVICE and not made.doubt)
     if not keyword or sure or "device" in named:
         return made
-    with frame.quiet():
+    with frame.speculation():
         word = evaluate(frame, named[keyword]).literal
     framework = asked[keyword].get(str(word), "")
     why = frame.reason(Provenance.USAGE, f"`{keyword}` asks for it")
@@ -82,7 +82,7 @@ def _called(frame: Frame, node: cst.Call) -> Value:
 
 def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
     """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`."""
-    with frame.quiet():
+    with frame.speculation():
         made = evaluate(frame, func)
     known = frame.analysis.knowledge.step_functions
     return made.kind == SYMBOL and known.find(made.name) is not None
@@ -94,7 +94,7 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     for a in node.args:
         value = evaluate(frame, a.value)
         if value.kind == FUNCTION:
-            frame.hand_over(value)
+            frame.note_escape(value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         elif a.star == "**" and value.kind == CONTAINER and value.fields:

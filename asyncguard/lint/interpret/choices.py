@@ -13,7 +13,12 @@ from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.blocks import execute, run, suite
-from asyncguard.lint.interpret.narrowing import asked_for, asks_whether_on_device, narrow, truth
+from asyncguard.lint.interpret.narrowing import (
+    asks_whether_on_device,
+    guarded_by_omission,
+    narrow,
+    truth,
+)
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import children, dotted, walk
 from asyncguard.model import SyncKind
@@ -29,8 +34,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
         frame.findings += asked
-        left_out = asked_for(frame, node.test, cst.Is)
-        with frame.guarded(guard_true, left_out):
+        omitted = guarded_by_omission(frame, node.test, cst.Is)
+        with frame.guarded(guard_true, omitted):
             then_falls = suite(frame, node.body)
         frame.findings -= asked
         after_then = fork.take()
@@ -42,10 +47,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
             fork.apply(after_then)
         elif then_falls:
             fork.apply(fork.merged(after_then, fork.take()))
-            if left_out:  # what is made for it comes from the others without it
+            if omitted:  # what is made for it comes from the others without it
                 path = dotted(node.test.left)  # type: ignore[attr-defined]
                 value = frame.env[path]
-                frame.env[path] = from_params(value, value.params | left_out)
+                frame.env[path] = from_params(value, value.params | omitted)
     leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
     if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
         frame.nest.guard(guard_false)  # `if step % n: continue`: the rest is guarded
@@ -94,7 +99,7 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
 
     Not asked within such a question.
     """
-    if guard.lasting or frame.silent:
+    if guard.lasting or frame.speculative:
         return False
     frame.differs = True
     body, index = frame.blocks[-1]
@@ -156,7 +161,7 @@ def _drops(node: cst.Assign) -> bool:
 def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
     """Run code to see what it is evidence of in a loop of its own; nothing else comes of it."""
     before, frame.looks_ahead = frame.looks_ahead, True
-    with frame.quiet(), frame.nest.apart() as evidence, frame.env.fork() as fork:
+    with frame.speculation(), frame.nest.apart() as evidence, frame.env.fork() as fork:
         yield evidence
         fork.take()
     frame.looks_ahead = before

@@ -64,8 +64,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     passed = _passed_for_omitted(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            edge.spared = Dependence(_on_host(info, arguments, bound))
-        edge.spared |= Dependence(when_omitted=passed)
+            edge.host_only = Dependence(_on_host(info, arguments, bound))
+        edge.host_only |= Dependence(when_omitted=passed)
     reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
     if info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
@@ -138,7 +138,9 @@ _MAPS = family("function.maps_tree")
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:
     """Call a lambda: its one expression is evaluated for these very arguments."""
     enclosing = enclosing_frame(info)
-    inner = Frame(host_of(info), info, parent=enclosing, silent=frame.silent, depth=frame.depth)
+    inner = Frame(
+        host_of(info), info, parent=enclosing, speculative=frame.speculative, depth=frame.depth
+    )
     inner.nest.loops = frame.loops  # it runs in them
     if frame.depth > MAX_DEPTH:
         return UNKNOWN_VALUE

@@ -240,7 +240,7 @@ def _in_module(frame: Frame) -> bool:
 
 def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> None:
     """Note what an index costs into something unknown of which a part is given to a model."""
-    with frame.quiet():
+    with frame.speculation():
         indices = [index_value(frame, element.slice) for element in node.slice]
     if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
         why = frame.reason(Provenance.USAGE, "a part of it is passed to a model")

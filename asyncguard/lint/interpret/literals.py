@@ -101,7 +101,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
             fields = fields.merged(value.fields, lambda _, last: last)
             continue
         key = evaluate(frame, element.key) if type(element) is cst.DictElement else HOST_VALUE
-        frame.hand_over(value)  # one of them is chosen and called
+        frame.note_escape(value)  # one of them is chosen and called
         values.append(value)
         if isinstance(key.literal, str):
             fields = fields.put(key.literal, value)

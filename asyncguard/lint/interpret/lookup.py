@@ -173,7 +173,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         if known is not None:
             return settled(known)
         if attr in base.annotations:
-            with frame.quiet():
+            with frame.speculation():
                 declared = type_value(host_of(base).frame, base.annotations[attr])
             pure = frame.analysis.knowledge.functional_of((declared.framework,))
             if pure and declared.kind == DEVICE:

@@ -71,7 +71,7 @@ def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether this is an attribute that arrays have not, of what is a batch of them then."""
     if type(node) is not cst.Attribute:
         return False
-    with frame.quiet():
+    with frame.speculation():
         owner = evaluate(frame, node.value)
     known = frame.analysis.knowledge.frameworks.get(owner.framework)
     if owner.kind != DEVICE or known is None or known.asynchronous_cpu:
@@ -126,7 +126,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
     if not path:
         return
     nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
-    with frame.quiet():
+    with frame.speculation():
         kinds = [_checked_type(frame, node) for node in nodes]
     current = frame.env.get(path, UNKNOWN_VALUE)
     if holds:
@@ -197,7 +197,9 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
     return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
 
 
-def asked_for(frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]) -> Dependence:
+def guarded_by_omission(
+    frame: Frame, test: cst.BaseExpression, operator: type[cst.BaseCompOp]
+) -> Dependence:
     """Return the parameter of which this asks if a call leaves it out: `p is None`."""
     if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
         return INDEPENDENT

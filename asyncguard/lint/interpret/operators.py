@@ -41,7 +41,7 @@ from asyncguard.lint.domain.values import (
     no_surer,
 )
 from asyncguard.lint.interpret.binding import bind_target
-from asyncguard.lint.interpret.narrowing import asked_for, narrow, truth
+from asyncguard.lint.interpret.narrowing import guarded_by_omission, narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import dotted
 
@@ -107,7 +107,7 @@ def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> Non
 
 def spread(frame: Frame, node: cst.Tuple) -> list[Value]:
     """Return what a tuple holds: of `*values` one of them."""
-    with frame.quiet():
+    with frame.speculation():
         return [
             element_of(frame, value) if type(element) is cst.StarredElement else value
             for element in node.elements
@@ -265,8 +265,10 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
         guard_true, guard_false = guard_of(frame, node.test)
-        left_out, given = (asked_for(frame, node.test, asked) for asked in (cst.Is, cst.IsNot))
-        with frame.guarded(guard_true, left_out):
+        omitted, given = (
+            guarded_by_omission(frame, node.test, asked) for asked in (cst.Is, cst.IsNot)
+        )
+        with frame.guarded(guard_true, omitted):
             chosen = evaluate(frame, node.body)
         fork.take()
         narrow(frame, node.test, False)
@@ -276,7 +278,7 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
     result = join(chosen, other)
-    return from_params(result, result.params | left_out | given) if result.params else result
+    return from_params(result, result.params | omitted | given) if result.params else result
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:

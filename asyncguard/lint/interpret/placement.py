@@ -272,13 +272,13 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
         return False
     if type(node.value) is cst.Call and dotted(node.value.func) == "next":
         return False
-    with frame.quiet():
+    with frame.speculation():
         return evaluate(frame, node.value).kind == DEVICE
 
 
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether an expression calls something with device values: what comes out mostly is one."""
-    with frame.quiet():
+    with frame.speculation():
         return type(node) is cst.Call and any(
             evaluate(frame, argument.value).kind == DEVICE for argument in node.args
         )

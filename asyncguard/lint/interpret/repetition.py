@@ -71,9 +71,11 @@ def while_(frame: Frame, node: cst.While) -> bool:
 def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.append(record)
     with frame.env.fork() as fork:
-        if not frame.silent:
-            frame.differs = True  # what the second pass gives attributes, a silent run does not
-            with frame.quiet():
+        if not frame.speculative:
+            frame.differs = (
+                True  # what the second pass gives attributes, a speculative run does not
+            )
+            with frame.speculation():
                 body()
             fork.apply(fork.merged(UNCHANGED, fork.take()))
         body()

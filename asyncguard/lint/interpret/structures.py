@@ -47,7 +47,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     origin = iteration.source_of(given[0].value)
     shape = LoopShape(origin.confidence) if origin.kind == "loader" else LoopShape()
     frame.loops.append(LoopRecord(node, shape=shape, transparent=True, line=frame.line()))
-    frame.hand_over(arguments[0].value)
+    frame.note_escape(arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()
     return iteration.wrapping(given[0].value, element)
@@ -66,7 +66,7 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     if len(given) > 1 or not tree.fields:
         return container(result)
     function = arguments[0].value
-    with frame.quiet():
+    with frame.speculation():
         fields = tree.fields.mapped(
             lambda value: call_value(frame, node, function, [given[0]._replace(value=leaf(value))])
         )

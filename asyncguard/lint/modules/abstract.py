@@ -16,7 +16,7 @@ def is_abstract(info: FunctionInfo) -> bool:
         map(_may_do_nothing, info.module.lines[outlined.last - 4 : outlined.last])
     ):
         return False
-    info.module.grow(info)
+    info.module.materialise_body(info)
     body = info.node.body.body if type(info.node) is cst.FunctionDef else ()
     if len(body) > 3 or not all(type(line) is cst.SimpleStatementLine for line in body):
         return False

@@ -38,7 +38,7 @@ from asyncguard.lint.syntax.tree import NO_TREE, Unit, function_unit, module_uni
 class Project(Modules, Protocol):
     """The checked files, as far as the analysis of one asks (`modules.project`)."""
 
-    standing: dict[FileAnalysis, None]
+    with_trees: dict[FileAnalysis, None]
     bounds: set[str]
 
 
@@ -70,8 +70,8 @@ class FileAnalysis(Definitions):
         self.types: dict[str, Value] | None = None  # what annotations name, once that is settled
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.sites: list[Site] = []  # of these
-        self.told: object = None  # the facts of the file, once they are told
-        self.told_by: dict[FunctionInfo, object] = {}  # likewise, by functions of a guest
+        self.facts: object = None  # the facts of the file, once they are told
+        self.facts_by_function: dict[FunctionInfo, object] = {}  # likewise, by functions of a guest
         self.attributes = Attributes(project.summaries, self.run)
         self.running = False
 
@@ -104,7 +104,7 @@ class FileAnalysis(Definitions):
         if self.running:
             return
         self.running = True
-        self._stand()
+        self._note_trees()
         blocks.run(self.frame, self.unit.tree.body)
         self.body.summary = summary_of(self.frame)
         self.types = {}
@@ -133,14 +133,14 @@ class FileAnalysis(Definitions):
 
     def summary_for(self, info: FunctionInfo) -> Summary:
         """Return the summary of a function that is called here."""
-        info.abroad |= info.module is not self
+        info.cross_module |= info.module is not self
         return self.project.summaries.of(info)
 
     def run(self, info: FunctionInfo, given: dict[str, Value] | None = None) -> Summary:
         """Execute a function; for its sites, or silently for what it gives attributes."""
-        self.grow(info)
+        self.materialise_body(info)
         outer = enclosing_frame(info) or self.frame
-        frame = Frame(self, info, parent=outer, silent=given is not None)
+        frame = Frame(self, info, parent=outer, speculative=given is not None)
         frame.given = {} if given is None and info.given is None else given
         bind_parameters(frame)
         if info.cached:
@@ -155,29 +155,29 @@ class FileAnalysis(Definitions):
         result = declared_result(frame, summary.result)
         return summary if result is summary.result else summary._replace(result=result)
 
-    def grow(self, info: FunctionInfo) -> None:
+    def materialise_body(self, info: FunctionInfo) -> None:
         """Give a function its own tree, if that of the file holds only its name and number."""
         outlined = info.outlined
-        if outlined is not None and not info.grown:
-            info.grown = True
-            self._stand()
+        if outlined is not None and not info.has_tree:
+            info.has_tree = True
+            self._note_trees()
             part = self.syntax.get((outlined.line, outlined.indent))
             info.unit = function_unit(self.lines, outlined.first, outlined.last, part)
             info.node = info.unit.tree
             scan(info, self.knowledge, self.frameworks)
 
-    def _stand(self) -> None:
+    def _note_trees(self) -> None:
         """Note that it has trees."""
-        self.project.standing.setdefault(self)
+        self.project.with_trees.setdefault(self)
 
-    def shed(self) -> None:
+    def evict_trees(self) -> None:
         """Let go of all trees, which take most of the memory; what is run again grows its own.
 
         What other files hold of this one stays good: its names, its classes, the summaries that
         they asked for.
         """
-        self.project.standing.pop(self, None)
-        kept = {self.body, *self.asked_abroad()}
+        self.project.with_trees.pop(self, None)
+        kept = {self.body, *self.requested_elsewhere()}
         for info in kept:
             if info.summary is not None:
                 info.summary = info.summary.without_trees()
@@ -185,23 +185,23 @@ class FileAnalysis(Definitions):
             if info not in kept:
                 info.summary = None
             if info is self.body or info.outlined is not None:
-                info.grown, info.unit, info.node = False, None, NO_TREE
+                info.has_tree, info.unit, info.node = False, None, NO_TREE
         self.functions = [info for info in self.functions if info.outlined is not None]
-        self.frame.let_go()
+        self.frame.release()
         self.by_node.clear()
         self.report([])
-        self.let_go_of_syntax()
+        self.release_syntax()
         for name in ("lines", "unit"):
             vars(self).pop(name, None)
 
-    def let_go_of_syntax(self) -> None:
+    def release_syntax(self) -> None:
         """Let go of what Python's parser said; it is asked again for what is looked at later."""
         self.parsed = None
         vars(self).pop("syntax", None)
 
-    def asked_abroad(self) -> list[FunctionInfo]:
+    def requested_elsewhere(self) -> list[FunctionInfo]:
         """Return the functions that other files called, and what these call in this file."""
-        found = [info for info in self.functions if info.abroad and info.summary is not None]
+        found = [info for info in self.functions if info.cross_module and info.summary is not None]
         seen = set(found)
         for info in found:
             for edge in info.final.edges:

@@ -111,7 +111,7 @@ class Definitions(Scope):
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
     ) -> Value:
         func = node.func if type(node) is cst.Call else node
-        decorator = blocks.evaluate_quietly(frame, func)
+        decorator = blocks.evaluate_speculatively(frame, func)
         if decorator.kind == FUNCTION:
             info.decorators += (function_of(decorator),)
         name = blocks.name_of(decorator)
@@ -161,7 +161,7 @@ class Definitions(Scope):
         info = FunctionInfo(
             "<class>", cls.qualname, node, frame.analysis, cls, unit=frame.function.unit
         )
-        inner = Frame(frame.analysis, info, parent=frame, silent=frame.silent)
+        inner = Frame(frame.analysis, info, parent=frame, speculative=frame.speculative)
         for statement in node.body.body:
             blocks.execute(inner, statement)
             self._dataclass_field(cls, statement)
@@ -172,7 +172,7 @@ class Definitions(Scope):
         frame.bind(name, Value(CLASS, ref=cls))
 
     def _bases(self, frame: Frame, nodes: list[cst.BaseExpression]) -> tuple[Value, ...]:
-        with frame.quiet():
+        with frame.speculation():
             return tuple(self._base(frame, node) for node in nodes)
 
     def _base(self, frame: Frame, node: cst.BaseExpression) -> Value:

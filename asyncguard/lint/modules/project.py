@@ -136,7 +136,7 @@ class Project:
         self.names = {path: name for name, path in reversed(list(modules.items()))}  # its first
         self.knowledge = knowledge
         self.loaded: dict[str, FileAnalysis | None] = {}
-        self.standing: dict[FileAnalysis, None] = {}  # those that have trees
+        self.with_trees: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.summaries = Summaries()
@@ -148,12 +148,12 @@ class Project:
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
 
-    def module(self, name: str, asker: str) -> FileAnalysis | None:
+    def module(self, name: str, importer: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
-        path = self._path(name, asker)
+        path = self._path(name, importer)
         if path is None:
             return None
-        self.asked.add((asker, path))
+        self.asked.add((importer, path))
         name = self.names[path]
         analysis = self.loaded[name] if name in self.loaded else self._load(path)
         self._keep(name, analysis)
@@ -182,27 +182,27 @@ class Project:
             self.absolute[path] = Path(path).absolute()
         return self.absolute[path]
 
-    def _is_described(self, name: str, asker: str) -> bool:
+    def _is_described(self, name: str, importer: str) -> bool:
         """Whether the catalogue, and not its source, says what a module does.
 
         So it is for everybody but the package itself: as where it is installed elsewhere.
         """
         folder = self.described.get(name.partition(".")[0])
-        return folder is not None and not self._absolute(asker).is_relative_to(folder)
+        return folder is not None and not self._absolute(importer).is_relative_to(folder)
 
-    def _path(self, name: str, asker: str) -> str | None:
+    def _path(self, name: str, importer: str) -> str | None:
         """Return the path of a module; of several with its name, that beside the asker."""
-        if self.described and self._is_described(name, asker):
+        if self.described and self._is_described(name, importer):
             return None
         if name not in self.twins:
             return self.modules.get(name)
-        key = (name, asker)
+        key = (name, importer)
         if key not in self.nearest:
-            self.nearest[key] = self._beside_asker(name, self._absolute(asker))
+            self.nearest[key] = self._beside_asker(name, self._absolute(importer))
         return self.nearest[key]
 
-    def _beside_asker(self, name: str, asker: Path) -> str:
-        for folder in asker.parents[:NEAR]:
+    def _beside_asker(self, name: str, importer: Path) -> str:
+        for folder in importer.parents[:NEAR]:
             path = self.modules.get(f"{folder.name}.{name}", "")
             beside = path and self._absolute(path).is_relative_to(folder)
             if beside and not _is_package(folder, self.packages):
@@ -212,17 +212,17 @@ class Project:
     def _keep(self, name: str, analysis: FileAnalysis | None) -> None:
         """Keep a module, as the one asked for last."""
         self.loaded[name] = analysis
-        if analysis is not None and analysis in self.standing:
-            del self.standing[analysis]
-            self.standing[analysis] = None
+        if analysis is not None and analysis in self.with_trees:
+            del self.with_trees[analysis]
+            self.with_trees[analysis] = None
 
     def is_wanted(self, path: str) -> bool:
         """Whether the facts of a file may be asked for; of others, only what is called is run."""
         return self.wanted is None or path in self.wanted
 
-    def overgrown(self) -> list[FileAnalysis]:
+    def over_budget(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""
-        return list(self.standing)[:-MAX_TREES]
+        return list(self.with_trees)[:-MAX_TREES]
 
     def _load(self, path: str) -> FileAnalysis | None:
         read = self._read(path)
@@ -313,12 +313,12 @@ class Project:
             found.setdefault(Path(path).parent, []).append(path)
         return found
 
-    def _outlined(self, name: str, asker: str) -> Outline | None:
+    def _outlined(self, name: str, importer: str) -> Outline | None:
         """Return the outline of a checked module."""
-        path = self._path(name, asker)
+        path = self._path(name, importer)
         if path is None:
             return None
-        self.asked.add((asker, path))
+        self.asked.add((importer, path))
         if path not in self.outlines:
             read = self._read(path)
             self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None
@@ -328,13 +328,13 @@ class Project:
                     del self.parsed[next(iter(self.parsed))]
         return self.outlines[path]
 
-    def binds(self, module: str, name: str, asker: str) -> bool:
+    def binds(self, module: str, name: str, importer: str) -> bool:
         """Whether a star import of a checked module may bring a name, by however many hops."""
         seen: set[str] = set()
-        pending = [(module, asker)]
+        pending = [(module, importer)]
         while pending:
-            module, asker = pending.pop()
-            outlined = self._outlined(module, asker) if module not in seen else None
+            module, importer = pending.pop()
+            outlined = self._outlined(module, importer) if module not in seen else None
             seen.add(module)
             if outlined is not None and name in outlined.binds:
                 return True

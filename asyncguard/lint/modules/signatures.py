@@ -69,7 +69,7 @@ def _declared(frame: Frame, parameter: Parameter) -> Value:
     if declared is not None:
         return declared
     if parameter.default is not None:
-        with outer.quiet():
+        with outer.speculation():
             value = evaluate(outer, parameter.default)
         if value.kind == HOST and value.literal is not None and value.role == Role.LITERAL:
             return HOST_VALUE
@@ -82,7 +82,7 @@ def _annotated(outer: Frame, parameter: Parameter) -> Value | None:
     """Return what an annotation says of a parameter, with its name; None if it says nothing."""
     if parameter.annotation is None:
         return None
-    with outer.quiet():
+    with outer.speculation():
         value = types.type_value(outer, parameter.annotation)
     if value.kind == DEVICE and type(parameter.default) in (cst.Integer, cst.Float):
         return HOST_VALUE  # a number that may as well be an array
@@ -105,7 +105,7 @@ def _documented(frame: Frame, info: FunctionInfo, name: str) -> Value:
     node = parse_type(text)
     if node is None:
         return UNKNOWN_VALUE
-    with frame.quiet():
+    with frame.speculation():
         value = types.type_value(frame, node)
     if value.kind == UNKNOWN and (known := frame.analysis.knowledge.device_types.get(text)):
         value = device(known) if known in frame.analysis.frameworks else UNKNOWN_VALUE
@@ -135,7 +135,7 @@ def declared_result(frame: Frame, result: Value) -> Value:
     if annotation is None or result.kind not in (UNKNOWN, DEVICE):
         return result
     outer = frame.parent or frame.analysis.frame
-    with outer.quiet():
+    with outer.speculation():
         declared = types.type_value(outer, annotation.annotation)
     if declared.kind == HOST and declared.name in types.HOST_TYPES:
         return result if _is_computed(result) else declared

@@ -100,10 +100,10 @@ class Summaries:
         """Find the summaries of a component of which `info` is a member."""
         assumed: Assumed = {}
         for _ in range(ROUNDS):
-            after, lowest, grown = self._round(members, assumed, depth)
-            while grown:  # more members: all start anew
+            after, lowest, has_tree = self._round(members, assumed, depth)
+            while has_tree:  # more members: all start anew
                 assumed = {}
-                after, lowest, grown = self._round(members, assumed, depth)
+                after, lowest, has_tree = self._round(members, assumed, depth)
             if lowest < depth:  # the component is part of one that began further down
                 self._waiting.update((member, (after[member], lowest)) for member in members)
                 return self._depend(lowest, after[info])
@@ -155,7 +155,7 @@ def _same(one: Summary, other: Summary) -> bool:
 def _key(summary: Summary) -> Key:
     """Return what callers can tell a summary by."""
     plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=())
-    edges = {(id(e.callee), e.context, e.spared) for e in summary.edges if e.callee.name}
+    edges = {(id(e.callee), e.context, e.host_only) for e in summary.edges if e.callee.name}
     sites = (_site_keys(summary.reads), _site_keys(summary.sites))
     return (_value_key(summary.result), *sites, frozenset(edges), *plain)
 

@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard import catalogue
-from asyncguard.lint.program.facts import FileFacts, Key, NamedCall
+from asyncguard.lint.program.facts import FileFacts, FunctionId, NamedCall
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +32,7 @@ ANYBODY = frozenset({""})  # whose method it is
 MANY, FEW, MOST = 12, 1, 40
 
 
-def is_telling(name: str, definitions: int = 1) -> bool:
+def is_distinctive(name: str, definitions: int = 1) -> bool:
     """Whether a name, of so many functions, is rare enough to say what is called by it.
 
     `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
@@ -50,11 +50,11 @@ class Definitions(NamedTuple):
     A name that too many files use tells in its own file still: one of many scripts that are alike.
     """
 
-    telling: Mapping[str, set[Key]]
-    own: Mapping[Key, set[Key]]  # by path and name
+    telling: Mapping[str, set[FunctionId]]
+    own: Mapping[FunctionId, set[FunctionId]]  # by path and name
     shared: frozenset[str] = frozenset()  # names of classes that several files define
 
-    def of(self, call: NamedCall) -> Collection[Key]:
+    def of(self, call: NamedCall) -> Collection[FunctionId]:
         """Return the functions that a call may mean.
 
         Of classes of one name, those are meant that stand nearest to the caller.
@@ -95,14 +95,14 @@ class _Collected:
     def __init__(self, called: Collection[str], above: Mapping[str, set[str]]) -> None:
         self._called = called
         self._above = above
-        self._found: dict[str, set[Key]] = {}
+        self._found: dict[str, set[FunctionId]] = {}
         self._owners: dict[str, set[str]] = {}  # the classes that define a method
         self._wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
         for base, dot, method in (name.rpartition(".") for name in called):
             if dot:
                 self._wanted.setdefault(method, set()).add(base)
 
-    def note(self, name: str, key: Key) -> None:
+    def note(self, name: str, key: FunctionId) -> None:
         """Note that a function is defined under this name."""
         called = name in self._called
         if called:
@@ -124,13 +124,13 @@ class _Collected:
 
     def definitions(self) -> Definitions:
         """Return the names that tell which functions are meant."""
-        telling: dict[str, set[Key]] = {}
-        own: dict[Key, set[Key]] = {}
+        telling: dict[str, set[FunctionId]] = {}
+        own: dict[FunctionId, set[FunctionId]] = {}
         for name, keys in self._found.items():
             owners = self._owners.get(name, set())
             if len(keys) <= MOST and _tells(name, len(keys), owners, self._above):
                 telling[name] = keys
-            elif is_telling(name, MANY):
+            elif is_distinctive(name, MANY):
                 for path, function in keys:
                     own.setdefault((path, name), set()).add((path, function))
         return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
@@ -138,10 +138,10 @@ class _Collected:
 
 def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]]) -> bool:
     """Whether a name tells what is called by it; methods that override others count as one."""
-    if is_telling(name, count) or not is_telling(name):
-        return is_telling(name, count)
+    if is_distinctive(name, count) or not is_distinctive(name):
+        return is_distinctive(name, count)
     overriding = sum(_overrides(owner, owners, above) for owner in owners)
-    return is_telling(name, max(count - overriding, 1))
+    return is_distinctive(name, max(count - overriding, 1))
 
 
 def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:

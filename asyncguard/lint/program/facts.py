@@ -15,7 +15,7 @@ from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
 from asyncguard.model import Finding, Loop
 
-Key = tuple[str, str]  # path, qualified name of a function
+FunctionId = tuple[str, str]  # path, qualified name of a function
 
 
 class Via(NamedTuple):
@@ -46,12 +46,12 @@ class Candidate(NamedTuple):
     by: Via | None = None
 
     @property
-    def home(self) -> Key:
+    def home(self) -> FunctionId:
         """Return the function that it stands in."""
         return self.finding.path, self.finding.function
 
     @property
-    def function(self) -> Key:
+    def function(self) -> FunctionId:
         """Return the function that decides how often it happens."""
         return (self.by.path, self.by.function) if self.by is not None else self.home
 
@@ -70,7 +70,9 @@ class Call(NamedTuple):
     callee_path: str
     callee: str
     context: Context
-    spared: Dependence = INDEPENDENT  # hands these what is in host memory, and does not omit those
+    host_only: Dependence = (
+        INDEPENDENT  # hands these what is in host memory, and does not omit those
+    )
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 
@@ -96,8 +98,8 @@ class Hook(NamedTuple):
 class Decorated(NamedTuple):
     """A function that a decorator of checked code replaces by one of those defined in it."""
 
-    function: Key
-    decorator: Key
+    function: FunctionId
+    decorator: FunctionId
     line: int = 0  # of the function
 
 
@@ -112,8 +114,8 @@ class FileFacts(NamedTuple):
     notebook: Notebook | None = None
     named: tuple[NamedCall, ...] = ()
     defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of its functions
-    rounds: frozenset[Key] = frozenset()  # functions that loop over training steps
-    compiled: frozenset[Key] = frozenset()  # functions that it hands to a compiler
+    rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
+    compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     decorated: frozenset[Decorated] = frozenset()
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
@@ -132,7 +134,7 @@ class FileFacts(NamedTuple):
         )
 
 
-class Linked(NamedTuple):
+class FileResult(NamedTuple):
     """What is to be said of a file: findings in their final context, what silences and places them.
 
     `silenced` are the lines and rules of calls that comments keep from counting: what they reach is

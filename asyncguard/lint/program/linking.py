@@ -13,15 +13,15 @@ from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.names import family
-from asyncguard.lint.program.facts import Candidate, FileFacts, Key, Linked, Via
+from asyncguard.lint.program.call_graph import CallGraph
+from asyncguard.lint.program.facts import Candidate, FileFacts, FileResult, FunctionId, Via
 from asyncguard.lint.program.merging import Told, merged
-from asyncguard.lint.program.network import Network
 from asyncguard.lint.program.ways import Ways
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.model import CallSite, Confidence, Finding, FindingReason, Loop
 
 
-def link(network: Network) -> dict[str, Linked]:
+def link(network: CallGraph) -> dict[str, FileResult]:
     """Give every candidate of every file its final context."""
     files = network.facts
     candidates = {
@@ -38,7 +38,7 @@ def link(network: Network) -> dict[str, Linked]:
         call = _call(candidate.by, files)
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {
-        path: Linked(
+        path: FileResult(
             tuple(_in_cells(worded(found), files) for found in merged(told[path])),
             facts.suppressions,
             facts.notebook,
@@ -50,19 +50,19 @@ def link(network: Network) -> dict[str, Linked]:
 
 
 def _in_contexts(
-    candidates: Collection[Candidate], network: Network
+    candidates: Collection[Candidate], network: CallGraph
 ) -> Iterator[tuple[Candidate, Finding]]:
     """Yield each candidate with its finding as often as its function is entered."""
     told = _told_at_calls(candidates)
     ways = Ways(network)
-    spared = network.spared()
+    host_only = network.host_only()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
 
-    def levels_of(candidate: Candidate) -> Mapping[Key, Hotness]:
+    def levels_of(candidate: Candidate) -> Mapping[FunctionId, Hotness]:
         """Return how often functions are entered, as far as it matters to this candidate."""
         if params := candidate.params:
             at_calls = (candidate.finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, spared.get(candidate.function, INDEPENDENT)):
+            if at_calls or _is_spared(params, host_only.get(candidate.function, INDEPENDENT)):
                 return network.hooks
         is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
         return nearby if is_near else network.entered
@@ -125,10 +125,10 @@ def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> Fi
     return replace(why, line=line, cell=cell)
 
 
-def _is_spared(params: Dependence, spared: Dependence) -> bool:
+def _is_spared(params: Dependence, host_only: Dependence) -> bool:
     """Whether no call hands a function what it reads, or none omits what it makes that for."""
-    handed = bool(params.on) and params.on <= spared.on
-    return handed or not params.when_omitted.isdisjoint(spared.when_omitted)
+    handed = bool(params.on) and params.on <= host_only.on
+    return handed or not params.when_omitted.isdisjoint(host_only.when_omitted)
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:
@@ -143,7 +143,7 @@ _TEST_CASE, _TESTS = family("function.test_case"), family("file.test")
 _EXPORTS = family("file.exporter")
 
 
-def _is_no_program(function: Key) -> bool:
+def _is_no_program(function: FunctionId) -> bool:
     """Whether a function is a unit test or exports a model: its loops are no steps of a program."""
     path, name = function
     return _EXPORTS(path) or (_TEST_CASE(name) and _TESTS(path))

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from asyncguard.lint.domain.explained import PLACE, said
 from asyncguard.lint.domain.hotness import Hotness
-from asyncguard.lint.program.facts import Call, Key
-from asyncguard.lint.program.network import Network, level_of
+from asyncguard.lint.program.call_graph import CallGraph, level_of
+from asyncguard.lint.program.facts import Call, FunctionId
 from asyncguard.model import FindingReason
 
 Way = tuple[FindingReason, ...]
@@ -17,11 +17,11 @@ Way = tuple[FindingReason, ...]
 class Ways:
     """The ways that lead to functions, found when they are asked for."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: CallGraph) -> None:
         self._network = network
-        self._found: dict[tuple[Key, Hotness], Way] = {}
+        self._found: dict[tuple[FunctionId, Hotness], Way] = {}
 
-    def to(self, function: Key, levels: Mapping[Key, Hotness]) -> Way:
+    def to(self, function: FunctionId, levels: Mapping[FunctionId, Hotness]) -> Way:
         """Return why a function is entered as often as these levels say, from it outwards."""
         level = levels.get(function, Hotness.COLD)
         if level == Hotness.COLD:
@@ -32,19 +32,19 @@ class Ways:
         return self._found[key]
 
     @cached_property
-    def _incoming(self) -> dict[Key, list[Call]]:
+    def _incoming(self) -> dict[FunctionId, list[Call]]:
         """The calls of each function, in an order that does not hang on that of the files."""
-        found: dict[Key, list[Call]] = {}
+        found: dict[FunctionId, list[Call]] = {}
         for call in {*self._network.calls, *self._network.guesses}:
             found.setdefault((call.callee_path, call.callee), []).append(call)
         for calls in found.values():
             calls.sort(key=_order)
         return found
 
-    def _search(self, function: Key, level: Hotness) -> Way:
+    def _search(self, function: FunctionId, level: Hotness) -> Way:
         """Go from callees to callers, breadth first, until a loop or a hook is found."""
         seen = {function}
-        paths: list[tuple[Key, tuple[Call, ...]]] = [(function, ())]
+        paths: list[tuple[FunctionId, tuple[Call, ...]]] = [(function, ())]
         for current, path in paths:
             if self._network.hooks.get(current, Hotness.COLD) >= level:
                 return (*_links(path), _hook(self._network.hooked[current], current))
@@ -91,7 +91,7 @@ def _loop(call: Call) -> FindingReason:
     return FindingReason(PLACE, text, call.caller_path, call.line, kind="call")
 
 
-def _hook(text: str, function: Key) -> FindingReason:
+def _hook(text: str, function: FunctionId) -> FindingReason:
     return FindingReason(PLACE, text, function[0], kind="hook")
 
 

@@ -13,13 +13,13 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.project import Project
-from asyncguard.lint.program.definitions import is_telling
+from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
     Call,
     Decorated,
     FileFacts,
+    FunctionId,
     Hook,
-    Key,
     NamedCall,
     unreadable,
 )
@@ -77,7 +77,7 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     facts = _facts(analysis)
     for info in _reached(analysis):
         facts = facts.with_guest(_of_guest(info))
-    analysis.let_go_of_syntax()
+    analysis.release_syntax()
     bounds = tuple(sorted(project.bounds))
     project.bounds.clear()
     return facts._replace(suppressions=comments, bounds=bounds)
@@ -85,14 +85,14 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
 
 def _facts(analysis: FileAnalysis) -> FileFacts:
     """Return what a file's own functions tell, all of them run."""
-    if analysis.told is None:
+    if analysis.facts is None:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
-        analysis.told = _tell(analysis, known)._replace(
+        analysis.facts = _tell(analysis, known)._replace(
             defined=tuple((info.name, info.qualname) for info in known if info.name),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
-    return cast(FileFacts, analysis.told)
+    return cast(FileFacts, analysis.facts)
 
 
 def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
@@ -112,20 +112,20 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 
 def _make_room(project: Project) -> None:
     """Let go of trees that seem done with; the rules first look at what is to be reported."""
-    for analysis in project.overgrown():
+    for analysis in project.over_budget():
         if not analysis.is_guest and project.is_wanted(analysis.path):
             _facts(analysis)
-        for info in (analysis.body, *analysis.asked_abroad()) if analysis.is_guest else ():
+        for info in (analysis.body, *analysis.requested_elsewhere()) if analysis.is_guest else ():
             _of_guest(info)
-        analysis.shed()
+        analysis.evict_trees()
 
 
 def _of_guest(info: FunctionInfo) -> FileFacts:
     """Return what one function of a file of no framework told, found once."""
     analysis = analysis_of(info)
-    if info not in analysis.told_by:
-        analysis.told_by[info] = _tell(analysis, [info])
-    return cast(FileFacts, analysis.told_by[info])
+    if info not in analysis.facts_by_function:
+        analysis.facts_by_function[info] = _tell(analysis, [info])
+    return cast(FileFacts, analysis.facts_by_function[info])
 
 
 def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
@@ -156,7 +156,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.module.path,
                 callee.qualname,
                 edge.context,
-                edge.spared,
+                edge.host_only,
             )
             if call not in seen:
                 seen.add(call)
@@ -167,7 +167,7 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
             for name, context in info.summary.named:
-                if is_telling(name):
+                if is_distinctive(name):
                     yield NamedCall(analysis.path, info.qualname, name, context)
 
 
@@ -189,7 +189,7 @@ def _why_entered(info: FunctionInfo) -> str:
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
-def _rounds(analysis: FileAnalysis) -> frozenset[Key]:
+def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
     """Return the functions that loop over training steps, and run none beside."""
     return frozenset(
         (analysis.path, info.qualname)
@@ -207,7 +207,7 @@ def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
             yield Decorated((analysis.path, info.qualname), key, info.place[2])
 
 
-def _compiled(analysis: FileAnalysis) -> frozenset[Key]:
+def _compiled(analysis: FileAnalysis) -> frozenset[FunctionId]:
     """Return the functions that are compiled, or handed to a compiler: nothing in them waits."""
     own = (info for info in analysis.reported if info.compiled)
     others = (

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from asyncguard import catalogue, files
-from asyncguard.lint.program.facts import FileFacts, Linked
+from asyncguard.lint.program.facts import FileFacts, FileResult
 from asyncguard.lint.run import secret
 from asyncguard.lint.run.settings import CACHE_DIRECTORY, Settings
 from asyncguard.version import __version__
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
     """What a run said, and the stamps and digests of the files that it is true for."""
 
     stamps: Mapping[str, tuple[Stamp, str]]
-    linked: Mapping[str, Linked]
+    linked: Mapping[str, FileResult]
 
 
 class Contents(NamedTuple):
@@ -68,7 +68,7 @@ class Cache:
         self.path = _directory(settings) / name
         self.secret = secret.key() if settings.cache else None
         self.key = _key(options, checked) if self.secret else ""
-        self.linked: Mapping[str, Linked] | None = None
+        self.linked: Mapping[str, FileResult] | None = None
         self.before = Contents({}, frozenset())
         self.kept: Mapping[str, tuple[Stamp, str]] = {}  # of the files as they were kept
         self.stamps: dict[str, Stamp] = {}  # of the files as this run found them
@@ -107,7 +107,7 @@ class Cache:
         now = self.stamps.get(path)
         return now == stamp or (now is not None and now[0] == stamp[0] and _digest(path) == digest)
 
-    def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, Linked]) -> None:
+    def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, FileResult]) -> None:
         """Keep what this run learned and said, of the files that nobody wrote to meanwhile."""
         if not self.secret:
             return
@@ -240,7 +240,7 @@ def _decode(data: memoryview, kind: type[T]) -> T:
     return msgspec.msgpack.decode(data, type=kind)
 
 
-def _is_sound(linked: Mapping[str, Linked], checked: set[str]) -> bool:
+def _is_sound(linked: Mapping[str, FileResult], checked: set[str]) -> bool:
     """Whether each finding speaks of the file that it is kept under, one of those checked."""
     return linked.keys() <= checked and all(
         finding.path == path for path, told in linked.items() for finding in told.findings
@@ -250,8 +250,8 @@ def _is_sound(linked: Mapping[str, Linked], checked: set[str]) -> bool:
 def with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
     """Return the files that changed, and all that depend on these by however many steps."""
     askers: dict[str, list[str]] = {}
-    for asker, path in asked:
-        askers.setdefault(path, []).append(asker)
+    for importer, path in asked:
+        askers.setdefault(path, []).append(importer)
     pending = [*changed]
     found: set[str] = set()
     while pending:

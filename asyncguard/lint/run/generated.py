@@ -20,7 +20,7 @@ import tomli
 
 from asyncguard import files
 from asyncguard.catalogue import GENERATED, rules_directory
-from asyncguard.lint.program.facts import Linked
+from asyncguard.lint.program.facts import FileResult
 from asyncguard.lint.program.merging import Heat, Told, heat, merged
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.model import CallSite, Finding
@@ -86,7 +86,7 @@ class Copy(NamedTuple):
         )
 
 
-def in_sources(linked: Mapping[str, Linked]) -> dict[str, Linked]:
+def in_sources(linked: Mapping[str, FileResult]) -> dict[str, FileResult]:
     """Move the findings of generated files, and the calls in them, to where people edit."""
     copies = dict(_copies(linked))
     if not copies:
@@ -117,7 +117,7 @@ def in_sources(linked: Mapping[str, Linked]) -> dict[str, Linked]:
 
 
 def _with_calls(
-    told: Iterable[Told], copies: Mapping[str, Copy], linked: Mapping[str, Linked]
+    told: Iterable[Told], copies: Mapping[str, Copy], linked: Mapping[str, FileResult]
 ) -> Iterator[Finding]:
     """Merge what is told of each place; a call that was copied is the one of the source."""
 
@@ -158,7 +158,7 @@ def _indent(line: str) -> int:
 
 
 def _moved_call(
-    call: CallSite, copies: Mapping[str, Copy], linked: Mapping[str, Linked]
+    call: CallSite, copies: Mapping[str, Copy], linked: Mapping[str, FileResult]
 ) -> CallSite:
     copy = copies.get(call.path)
     line = copy.original(call.line) if copy is not None else 0
@@ -174,7 +174,7 @@ def _moved_call(
 HEADER = 10_000  # characters in which a notice stands
 
 
-def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
+def _copies(linked: Mapping[str, FileResult]) -> Iterator[tuple[str, Copy]]:
     """Yield the generated files that have findings, or calls that lead to one, if sources are."""
     reached = {c.path for t in linked.values() for f in t.findings for c in f.reached_from}
     asked = (path for path, told in linked.items() if told.findings or path in reached)
@@ -184,13 +184,13 @@ def _copies(linked: Mapping[str, Linked]) -> Iterator[tuple[str, Copy]]:
         yield path, Copy(source, text.splitlines(), original.splitlines())
 
 
-def copied(paths: Iterable[str], linked: Mapping[str, Linked]) -> set[str]:
+def copied(paths: Iterable[str], linked: Mapping[str, FileResult]) -> set[str]:
     """Return which files were generated from one that is checked too: nobody edits them."""
     return {path for path, _, _ in _generated(paths, linked)}
 
 
 def _generated(
-    paths: Iterable[str], linked: Mapping[str, Linked]
+    paths: Iterable[str], linked: Mapping[str, FileResult]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield path, text and source of those files that were generated from a checked one."""
     by_name: dict[str, list[str]] = {}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from asyncguard import files
 from asyncguard.lint.fixes.wanted import is_hot
-from asyncguard.lint.program.facts import Linked
+from asyncguard.lint.program.facts import FileResult
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.generated import copied
 from asyncguard.lint.source.decode import SourceError, decode
@@ -33,8 +33,8 @@ Mender = pool.Pool[Task, tuple[Finding, ...]]
 
 
 def mended(
-    linked: Mapping[str, Linked], jobs: int | None, given: Mapping[str, bytes] | None = None
-) -> dict[str, Linked]:
+    linked: Mapping[str, FileResult], jobs: int | None, given: Mapping[str, bytes] | None = None
+) -> dict[str, FileResult]:
     """Give findings the advice and repair that fit; `given` are sources that are not files.
 
     What was generated gets no repair where its source is at hand: the repair belongs there, and the
@@ -76,5 +76,5 @@ def _mended(text: str, task: Task) -> tuple[Finding, ...]:
     return in_code(text, task.findings, lambda code, told: repaired_in(code, advised(code, told)))
 
 
-def _data(path: str, told: Linked, given: Mapping[str, bytes]) -> bytes | None:
+def _data(path: str, told: FileResult, given: Mapping[str, bytes]) -> bytes | None:
     return told.notebook.source.encode() if told.notebook is not None else given.get(path)

@@ -11,20 +11,20 @@ from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
-from asyncguard.lint.program.facts import Call, FileFacts, Key, NamedCall
+from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
 from asyncguard.model import Loop
 
 _TEST_CASE = family("function.test_case")
 _TESTS = family("file.test")
 
 
-class Network:
+class CallGraph:
     """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
     def __init__(self, facts: Mapping[str, FileFacts]) -> None:
         self.facts = facts
         files = facts.values()
-        self.compiled = frozenset[Key]().union(*(facts.compiled for facts in files))
+        self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
         meant = definitions(files, above)
@@ -37,7 +37,7 @@ class Network:
             for key in meant.of(call)
         )
         self.guesses = [call for call in guesses if self._runs(call)]
-        self.rounds = frozenset[Key]().union(*(facts.rounds for facts in files))
+        self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooks = {
             (hook.path, hook.function): OF_LOOP[hook.loop]
@@ -67,14 +67,14 @@ class Network:
         """Whether a call says how often a program runs: not in a test, nor while it is traced."""
         return not _tests(call) and (call.caller_path, call.caller) not in self.compiled
 
-    def _entries(self) -> dict[Key, Hotness]:
+    def _entries(self) -> dict[FunctionId, Hotness]:
         """Return how often each function is entered, as far as hooks and callers tell.
 
         One that loops over training steps is not entered in each: it runs an epoch, or a round.
         """
         entered = dict(self.hooks)
-        outgoing: dict[Key, list[Call]] = {}
-        waiting: dict[Hotness, list[Key]] = {}
+        outgoing: dict[FunctionId, list[Call]] = {}
+        waiting: dict[Hotness, list[FunctionId]] = {}
         for level in sorted(Hotness, reverse=True):  # the hottest first: each is looked at once
             waiting[level] = []
         for key, level in entered.items():
@@ -100,7 +100,7 @@ class Network:
                         enter(call, level)
         return entered
 
-    def entered_nearby(self, functions: set[Key]) -> dict[Key, Hotness]:
+    def entered_nearby(self, functions: set[FunctionId]) -> dict[FunctionId, Hotness]:
         """Return how often these functions are entered, by calls in their own files alone."""
         found = {key: self.hooks.get(key, Hotness.COLD) for key in functions}
         for call in self.calls:
@@ -110,17 +110,17 @@ class Network:
                 found[key] = max(found[key], level_of(call, caller))
         return found
 
-    def spared(self) -> dict[Key, Dependence]:
-        """Return what spares functions a read in all their calls: see `Call.spared`."""
-        found: dict[Key, Dependence] = {}
+    def host_only(self) -> dict[FunctionId, Dependence]:
+        """Return what spares functions a read in all their calls: see `Call.host_only`."""
+        found: dict[FunctionId, Dependence] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
         for call in self.calls:
             key = call.callee_path, call.callee
-            found[key] = found.get(key, call.spared) & call.spared
+            found[key] = found.get(key, call.host_only) & call.host_only
         for call in others:  # which leave nothing out that no known call does
             key = call.callee_path, call.callee
-            found[key] = found.get(key, call.spared)._replace(on=frozenset())
+            found[key] = found.get(key, call.host_only)._replace(on=frozenset())
         return found
 
 
