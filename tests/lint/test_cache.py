@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.program import network
+from asyncguard.lint.program import call_graph
 from asyncguard.lint.run import cache, worker
 from asyncguard.lint.run.settings import Settings
 
@@ -35,7 +35,7 @@ def test_nothing_is_analysed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "main.py").write_text(MAIN)
     first = run(tmp_path)
     monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
-    monkeypatch.setattr(network, "Network", lambda *_: pytest.fail("linked again"))
+    monkeypatch.setattr(call_graph, "CallGraph", lambda *_: pytest.fail("linked again"))
     assert run(tmp_path) == first == [("helper.py", 3)]
 
 
