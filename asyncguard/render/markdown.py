@@ -168,15 +168,11 @@ def _text(text: str) -> str:
             parts[index] = f"`{part}`" if part else ""
         else:
             between = " " if 0 < index < closed - 1 else ""  # one piece of code and the next
-            parts[index] = _ACTIVE.sub(_inactive, part) or between
+            parts[index] = part.translate(_INACTIVE) or between
     return "".join(parts[:closed]) + "".join(f"\\`{part}" for part in parts[closed:])
 
 
-_ACTIVE = re.compile(r"[<\[\\]")
-
-
-def _inactive(found: re.Match[str]) -> str:
-    return "&lt;" if found[0] == "<" else f"\\{found[0]}"
+_INACTIVE = str.maketrans({"<": "&lt;", "[": "\\[", "\\": "\\\\"})
 
 
 def _cell(text: str) -> str:
