@@ -123,8 +123,9 @@ def _python_lines(text: str) -> list[str]:
 def _python_line(line: str) -> str:
     """Return the line, or one that Python understands in the place of IPython's own."""
     names, assigns, value = line.partition("=")
-    if assigns and value.lstrip().startswith(("%", "!")) and _NAMES.fullmatch(names.lstrip()):
-        return f"{names}=None"
+    given = value.lstrip()
+    if assigns and given.startswith(("%", "!")) and _NAMES.fullmatch(names.lstrip()):
+        return f"{names}={value[: len(value) - len(given)]}None"
     text = line.strip()
     if text.startswith(("%", "!", "?")) or (text.endswith("?") and not text.startswith("#")):
         return f"{line[: len(line) - len(line.lstrip())]}pass"
