@@ -160,13 +160,17 @@ class _Scope:
             _scopes.reset(token)
         except ValueError:
             self.abandoned = True
-            name = type(self).__name__
             warnings.warn(
-                f"{name} was left in another task or thread than it was entered in: it held for "
-                "the one that entered it, and no longer does",
+                f"{self._name} was left in another task or thread than it was entered in: it held "
+                "for the one that entered it, and no longer does",
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+    @property
+    def _name(self) -> str:
+        """What the program calls it."""
+        return type(self).__name__
 
     def __enter__(self) -> Any:
         self._open()
@@ -213,6 +217,10 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
 
     def _again(self) -> _Scope:
         return limit_syncs(self.count, self.per)
+
+    @property
+    def _name(self) -> str:
+        return "limit_syncs" if self.count else "forbid_syncs"
 
     def _open(self) -> None:
         if self._is_open:

@@ -28,8 +28,8 @@ STAND_IN_NOTE = (
     " Times mean nothing here. Left out are reads in data sets, samplers, collate functions and"
     " transforms, and of copies that `.cpu()` made. It cannot be known here which other tensors"
     " your program would keep on the host (batches before they are moved, values computed from"
-    " copies: their reads are counted), nor which moves would be uploads (`.to(device)`: not"
-    " counted)."
+    " copies, parts of a copy whose original lives on: their reads are counted), nor which moves"
+    " would be uploads (`.to(device)`: not counted)."
 )
 
 

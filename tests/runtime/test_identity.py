@@ -158,6 +158,16 @@ def test_graphs_made_in_a_trace_hold_the_functions() -> None:
     assert within.code == before.code
 
 
+def test_a_graph_made_by_hand_in_a_trace_holds_the_function_itself() -> None:
+    where = torch.where
+    with Session(frameworks=["torch"]):
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        graph.output(graph.call_function(torch.where, (x,)))
+    (call,) = (node for node in graph.nodes if node.op == "call_function")
+    assert call.target is where is torch.where
+
+
 def test_what_torch_remembers_in_a_trace_holds_after_it() -> None:
     program = (
         "import pickle, torch, asyncguard\n"

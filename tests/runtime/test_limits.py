@@ -8,6 +8,7 @@ import inspect
 import threading
 import traceback
 from collections.abc import AsyncGenerator, Generator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -278,13 +279,23 @@ def test_limits_decorate_async_generators() -> None:
     assert not registry.adapters()
 
 
-@pytest.mark.parametrize("scope", [forbid_syncs, lambda: allow_syncs("a test")])
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (forbid_syncs, "forbid_syncs"),
+        (partial(limit_syncs, 1), "limit_syncs"),
+        (partial(allow_syncs, "a test"), "allow_syncs"),
+    ],
+)
 @pytest.mark.parametrize("elsewhere", ["thread", "task"])
-def test_a_block_that_is_left_elsewhere_cleans_up_and_says_so(scope: Any, elsewhere: str) -> None:
-    entered = scope()
+def test_a_block_that_is_left_elsewhere_cleans_up_and_says_so(
+    make: Any, name: str, elsewhere: str
+) -> None:
+    entered = make()
 
     def leave() -> None:
-        with pytest.warns(RuntimeWarning, match="left in another task or thread"):
+        said = f"^{name} was left in another task or thread"
+        with pytest.warns(RuntimeWarning, match=said):
             entered.__exit__(None, None, None)
 
     async def enter() -> None:
