@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import time
 import warnings
 import weakref
 
@@ -45,6 +46,7 @@ from asyncguard.engine.working import Workforce
 
 __all__ = ["ThreadedEngine", "UnboundedQueueWarning"]
 
+LAST_WAIT = 1.0  # seconds, for what runs at the end of the interpreter
 WARN_BYTES = 1 << 30
 
 
@@ -351,10 +353,17 @@ class ThreadedEngine(Workforce):
         self._throw_oldest()
 
     def _abandon(self) -> None:
-        """The interpreter exits: drop what has not started, leave what is running alone."""
+        """The interpreter exits: drop what has not started, and let what is running end if it can.
+
+        A BLAS library takes its threads down at exit, and hangs if a product is under way then.
+        """
         self._closed = self._special = True
         self._inbox.clear()
         self._flight.ready.clear()
+        until = time.monotonic() + LAST_WAIT
+        for worker in list(self._threads):
+            while worker.operation is not None and worker.is_alive() and time.monotonic() < until:
+                time.sleep(0.001)
         for failure in self._failures:
             if not failure.raised:
                 notes = "".join(f" ({note})" for note in getattr(failure.error, "__notes__", ()))

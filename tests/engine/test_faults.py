@@ -385,6 +385,26 @@ def test_a_failure_that_nobody_waited_for_is_logged_at_exit() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_exit_lets_what_is_running_end() -> None:
+    """A BLAS library that is taken down in a product hangs."""
+    done = run_script(
+        """
+        import atexit, threading
+        exiting, started = threading.Event(), threading.Event()
+        from asyncguard import engine
+        def product():
+            started.set()
+            exiting.wait()
+            sum(range(3_000_000))
+            print("ended", flush=True)
+        engine.current().push(product)
+        started.wait()
+        atexit.register(exiting.set)  # runs before the engine's own
+        """
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("ended\n", "", 0)
+
+
 def test_exit_while_workers_compute_prints_nothing() -> None:
     for _ in range(3):
         done = run_script(
