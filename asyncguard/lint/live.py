@@ -16,7 +16,7 @@ from asyncguard.lint.check import options, select
 from asyncguard.lint.program import call_graph, linking
 from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import worker
-from asyncguard.lint.run.cache import Stamp, stamp_of, with_askers
+from asyncguard.lint.run.cache import Stamp, stamp_of, with_importers
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import is_excluded
 from asyncguard.lint.run.generated import in_sources
@@ -81,7 +81,7 @@ class Live:
         before = self._stamps
         both = before.keys() | stamps.keys()
         changed = {name for name in both if before.get(name) != stamps.get(name)}
-        stale = with_askers(changed, self._asked)
+        stale = with_importers(changed, self._asked)
         self._stamps = stamps
         self._facts = {n: f for n, f in self._facts.items() if n in stamps and n not in stale}
         if changed:

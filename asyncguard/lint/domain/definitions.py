@@ -325,9 +325,7 @@ class Edge:
     context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    host_only: Dependence = (
-        INDEPENDENT  # hands these what is in host memory, and does not omit those
-    )
+    host_only: Dependence = INDEPENDENT  # parameters that it hands host memory, or does not omit
 
 
 class Summary(NamedTuple):

@@ -122,7 +122,7 @@ def start_of(found: Sum) -> ast.Constant | None:
                 continue
             value = _given(before, found)
             if value is not None:
-                return value if _is_zero_ortype_of(value) else None
+                return value if _is_number(value) else None
             if _touches(before, found):
                 return None
         if not isinstance(parent, (*LOOPS, ast.With, ast.AsyncWith, ast.If)):
@@ -177,7 +177,7 @@ def _constants(statement: ast.stmt) -> dict[tuple[str, str], ast.Constant]:
     return found
 
 
-def _is_zero_ortype_of(node: ast.Constant) -> bool:
+def _is_number(node: ast.Constant) -> bool:
     return type(node.value) in (int, float)
 
 

@@ -228,9 +228,8 @@ def _compare(
     if type(operator) in IDENTITY:
         return HOST_VALUE
     if type(operator) in _MEMBERSHIP:
-        named = (
-            type(node.comparisons[-1].comparator) is cst.Attribute
-        )  # `in x.labels` is found by its name
+        container = node.comparisons[-1].comparator
+        named = type(container) is cst.Attribute  # `in x.labels` is found by its name
         if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         _compared_with_each(frame, node, left, right)

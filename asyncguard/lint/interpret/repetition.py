@@ -72,9 +72,7 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
     frame.loops.append(record)
     with frame.env.fork() as fork:
         if not frame.speculative:
-            frame.differs = (
-                True  # what the second pass gives attributes, a speculative run does not
-            )
+            frame.differs = True  # its second pass may give attributes more than a speculative run
             with frame.speculation():
                 body()
             fork.apply(fork.merged(UNCHANGED, fork.take()))

@@ -191,17 +191,17 @@ class Project:
         return folder is not None and not self._absolute(importer).is_relative_to(folder)
 
     def _path(self, name: str, importer: str) -> str | None:
-        """Return the path of a module; of several with its name, that beside the asker."""
+        """Return the path of a module; of several with its name, that beside the importer."""
         if self.described and self._is_described(name, importer):
             return None
         if name not in self.twins:
             return self.modules.get(name)
         key = (name, importer)
         if key not in self.nearest:
-            self.nearest[key] = self._beside_asker(name, self._absolute(importer))
+            self.nearest[key] = self._beside_importer(name, self._absolute(importer))
         return self.nearest[key]
 
-    def _beside_asker(self, name: str, importer: Path) -> str:
+    def _beside_importer(self, name: str, importer: Path) -> str:
         for folder in importer.parents[:NEAR]:
             path = self.modules.get(f"{folder.name}.{name}", "")
             beside = path and self._absolute(path).is_relative_to(folder)

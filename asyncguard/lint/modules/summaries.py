@@ -100,10 +100,10 @@ class Summaries:
         """Find the summaries of a component of which `info` is a member."""
         assumed: Assumed = {}
         for _ in range(ROUNDS):
-            after, lowest, has_tree = self._round(members, assumed, depth)
-            while has_tree:  # more members: all start anew
+            after, lowest, grew = self._round(members, assumed, depth)
+            while grew:  # more members: all start anew
                 assumed = {}
-                after, lowest, has_tree = self._round(members, assumed, depth)
+                after, lowest, grew = self._round(members, assumed, depth)
             if lowest < depth:  # the component is part of one that began further down
                 self._waiting.update((member, (after[member], lowest)) for member in members)
                 return self._depend(lowest, after[info])

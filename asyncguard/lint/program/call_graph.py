@@ -111,7 +111,7 @@ class CallGraph:
         return found
 
     def host_only(self) -> dict[FunctionId, Dependence]:
-        """Return what spares functions a read in all their calls: see `Call.host_only`."""
+        """Return the parameters that all calls of a function agree on: see `Call.host_only`."""
         found: dict[FunctionId, Dependence] = {}
         seen = {call[:4] for call in self.calls}
         others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls

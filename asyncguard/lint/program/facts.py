@@ -70,9 +70,7 @@ class Call(NamedTuple):
     callee_path: str
     callee: str
     context: Context
-    host_only: Dependence = (
-        INDEPENDENT  # hands these what is in host memory, and does not omit those
-    )
+    host_only: Dependence = INDEPENDENT  # parameters that it hands host memory, or does not omit
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 

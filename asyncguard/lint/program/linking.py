@@ -62,7 +62,7 @@ def _in_contexts(
         """Return how often functions are entered, as far as it matters to this candidate."""
         if params := candidate.params:
             at_calls = (candidate.finding.code, candidate.place) in told
-            if at_calls or _is_spared(params, host_only.get(candidate.function, INDEPENDENT)):
+            if at_calls or _is_on_host(params, host_only.get(candidate.function, INDEPENDENT)):
                 return network.hooks
         is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
         return nearby if is_near else network.entered
@@ -125,7 +125,7 @@ def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> Fi
     return replace(why, line=line, cell=cell)
 
 
-def _is_spared(params: Dependence, host_only: Dependence) -> bool:
+def _is_on_host(params: Dependence, host_only: Dependence) -> bool:
     """Whether no call hands a function what it reads, or none omits what it makes that for."""
     handed = bool(params.on) and params.on <= host_only.on
     return handed or not params.when_omitted.isdisjoint(host_only.when_omitted)

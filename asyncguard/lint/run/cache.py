@@ -100,7 +100,7 @@ class Cache:
             return
         if all(path in checked and facts.path == path for path, facts in before.facts.items()):
             self.before, self.kept = before, answer.stamps
-            self.stale = with_askers(checked - unchanged, before.asked)
+            self.stale = with_importers(checked - unchanged, before.asked)
 
     def _same(self, path: str, stamp: Stamp, digest: str) -> bool:
         """Whether a file holds what it held: it was not written since, or to no effect."""
@@ -247,18 +247,18 @@ def _is_sound(linked: Mapping[str, FileResult], checked: set[str]) -> bool:
     )
 
 
-def with_askers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
+def with_importers(changed: Iterable[str], asked: Iterable[Asked]) -> set[str]:
     """Return the files that changed, and all that depend on these by however many steps."""
-    askers: dict[str, list[str]] = {}
+    importers: dict[str, list[str]] = {}
     for importer, path in asked:
-        askers.setdefault(path, []).append(importer)
+        importers.setdefault(path, []).append(importer)
     pending = [*changed]
     found: set[str] = set()
     while pending:
         path = pending.pop()
         if path not in found:
             found.add(path)
-            pending += askers.get(path, ())
+            pending += importers.get(path, ())
     return found
 
 
