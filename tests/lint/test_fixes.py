@@ -258,3 +258,25 @@ def test_uploads_are_safe_from_pinned_memory_alone(
     source = UPLOADS.format(device=device, line=line)
     fixes = [f.fix for f in check_source(source, "train.py", EVERY_RULE) if f.code == "ASG106"]
     assert [fix and fix.applicability for fix in fixes] == [applicability]
+
+
+ALARM = """\
+import sys
+import torch
+def train(model, data, optimizer):
+    for step, x in enumerate(data):
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        if torch.isnan(loss):
+            sys.exit({text})
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [('"no number"', 1), ('"""no\n            number"""', 0)]
+)
+def test_no_text_over_several_lines_is_moved(text: str, count: int) -> None:
+    """Its lines would begin elsewhere, and so it would be another text."""
+    found = check_source(ALARM.format(text=text), "train.py", EVERY_RULE)
+    assert sum(f.fix is not None for f in found if f.code == "ASG104") == count

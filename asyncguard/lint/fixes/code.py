@@ -7,7 +7,7 @@ import keyword
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -127,6 +127,38 @@ class Code:
         is_first = not text[:column].strip() and not text[column:].startswith("elif")
         return text[:column] if is_first else None
 
+    def body_lines(self, branch: ast.If, change: Edit | None = None) -> list[str] | None:
+        """Return the lines of a branch without their indent, a change in one of them made.
+
+        None where the body begins on the line of its test, a line has less indent, or a text goes
+        over several lines, which would become another one.
+        """
+        inner, first = self.indent(branch.body[0]), branch.body[0].lineno
+        lines = self.lines[first - 1 : branch.end_lineno]
+        if inner is None or any(line.strip() and not line.startswith(inner) for line in lines):
+            return None
+        if any(_is_long_text(part) for line in branch.body for part in parsed.walk(line)):
+            return None
+        if change is not None:
+            if change.line != change.end_line:
+                return None
+            line = lines[change.line - first]
+            changed = line[: change.column] + change.text + line[change.end_column :]
+            lines[change.line - first] = changed
+        return [line[len(inner) :] if line.strip() else line for line in lines]
+
+    def through(self, node: ast.AST, methods: Container[str]) -> Iterator[ast.AST]:
+        """Yield an expression, and the calls of such methods on it: `x`, `x.f()`, `x.f().g()`."""
+        while True:
+            yield node
+            attribute = self.parent(node)
+            call = self.parent(attribute) if attribute is not None else None
+            if not isinstance(attribute, ast.Attribute) or not isinstance(call, ast.Call):
+                return
+            if call.func is not attribute or attribute.attr not in methods:
+                return
+            node = call
+
     def is_alone(self, statement: ast.stmt) -> bool:
         """Whether nothing else stands on the lines of a statement, a comment aside."""
         _, _, end_line, end = self.span(statement)
@@ -230,6 +262,18 @@ def first_line(statement: ast.stmt) -> int:
     """Return the line that a statement begins on, its decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(node.lineno for node in decorators)])
+
+
+def flat(text: str) -> str:
+    """Return the source of an expression on one line."""
+    return " ".join(text.split())
+
+
+def _is_long_text(node: ast.AST) -> bool:
+    is_text = isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+    )
+    return is_text and node.lineno != node.end_lineno  # type: ignore[attr-defined]
 
 
 def is_postfix(node: ast.expr) -> bool:

@@ -31,7 +31,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 def _fix(spot: Spot) -> Fix | None:
     code, branch, loop = spot.code, spot.statement, _loop(spot)
-    if loop is None or not isinstance(branch, ast.If) or not _is_whole(spot, branch.test):
+    if loop is None or not isinstance(branch, ast.If) or not truth.is_whole(spot, branch.test):
         return None
     if not _ends(branch.body[-1]) or not _is_of_failure(branch.test):
         return None
@@ -75,22 +75,12 @@ def _again(code: Code, branch: ast.If, name: str) -> list[str] | None:
     """Return the lines that ask once more behind the loop; none for a `break`."""
     if isinstance(branch.body[-1], ast.Break):
         return []
-    inner = code.indent(branch.body[0])
-    if inner is None:
+    lines = code.body_lines(branch)
+    if lines is None:
         return None
-    lines = code.lines[branch.body[0].lineno - 1 : branch.end_lineno]
-    if any(line.strip() and not line.startswith(inner) for line in lines):
-        return None
+    inner = code.indent(branch.body[0]) or ""
     unit = inner[len(code.indent(branch) or "") :]
-    return [f"if {name}:", *(f"{unit}{line[len(inner) :]}" for line in lines)]
-
-
-def _is_whole(spot: Spot, test: ast.expr) -> bool:
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        if test is spot.node:
-            return True
-        test = test.operand
-    return test is spot.node
+    return [f"if {name}:", *(f"{unit}{line}" for line in lines)]
 
 
 def _ends(statement: ast.stmt) -> bool:

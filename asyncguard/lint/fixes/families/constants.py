@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.code import Code, dotted, flat
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
@@ -92,7 +92,7 @@ def _cast(code: Code, call: ast.Call) -> Fix | None:
     if not is_number(code, number) or made.keywords:
         return None
     text = f"{code.operand(call.args[0])}.new_full({shape}, {code.source(number)})"
-    edits = (code.replace(call, " ".join(text.split())),)
+    edits = (code.replace(call, flat(text)),)
     return Fix("make the constant on the device with `new_full`", edits, Applicability.SAFE)
 
 

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import changes, flow
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.families import collect
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -85,16 +85,7 @@ def _listed(spot: Spot) -> Fix | None:
 
 def _is_shared(code: Code, copy: ast.expr, outer: ast.expr) -> bool:
     """Whether what a copy is made into looks at none of its values: `x.cpu().numpy()`."""
-    node: ast.AST | None = copy
-    while node is not outer:
-        attribute = code.parent(node) if node is not None else None
-        call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
-        if not isinstance(call, ast.Call) or not isinstance(attribute, ast.Attribute):
-            return False
-        if call.func is not attribute or attribute.attr not in _SHARING:
-            return False
-        node = call
-    return True
+    return outer in code.through(copy, _SHARING)
 
 
 # ---- several in one block
@@ -138,7 +129,7 @@ def _together(group: Sequence[Spot]) -> Fix:
         value = _copied(spot)
         assert value is not None
         name = code.fresh(f"{flow.root(value) or 'value'}_copy")
-        lines.append(f"{name} = {' '.join(code.operand(value).split())}{_START}")
+        lines.append(f"{name} = {flat(code.operand(value))}{_START}")
         edits.append(code.replace(spot.node, name))
     edits.append(code.insert_before(first.statement, *lines, wait))
     message = f"start {len(group)} copies and wait for them once; {_UNTIL}"

@@ -10,12 +10,12 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, is_postfix, same
+from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.families import shapes, truth
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
-from asyncguard.model import Applicability, Edit, Fix
+from asyncguard.model import Applicability, Fix
 
 ORDER = 14
 
@@ -61,7 +61,7 @@ def _masked_write(spot: Spot) -> Fix | None:
     edits = truth.without_test(code, branch) if not rest else (code.replace(branch.test, rest),)
     if edits is None:
         return None
-    text = " ".join(code.source(mask).split())
+    text = flat(code.source(mask))
     message = f"write without asking first: where `{text}` is nowhere true, nothing is written"
     return Fix(message, edits, Applicability.UNSAFE)
 
@@ -91,18 +91,9 @@ def _mean(spot: Spot) -> tuple[ast.IfExp, Fix] | None:
     if reduced is None or not same(reduced[1], mask) or not flow.is_pure(reduced[0]):
         return None
     value, _, how = reduced
-    torch = code.name_for("torch")
-    texts = [" ".join(code.source(part).split()) for part in (mask, value)]
-    text = f"{torch}.where({texts[0]}, {texts[1]}, 0).sum()"
-    if how == "mean":
-        owner = texts[0] if is_postfix(mask) else f"({texts[0]})"
-        text = f"({text} / {owner}.sum().clamp(min=1))"
-    sure = shapes.has_shape_of(spot, mask, value)
+    text = shapes.reduced(code, value, mask, how, ".clamp(min=1)")
     message = f"reduce with a fixed shape; without an element it is a tensor, `{code.source(zero)}`"
-    if not sure:
-        message += f", and `{texts[0]}` must have the shape of `{texts[1]}`"
-    applicability = Applicability.UNSAFE if sure else Applicability.SHOWN
-    return choice, Fix(message, (code.replace(choice, text),), applicability)
+    return choice, shapes.with_shapes(spot, value, mask, message, code.replace(choice, text))
 
 
 def _reduced(node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
@@ -111,10 +102,8 @@ def _reduced(node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
         return None
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"mean", "sum"}:
         return None
-    taken = node.func.value
-    if not isinstance(taken, ast.Subscript) or isinstance(taken.slice, (ast.Tuple, ast.Slice)):
-        return None
-    return taken.value, taken.slice, node.func.attr
+    taken = shapes.masked(node.func.value)
+    return (*taken, node.func.attr) if taken is not None else None
 
 
 # ---- if norm > limit: grad *= limit / norm
@@ -137,8 +126,8 @@ def _limit(spot: Spot) -> Fix | None:
         return None
     if not same(factor.right, norm) or not isinstance(norm, ast.Name):
         return None
-    text = " ".join(code.source(factor).split())
-    edits = _unguarded(code, branch, code.replace(factor, f"({text}).clamp(max=1)"))
+    text = flat(code.source(factor))
+    edits = truth.dedented(code, branch, code.replace(factor, f"({text}).clamp(max=1)"))
     if edits is None:
         return None
     message = (
@@ -164,19 +153,3 @@ def _scaled(branch: ast.If) -> ast.AugAssign | None:
         body = body[0].body
     only = body[0] if len(body) == 1 else None
     return only if isinstance(only, ast.AugAssign) else None
-
-
-def _unguarded(code: Code, branch: ast.If, change: Edit) -> tuple[Edit, ...] | None:
-    """Dedent the body of a branch with a change in one of its lines."""
-    indent, inner = code.indent(branch), code.indent(branch.body[0])
-    first, last = branch.body[0].lineno, branch.end_lineno or 0
-    if indent is None or inner is None or change.line != change.end_line:
-        return None
-    lines = code.lines[first - 1 : last]
-    if any(line.strip() and not line.startswith(inner) for line in lines):
-        return None
-    at = change.line - first
-    changed = lines[at][: change.column] + change.text + lines[at][change.end_column :]
-    lines = [*lines[:at], changed, *lines[at + 1 :]]
-    text = "\n".join(indent + line[len(inner) :] if line.strip() else line for line in lines)
-    return (Edit(branch.lineno, 0, last, len(code.lines[last - 1]), text),)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import changes, flow
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
@@ -49,7 +49,7 @@ def _comprehension(spot: Spot) -> Fix | None:
     assert isinstance(node.func, ast.Attribute)
     owner = node.func.value
     name = code.fresh(f"{owner.id}_values" if isinstance(owner, ast.Name) else "values")
-    text = " ".join(code.source(node).split())
+    text = flat(code.source(node))
     edits = (code.insert_before(spot.statement, f"{name} = {text}"), code.replace(node, name))
     return Fix(f"read `{text}` once, not in every round", edits, Applicability.SAFE)
 
@@ -72,7 +72,7 @@ def _loop(spot: Spot) -> Fix | None:
         return None
     assert isinstance(node, ast.Call)
     name = code.fresh(f"{flow.root(node)}_values" if flow.root(node) else "values")
-    text = " ".join(code.source(node).split())
+    text = flat(code.source(node))
     edits = (code.insert_before(outermost, f"{name} = {text}"), code.replace(node, name))
     message = f"read `{text}` once before the loop, also if it has no round"
     return Fix(message, edits, Applicability.UNSAFE)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, is_postfix
+from asyncguard.lint.fixes.code import Code, flat, is_postfix
 from asyncguard.lint.fixes.host import counts, is_list, is_number, is_tensor
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
@@ -53,10 +53,10 @@ def _number(spot: Spot) -> Fix | None:
     value = statement.value
     if not is_number(code, value) or not is_postfix(node.value) or not flow.is_pure(node.value):
         return None
-    owner = _flat(code.source(node.value))
+    owner = flat(code.source(node.value))
     text = f"{owner}.{_maker(value) or f'new_full((), {code.source(value)})'}"
     message = f"write a number of the device, which has the type of `{owner}`"
-    return Fix(message, (code.replace(value, _flat(text)),), _trust(code, node.value))
+    return Fix(message, (code.replace(value, flat(text)),), _trust(code, node.value))
 
 
 def _maker(value: ast.expr) -> str:
@@ -154,14 +154,14 @@ def _stacked(spot: Spot, node: ast.Subscript, listed: ast.List) -> Fix | None:
     if not all(map(_is_whole, [*before, *after])):
         return None
     ellipsis = any(map(_is_ellipsis, before))
-    owner = _flat(code.source(node.value))
+    owner = flat(code.source(node.value))
     texts = [code.source(part) for part in parts]
     columns = [", ".join([*texts[:at], str(value), *texts[at + 1 :]]) for value in values]
     stacked = ", ".join(f"{owner}[{column}]" for column in columns)
     dimension = -1 - len(after) if ellipsis else len(before)
     text = f"{module}.stack([{stacked}]{f', dim={dimension}' if dimension else ''})"
     message = "stack the columns rather than upload a list"
-    return Fix(message, (code.replace(node, _flat(text)),), _trust(code, node.value))
+    return Fix(message, (code.replace(node, flat(text)),), _trust(code, node.value))
 
 
 def _is_whole(node: ast.expr) -> bool:
@@ -183,7 +183,7 @@ def _counted(spot: Spot) -> Fix | None:
     for part in _parts(node):
         if isinstance(part, (ast.List, ast.Tuple)):
             return None
-        edits += _of_device(code, part, _flat(code.source(node.value)))
+        edits += _of_device(code, part, flat(code.source(node.value)))
     if not edits:
         return None
     return Fix("count the places on the device", tuple(edits), _trust(code, node.value))
@@ -194,7 +194,7 @@ def _of_device(code: Code, part: ast.expr, owner: str) -> list[Edit]:
     module = code.name_for("torch")
     device = f"device={owner}.device"
     if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "range":
-        arguments = _flat(", ".join(code.source(argument) for argument in part.args))
+        arguments = flat(", ".join(code.source(argument) for argument in part.args))
         if module is None or len(part.args) != 1 or part.keywords:
             return []
         return [code.replace(part, f"{module}.arange({arguments}, {device})")]
@@ -250,16 +250,8 @@ def _is_bound_above(scope: ast.AST, name: str, place: ast.Call) -> bool:
 def _is_index_of(code: Code, use: ast.AST, spot: Spot) -> bool:
     """Whether a use stands in the index of a subscript, by itself or below a shaping method."""
     assert isinstance(spot.node, ast.Subscript)
-    node: ast.AST = use
-    while node not in _parts(spot.node):
-        attribute = code.parent(node)
-        call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
-        if not isinstance(call, ast.Call) or not isinstance(attribute, ast.Attribute):
-            return False
-        if call.func is not attribute or attribute.attr not in _MOVING:
-            return False
-        node = call
-    return True
+    parts = _parts(spot.node)
+    return any(node in parts for node in code.through(use, _MOVING))
 
 
 # ---- any other index of the host
@@ -276,11 +268,7 @@ def _uploaded(spot: Spot) -> Fix | None:
         return None
     if not flow.is_pure(node.value) or is_list(code, index):
         return None
-    owner, text = _flat(code.source(node.value)), _flat(code.source(index))
+    owner, text = flat(code.source(node.value)), flat(code.source(index))
     edit = code.replace(index, f"{text}.to({owner}.device, non_blocking=True)")
     message = f"upload `{text}` without waiting, once it is in pinned memory"
     return Fix(message, (edit,), Applicability.SHOWN)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

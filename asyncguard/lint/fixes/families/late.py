@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import flat
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kinds import infer
@@ -46,7 +47,7 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     name = flow.root(value) or "value"
     late, copied = code.fresh(f"late_{name}"), code.fresh(f"{name}_copied")
-    text = " ".join(code.operand(value).split())
+    text = flat(code.operand(value))
     edits = (
         code.insert_before(
             loop,

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.model import Applicability, Edit, Fix
@@ -98,7 +98,7 @@ def counted(code: Code, loop: ast.For) -> tuple[str, tuple[Edit, ...]] | None:
         if isinstance(statement, ast.If) and flow.is_periodic(statement.test):
             text = code.source(statement.test)
             if isinstance(statement.test, ast.Compare) and _is_counted_by(loop, statement.test):
-                return " ".join(text.split()), ()
+                return flat(text), ()
     counter = _counter(loop)
     if counter is not None:
         return f"{counter} % {PERIOD} == 0", ()

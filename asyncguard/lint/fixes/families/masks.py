@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import changes, flow
-from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
@@ -75,7 +75,7 @@ def _part(code: Code, node: ast.expr) -> str:
     parts = [node.lower, node.upper, *([node.step] if node.step is not None else [])]
     if parts[0] is None and len(parts) == 2:
         parts = parts[1:]
-    texts = (" ".join(code.source(p).split()) if p is not None else "None" for p in parts)
+    texts = (flat(code.source(p)) if p is not None else "None" for p in parts)
     return f"slice({', '.join(texts)})"
 
 
@@ -134,4 +134,4 @@ def _fix(group: Sequence[Spot]) -> Fix:
 
 def _places(code: Code, mask: ast.expr) -> str:
     text = code.operand(mask)
-    return f"{' '.join(text.split())}.nonzero(as_tuple=True)"
+    return f"{flat(text)}.nonzero(as_tuple=True)"

@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.source import parsed
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 15
 
@@ -30,7 +30,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             yield Repair(fix, (spot,))
 
 
-def _masked(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+def masked(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     """Return `x` and `m` of `x[m]`."""
     if isinstance(node, ast.Subscript) and not isinstance(node.slice, (ast.Tuple, ast.Slice)):
         return node.value, node.slice
@@ -72,7 +72,7 @@ def has_shape_of(spot: Spot, mask: ast.expr, value: ast.expr) -> bool:
 
 def _reduction(spot: Spot) -> Fix | None:
     """Reduce a masked tensor without taking its elements out."""
-    code, parts = spot.code, _masked(spot.node) or _selected(spot.node)
+    code, parts = spot.code, masked(spot.node) or _selected(spot.node)
     attribute = code.parent(spot.node)
     call = code.parent(attribute) if isinstance(attribute, ast.Attribute) else None
     if parts is None or not isinstance(attribute, ast.Attribute) or not isinstance(call, ast.Call):
@@ -81,19 +81,30 @@ def _reduction(spot: Spot) -> Fix | None:
         return None
     if not all(map(flow.is_pure, parts)):
         return None
-    value, mask = (_flat(code.source(part)) for part in parts)
-    torch = code.name_for("torch")
-    text = f"{torch}.where({mask}, {value}, 0).sum()"
-    if attribute.attr == "mean":
-        text = f"({text} / {_flat(code.operand(parts[1]))}.sum())"
-    if attribute.attr == "mean" and isinstance(spot.node, ast.Call):
+    broadcast = isinstance(spot.node, ast.Call)
+    if attribute.attr == "mean" and broadcast:
         return None  # how many there are depends on how the mask is broadcast
-    sure = isinstance(spot.node, ast.Call) or has_shape_of(spot, parts[1], parts[0])
-    how = Applicability.UNSAFE if sure else Applicability.SHOWN
+    text = reduced(code, *parts, attribute.attr)
     message = "reduce with a fixed shape; a sum of floats may round otherwise"
-    if not sure:
-        message += f", and `{mask}` must have the shape of `{value}`"
-    return Fix(message, (code.replace(call, text),), how)
+    return with_shapes(spot, *parts, message, code.replace(call, text), is_sure=broadcast)
+
+
+def reduced(code: Code, value: ast.expr, mask: ast.expr, how: str, bound: str = "") -> str:
+    """Return the sum or the mean of a value where a mask is true; `bound` is put on the count."""
+    torch = code.name_for("torch")
+    text = f"{torch}.where({flat(code.source(mask))}, {flat(code.source(value))}, 0).sum()"
+    return text if how == "sum" else f"({text} / {flat(code.operand(mask))}.sum(){bound})"
+
+
+def with_shapes(
+    spot: Spot, value: ast.expr, mask: ast.expr, message: str, edit: Edit, *, is_sure: bool = False
+) -> Fix:
+    """Return a repair that is applied if the mask has the shape of the value, else only shown."""
+    if is_sure or has_shape_of(spot, mask, value):
+        return Fix(message, (edit,), Applicability.UNSAFE)
+    texts = [flat(spot.code.source(part)) for part in (mask, value)]
+    message += f", and `{texts[0]}` must have the shape of `{texts[1]}`"
+    return Fix(message, (edit,), Applicability.SHOWN)
 
 
 # ---- x[m] = y[m]
@@ -104,7 +115,7 @@ def _assignment(spot: Spot) -> Fix | None:
     code, statement = spot.code, spot.statement
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    left, right = _masked(statement.targets[0]), _masked(statement.value)
+    left, right = masked(statement.targets[0]), masked(statement.value)
     if left is None or right is None or not same(left[1], right[1]):
         return None
     target, source, mask = left[0], right[0], left[1]
@@ -113,7 +124,7 @@ def _assignment(spot: Spot) -> Fix | None:
     sized = has_shape_of(spot, mask, target) or has_shape_of(spot, mask, source)
     if not sized or not flow.is_pure(mask) or not _is_own(spot, target.id):
         return None
-    text = _flat(f"{target.id} = {code.name_for('torch')}.where({code.source(mask)}, {source.id}, "
+    text = flat(f"{target.id} = {code.name_for('torch')}.where({code.source(mask)}, {source.id}, "
                  f"{target.id})")  # fmt: skip
     message = f"choose with `where`; `{target.id}` becomes a new tensor, of the wider type of both"
     return Fix(message, (code.replace(statement, text),), Applicability.UNSAFE)
@@ -163,7 +174,7 @@ def _count(spot: Spot) -> Fix | None:
         return None
     if not infer(code, other).number or not _is_tensor(other):
         return None
-    text = f"{_flat(code.operand(mask))}.sum()"
+    text = f"{flat(code.operand(mask))}.sum()"
     message = f"count on the device with `{text}`, as nothing but the device divides by it"
     return Fix(message, (code.replace(counting, text),), Applicability.UNSAFE)
 
@@ -173,7 +184,7 @@ def _is_tensor(node: ast.expr) -> bool:
 
 
 def _counted_mask(spot: Spot) -> ast.expr | None:
-    parts = _masked(spot.node)
+    parts = masked(spot.node)
     if parts is not None:
         return parts[1] if has_shape_of(spot, parts[1], parts[0]) else None
     node = spot.node
@@ -200,7 +211,7 @@ def _counting(code: Code, node: ast.expr) -> ast.expr | None:
         return around if _is_zero(around.slice) else None
     if parent.attr == "size" and isinstance(around, ast.Call) and len(around.args) == 1:
         return around if _is_zero(around.args[0]) else None
-    if parent.attr == "numel" and isinstance(around, ast.Call) and _masked(node) is not None:
+    if parent.attr == "numel" and isinstance(around, ast.Call) and masked(node) is not None:
         return around
     return None
 
@@ -247,7 +258,7 @@ def _numbers(spot: Spot, repeats: ast.expr) -> str | None:
         return None
     numbers = known.args[0]
     if isinstance(numbers, ast.List):
-        return _flat(spot.code.source(numbers)) if flow.is_pure(numbers) else None
+        return flat(spot.code.source(numbers)) if flow.is_pure(numbers) else None
     if not isinstance(numbers, ast.Name) or not _is_list(spot, numbers.id):
         return None
     return numbers.id
@@ -294,7 +305,3 @@ def _variables(spot: Spot) -> set[str]:
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         found |= {a.arg for a in parsed.walk(scope.args) if isinstance(a, ast.arg)}
     return found
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import changes, flow
-from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind, infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
@@ -164,7 +164,7 @@ def _again(group: Sequence[Read], spots: tuple[Spot, ...]) -> Repair | None:
         return None
     if not name:
         name = code.fresh(_name_of(first.value))
-        text = " ".join(code.source(first.spot.node).split())
+        text = flat(code.source(first.spot.node))
         edits.append(code.insert_before(first.spot.statement, f"{name} = {text}"))
         edits.append(code.replace(first.spot.node, name))
     edits += [code.replace(read.spot.node, name) for read in group[1:]]
@@ -195,8 +195,8 @@ def _torch(group: Sequence[Read]) -> Made | None:
 def _value(code: Code, read: Read, cast: str) -> str:
     shape = "" if read.kind.scalar else ".reshape(())"
     if not shape and not cast:
-        return _flat(code.source(read.value))
-    return f"{_flat(code.operand(read.value))}{shape}{cast}"
+        return flat(code.source(read.value))
+    return f"{flat(code.operand(read.value))}{shape}{cast}"
 
 
 def _has_shape(read: Read) -> bool:
@@ -235,12 +235,12 @@ def _elements(code: Code, group: Sequence[Read]) -> Made | None:
     owners = [read.value.value for read in group if isinstance(read.value, ast.Subscript)]
     if any(not same(owner, owners[0]) for owner in owners):
         return None
-    text = _flat(code.operand(owners[0]))
+    text = flat(code.operand(owners[0]))
     finals = _conversions(group)
     if indices == list(range(len(group))):
         return f"{text}[:{len(group)}].flatten().tolist()", finals
     module = _module(group[0].spot)
-    values = ", ".join(_flat(code.source(read.value)) for read in group)
+    values = ", ".join(flat(code.source(read.value)) for read in group)
     return (f"{module}.stack([{values}]).flatten().tolist()", finals) if module else None
 
 
@@ -271,7 +271,7 @@ def _jax(group: Sequence[Read]) -> Made | None:
     module, code = _module(group[0].spot), group[0].spot.code
     if module is None:
         return None
-    values = ", ".join(_flat(code.source(read.value)) for read in group)
+    values = ", ".join(flat(code.source(read.value)) for read in group)
     finals = [f"{converts_to(read.spot.node)}({{}})" if converts_to(read.spot.node) else "{}.item()"
               for read in group]  # fmt: skip
     return f"{module}.device_get(({values}))", finals
@@ -283,8 +283,8 @@ def _in_double(group: Sequence[Read], cast: str, made: str) -> Made | None:
     if module is None or not known:
         return None
     values = [
-        cast.format(module=module, value=_flat(code.source(read.value)),
-                    operand=_flat(code.operand(read.value)))
+        cast.format(module=module, value=flat(code.source(read.value)),
+                    operand=flat(code.operand(read.value)))
         for read in group
     ]  # fmt: skip
     finals = [_final(read, mixed=True) for read in group]
@@ -315,7 +315,7 @@ def _legacy(group: Sequence[Read]) -> Made | None:
     module = module_name(code, dialects()["mxnet.nd"])
     if module is None or any(converts_to(read.spot.node) for read in group):
         return None
-    values = ", ".join(f"{_flat(code.operand(read.value))}.reshape(-1)" for read in group)
+    values = ", ".join(f"{flat(code.operand(read.value))}.reshape(-1)" for read in group)
     return f"{module}.concat({values}, dim=0).asnumpy()", ["{}"] * len(group)
 
 
@@ -324,7 +324,3 @@ _WAYS = {"torch": _torch, "jax": _jax, "tensorflow": _tensorflow, "cupy": _cupy,
 
 def _module(spot: Spot) -> str | None:
     return module_name(spot.code, spot.dialect) if spot.dialect is not None else None
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -71,7 +71,7 @@ def _may_be_host(node: ast.expr) -> bool:
 def _assertion(spot: Spot) -> Fix | None:
     """Assert on the device: `assert (x > 0).all()`."""
     statement, code = spot.statement, spot.code
-    if not isinstance(statement, ast.Assert) or not _is_whole(spot, statement.test):
+    if not isinstance(statement, ast.Assert) or not is_whole(spot, statement.test):
         return None
     if not code.is_alone(statement) or not _fails_loudly(spot):
         return None
@@ -83,7 +83,7 @@ def _assertion(spot: Spot) -> Fix | None:
 def _check(spot: Spot) -> Fix | None:
     """Assert on the device what a branch raises for: `if (x < 0).any(): raise ValueError`."""
     branch, code = spot.statement, spot.code
-    if not isinstance(branch, ast.If) or branch.orelse or not _is_whole(spot, branch.test):
+    if not isinstance(branch, ast.If) or branch.orelse or not is_whole(spot, branch.test):
         return None
     only = branch.body[0] if len(branch.body) == 1 else None
     if not isinstance(only, ast.Raise) or code.indent(branch) is None or not _fails_loudly(spot):
@@ -118,7 +118,7 @@ def _asynchronous(spot: Spot, edits: tuple[Edit, ...]) -> Fix:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _is_whole(spot: Spot, test: ast.expr) -> bool:
+def is_whole(spot: Spot, test: ast.expr) -> bool:
     """Whether what waits is all that the condition asks."""
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         if test is spot.node:
@@ -146,7 +146,7 @@ def _asserted(code: Code, condition: str, message: ast.expr | None) -> str | Non
         return f"{module}._assert_async({condition})"
     if not isinstance(message, ast.Constant) or not isinstance(message.value, str):
         return None  # its text would be made in every step
-    return f"{module}._assert_async({condition}, {_flat(code.source(message))})"
+    return f"{module}._assert_async({condition}, {flat(code.source(message))})"
 
 
 def scalar(code: Code, test: ast.expr) -> str | None:
@@ -154,7 +154,7 @@ def scalar(code: Code, test: ast.expr) -> str | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _negated(code, test.operand)
     kind = infer(code, test)
-    return _flat(code.source(test)) if kind.number == "bool" and kind.scalar else None
+    return flat(code.source(test)) if kind.number == "bool" and kind.scalar else None
 
 
 def _negated(code: Code, test: ast.expr) -> str | None:
@@ -165,9 +165,9 @@ def _negated(code: Code, test: ast.expr) -> str | None:
         return None
     if isinstance(test, ast.Compare) and type(test.ops[0]) in {ast.Eq, ast.NotEq}:
         left, right = code.source(test.left), code.source(test.comparators[0])
-        return _flat(f"{left} {_OPPOSITE[type(test.ops[0])]} {right}")
+        return flat(f"{left} {_OPPOSITE[type(test.ops[0])]} {right}")
     text = code.source(test) if isinstance(test, (ast.Call, ast.Name)) else f"({code.source(test)})"
-    return _flat(f"~{text}")
+    return flat(f"~{text}")
 
 
 # ---- clamping what overflowed
@@ -246,17 +246,16 @@ def holds(test: ast.expr, node: ast.expr) -> bool:
 
 
 def without_test(code: Code, branch: ast.If) -> tuple[Edit, ...] | None:
-    """Dedent the body of a branch and delete its test."""
-    indent, inner = code.indent(branch), code.indent(branch.body[0])
+    """Dedent the body of a branch, of one line a statement, and delete its test."""
+    is_plain = all(s.lineno == s.end_lineno for s in branch.body)
+    return dedented(code, branch) if is_plain else None
+
+
+def dedented(code: Code, branch: ast.If, change: Edit | None = None) -> tuple[Edit, ...] | None:
+    """Put the body of a branch in its place, a change in one of its lines made."""
+    indent, lines = code.indent(branch), code.body_lines(branch, change)
+    if indent is None or lines is None:
+        return None
     last = branch.end_lineno or 0
-    if indent is None or inner is None or any(s.lineno != s.end_lineno for s in branch.body):
-        return None
-    lines = code.lines[branch.body[0].lineno - 1 : last]
-    if any(line.strip() and not line.startswith(inner) for line in lines):
-        return None
-    text = "\n".join(indent + line[len(inner) :] if line.strip() else line for line in lines)
+    text = "\n".join(indent + line if line.strip() else line for line in lines)
     return (Edit(branch.lineno, 0, last, len(code.lines[last - 1]), text),)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, is_postfix
+from asyncguard.lint.fixes.code import Code, flat, is_postfix
 from asyncguard.lint.fixes.host import is_list, is_number
 from asyncguard.lint.fixes.loaders import loaders
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -188,7 +188,7 @@ def _cast(spot: Spot) -> Fix | None:
     text = f"{code.source(value)}.to({other}, non_blocking=True)"
     if not is_postfix(value) or "#" in code.source(call):
         return None
-    edit = code.replace(call, " ".join(text.split()))
+    edit = code.replace(call, flat(text))
     if _is_small(code, value):
         return Fix(_SMALL, (edit,), Applicability.UNSAFE)
     message = f"upload `{code.source(value)}` without waiting, once it is in pinned memory"
@@ -210,7 +210,7 @@ def _made_like(spot: Spot) -> Fix | None:
     text = f"{torch}.tensor({data}, dtype={name}.dtype).to({name}.device, non_blocking=True)"
     if "#" in text:
         return None
-    return Fix(_SMALL, (code.replace(call, " ".join(text.split())),), Applicability.UNSAFE)
+    return Fix(_SMALL, (code.replace(call, flat(text)),), Applicability.UNSAFE)
 
 
 def _made(spot: Spot) -> Fix | None:
@@ -226,11 +226,11 @@ def _made(spot: Spot) -> Fix | None:
     rest += [f"{k.arg}={code.source(k.value)}" for k in call.keywords if k is not device]
     text = f"{code.source(call.func)}({', '.join(rest)})"
     text = f"{text}.to({code.source(device.value)}, non_blocking=True)"
-    edit = code.replace(call, " ".join(text.split()))
+    edit = code.replace(call, flat(text))
     if "#" in code.source(call):
         return None
     if len(call.args) == 1 and (is_list(code, data) or is_number(code, data)):
         return Fix(_SMALL, (edit,), Applicability.UNSAFE)
-    text = " ".join(code.source(data).split())
+    text = flat(code.source(data))
     message = f"upload `{text}` without waiting, if it is on the host, and small or pinned"
     return Fix(message, (edit,), Applicability.SHOWN)
