@@ -35,7 +35,7 @@ class Wait:
 
 
 def advice(record: TraceRecord) -> dict[tuple[str, str], str]:
-    """What to do about each wait inside a library, by its innermost frame and the API.
+    """Return advice for each wait inside a library, by its innermost frame and the API.
 
     Where no setting is known, waits of the set-up or the end are left alone.
     """

@@ -118,7 +118,8 @@ class Gathering:
         `load` gives a whole trace by its name: the costliest sites then show who called them in
         the trace where they waited longest.
         """
-        ranked, order = self.is_ranked, self._order()
+        ranked = self.is_ranked
+        order = self._by_rank() if ranked else list(range(len(self._members)))
         ordered = [self._members[at] for at in order]
         sites = tuple(
             sorted(
@@ -144,12 +145,9 @@ class Gathering:
             tuple(_common([member.identity for member in ordered])),
         )
 
-    def _order(self) -> list[int]:
-        """The traces in the order of their ranks; as they were given, where they have none."""
-        order = list(range(len(self._members)))
-        if self.is_ranked:
-            order.sort(key=lambda at: self._members[at].identity.rank or 0)
-        return order
+    def _by_rank(self) -> list[int]:
+        ranks = [member.identity.rank or 0 for member in self._members]
+        return sorted(range(len(ranks)), key=ranks.__getitem__)
 
     def _with_callers(
         self, sites: Iterable[RankSite], load: Callable[[str], TraceRecord]

@@ -82,7 +82,7 @@ def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool
 
 
 def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> None:
-    """Accept findings and traces into the baseline: what is given, and nothing else."""
+    """Write findings and traces into the baseline; what is not given stays in it as it is."""
     from asyncguard.gate import baseline
     from asyncguard.render import gate as render
 

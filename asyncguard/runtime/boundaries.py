@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import front, hub, state
 from asyncguard.runtime.steps import compiled_steps
+from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
-Function = Callable[..., Any]
 
 
 def step_hook(original: Function, name: str, adapter: Adapter, owner: Any) -> Function:

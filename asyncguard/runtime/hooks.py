@@ -25,11 +25,11 @@ from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sites import Blocker, Site
 from asyncguard.runtime.sizes import NUMBERS, are_plain
+from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
 _getframe, getrefcount = sys._getframe, sys.getrefcount
 _GLOBALS = globals()
-Function = Callable[..., Any]
 Judge = Callable[[Args, Kwargs], "Blocker | None"]
 
 

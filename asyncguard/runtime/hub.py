@@ -248,8 +248,7 @@ class Hub:
 
     def _set_active(self) -> None:
         sink = self.sink
-        alone = self.scope is None and isinstance(sink, Logged)
-        front.reads = sink.beat if alone else _SHUT  # type: ignore[attr-defined]
+        front.reads = sink.beat if self.scope is None and isinstance(sink, Logged) else _SHUT
         if not (self._sinks or self.scope):
             self.generation = 0
         elif not self.generation:

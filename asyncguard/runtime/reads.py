@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import repeat
 from operator import length_hint
 from types import FrameType
@@ -23,10 +23,10 @@ from asyncguard.runtime.copies import FRESH, Copies
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import front, hub, running_tasks
 from asyncguard.runtime.sites import Site
+from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
 GLOBALS = globals()
-Function = Callable[..., Any]
 # What a read compares: what it waits for, and instruction and code of the line and three callers.
 _Place = tuple[Any, ...]
 _NOWHERE: _Place = (object(), -2, None, -2, None, -2, None, -2, None)

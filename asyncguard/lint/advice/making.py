@@ -1,7 +1,7 @@
-"""What the value that waits is made of, within a function: its parameters, attributes, calls.
+"""The parts that a value is made of within a function: parameters, attributes, calls.
 
-Purely syntactic: names are followed through plain assignments. What each name of a function is made
-of is found once, names that are made of each other together.
+Purely syntactic: names are followed through plain assignments. The parts of each name of a function
+are found once; names that are made of each other share theirs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from asyncguard.lint.source import parsed
 
 
 class Made(NamedTuple):
-    """What an expression is made of, beside constants."""
+    """The parts of an expression, beside constants."""
 
     inputs: bool = False  # parameters that hold what a program prepares on the host
     others: bool = False  # parameters that do not
@@ -53,7 +53,7 @@ def _making(code: Code, scope: Scope) -> _Making:
 
 
 class _Making:
-    """What the names of one function are made of."""
+    """The parts of the names of one function."""
 
     def __init__(self, code: Code, scope: Scope) -> None:
         self.code, self.scope = code, scope

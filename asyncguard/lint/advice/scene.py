@@ -1,4 +1,4 @@
-"""What stands around a finding, and what a predicate is: a question that patterns ask about it."""
+"""The surroundings of a finding, and predicates: questions that patterns ask about them."""
 
 from __future__ import annotations
 

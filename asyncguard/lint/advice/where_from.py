@@ -13,6 +13,7 @@ from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.families.uploads import pinned_loader
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
@@ -219,7 +220,7 @@ def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
     return None
 
 
-_MOVES = frozenset({"cpu", "numpy"})
+_MOVES = words("advice.moves_to_host")
 _FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
 
 

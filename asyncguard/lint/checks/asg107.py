@@ -37,33 +37,22 @@ VALID = [
     TORCH_STEP + 'if step % 100 == 0:\n            writer.add_scalar("loss", loss, step)\n',
     TORCH_STEP + 'writer.add_scalar("lr", 0.1, step)',
 ]
+WRITER_STEP = """\
+import torch
+import torch.nn.functional as F
+from torch.utils.tensorboard import SummaryWriter
+writer = SummaryWriter()
+def train(model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        """
 INVALID = [
     Example(
-        """\
-import torch
-import torch.nn.functional as F
-from torch.utils.tensorboard import SummaryWriter
-writer = SummaryWriter()
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        writer.add_scalar("loss", loss, step)
-""",
-        fixed="""\
-import torch
-import torch.nn.functional as F
-from torch.utils.tensorboard import SummaryWriter
-writer = SummaryWriter()
-def train(model, loader, optimizer):
-    for step, (x, y) in enumerate(loader):
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        if step % 100 == 0:
-            writer.add_scalar("loss", loss, step)
-""",
+        WRITER_STEP + 'writer.add_scalar("loss", loss, step)\n',
+        fixed=WRITER_STEP
+        + 'if step % 100 == 0:\n            writer.add_scalar("loss", loss, step)\n',
         safe=False,
     ),
     """\

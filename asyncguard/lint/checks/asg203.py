@@ -79,27 +79,18 @@ def train(net, loader, trainer, loss_fn):
         print(loss.asnumpy())
 """,
 ]
+LOSS_STEP = """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        """
 INVALID = [
     Example(
-        """\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        torch.cuda.synchronize()
-        print(loss.item())
-""",
-        fixed="""\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        print(loss.item())
-""",
+        LOSS_STEP + "torch.cuda.synchronize()\n        print(loss.item())\n",
+        fixed=LOSS_STEP + "print(loss.item())\n",
         safe=False,
     ),
     """\

@@ -224,17 +224,21 @@ def counted_by_len(node: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def conjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
-        yield from conjuncts(test.left)
-        yield from conjuncts(test.right)
-    else:
-        yield test
+    """Yield `a` and `b` of `a and b`."""
+    return _operands(test, cst.And)
 
 
 def disjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
-        yield from disjuncts(test.left)
-        yield from disjuncts(test.right)
+    """Yield `a` and `b` of `a or b`."""
+    return _operands(test, cst.Or)
+
+
+def _operands(
+    test: cst.BaseExpression, operator: type[cst.BaseBooleanOp]
+) -> Iterator[cst.BaseExpression]:
+    if type(test) is cst.BooleanOperation and type(test.operator) is operator:
+        yield from _operands(test.left, operator)
+        yield from _operands(test.right, operator)
     else:
         yield test
 

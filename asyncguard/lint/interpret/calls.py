@@ -47,11 +47,13 @@ def call_expression(frame: Frame, node: cst.Call) -> Value:
 
 def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
     """Return what a call makes; arrays in host memory where an argument asks for these by name."""
-    named = {a.keyword.value: a.value for a in node.args if a.keyword is not None}
     asked = frame.analysis.knowledge.asks_for_arrays
-    keyword = next((name for name in named if name in asked), "")
+    if not any(a.keyword is not None and a.keyword.value in asked for a in node.args):
+        return made
+    named = {a.keyword.value: a.value for a in node.args if a.keyword is not None}
+    keyword = next(name for name in named if name in asked)
     sure = made.kind not in (UNKNOWN, HOST, DEVICE) or (made.kind == DEVICE and not made.doubt)
-    if not keyword or sure or "device" in named:
+    if sure or "device" in named:
         return made
     with frame.speculation():
         word = evaluate(frame, named[keyword]).literal
