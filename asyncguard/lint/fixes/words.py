@@ -43,7 +43,8 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Of `modules`, what the file imports is tried first to last; `arrays` has `maximum` and its like.
     `wide` makes a scalar that sums like Python's floats, `exact` says whether it does so bit for
-    bit; `together` reads a list of scalars at once.
+    bit; `together` reads a list of scalars at once; `wait` waits for one value, and is there where
+    Python may run ahead without bound.
     """
 
     modules: list[str]
@@ -52,6 +53,7 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: bool
     detach: str = ""
     together: str = ""
+    wait: str = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
