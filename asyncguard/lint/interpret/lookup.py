@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
@@ -34,6 +32,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
+from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import libcst as cst
-
 from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
@@ -37,6 +35,7 @@ from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
 from asyncguard.lint.names import family
+from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

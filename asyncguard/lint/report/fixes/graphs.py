@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import libcst as cst
-
 from asyncguard.lint.names import family
 from asyncguard.lint.report.statement_order import (
     DEFINITIONS,
@@ -19,6 +17,7 @@ from asyncguard.lint.report.statement_order import (
     targets_of,
     walk_own,
 )
+from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children, dotted
 
 LOOPS = frozenset({cst.For, cst.While})
