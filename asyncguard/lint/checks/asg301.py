@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import names_in, suite
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:

@@ -28,12 +28,13 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.measurements import Measurements
 from asyncguard.lint.report.reports import Report
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 

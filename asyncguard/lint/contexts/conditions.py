@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeGuard
 
+import libcst as cst
+
 from asyncguard.lint.contexts.counters import (
     MORE,
     RARELY_FALSE,
@@ -23,7 +25,6 @@ from asyncguard.lint.contexts.counters import (
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _FLAG = family("test.flag")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+import libcst as cst
+
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
@@ -48,7 +50,6 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
 

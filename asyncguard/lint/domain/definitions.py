@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import libcst as cst
+
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.handed import Handed, Signature
@@ -21,7 +23,6 @@ from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
 from asyncguard.model import Loop

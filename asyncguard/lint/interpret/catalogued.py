@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
@@ -24,7 +26,6 @@ from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already,
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop, SyncKind
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import libcst as cst
+
 from asyncguard.lint.contexts import branches, caches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.dependence import Dependence
@@ -20,7 +22,6 @@ from asyncguard.lint.interpret.narrowing import (
     truth,
 )
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children, dotted, walk
 from asyncguard.model import SyncKind
 

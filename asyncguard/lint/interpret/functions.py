@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device
@@ -39,7 +41,6 @@ from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.structures import mapped_structure
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop, SyncKind
 
 

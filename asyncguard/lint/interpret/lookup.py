@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
@@ -32,7 +34,6 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+import libcst as cst
+
 from asyncguard.lint.contexts.conditions import asks_type, guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
@@ -30,7 +32,6 @@ from asyncguard.lint.interpret.lookup import hinted_at
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 _ANY_TENSOR = family("type.any_tensor")

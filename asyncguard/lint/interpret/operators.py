@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
@@ -41,7 +43,6 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import guarded_by_omission, narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 if TYPE_CHECKING:

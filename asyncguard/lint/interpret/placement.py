@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import libcst as cst
+
 from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
@@ -32,7 +34,6 @@ from asyncguard.lint.interpret.lookup import is_likely_array
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.catalogue import SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
@@ -28,7 +30,6 @@ from asyncguard.lint.interpret.arguments import is_size, selected_arguments
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Confidence, SyncKind
 

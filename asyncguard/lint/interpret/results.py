@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -33,7 +35,6 @@ from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import first_host_array
 from asyncguard.lint.interpret.placement import NOTHING, as_mask, placed
 from asyncguard.lint.interpret.structures import leaf
-from asyncguard.lint.syntax import cst
 
 
 class Callee(NamedTuple):

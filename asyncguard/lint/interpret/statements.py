@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import reduce
 
+import libcst as cst
+
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
@@ -28,7 +30,6 @@ from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.stores import store
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 

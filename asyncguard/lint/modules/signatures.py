@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
@@ -24,7 +26,6 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
 

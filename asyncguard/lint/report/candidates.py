@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import FunctionInfo, Module, Site
 from asyncguard.lint.domain.reasons import NAMED
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.program.facts import Candidate, Via
 from asyncguard.lint.report import registry
 from asyncguard.lint.report.reports import CONFIDENCES, Report, Source
-from asyncguard.lint.syntax import cst, tree
+from asyncguard.lint.syntax import tree
 from asyncguard.model import Finding, Fix
 
 
