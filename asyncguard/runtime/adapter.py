@@ -10,6 +10,7 @@ table can express.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
@@ -146,9 +147,16 @@ class Adapter:
         """
         return False
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
-        """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
-        return frozenset()
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
+        """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to.
+
+        Each with how many parts of the index are of it.
+        """
+        return Counter()
+
+    def is_empty(self, value: Any) -> bool:
+        """Whether a value holds nothing, so that nobody waits for a copy of it."""
+        return False
 
     def step_of(self, owner: object) -> object | None:
         """Whose step has ended, by a call on `owner` of what the catalogue says ends one.

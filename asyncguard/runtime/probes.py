@@ -58,15 +58,16 @@ class Probe:
         # What returns None works in place (`x[list] = y`).
         target = self._device_within(args[0] if result is None and args else result)
         if self._moves:
-            return self._after_move(args, kwargs, target)
+            blocker = self._after_move(args, kwargs, target)
+            return None if blocker is None or self._adapter.is_empty(result) else blocker
         return None if target is None else self._blocker(target)
 
     def _after_move(self, args: Args, kwargs: Kwargs, target: str | None) -> Blocker | None:
-        if target == STAND_IN and self._moves == "upload" and not self._indexes:
+        if self._indexes:  # as `applies` has found; on a device, a list would have to be sent
+            return None if target is None else self._blocker(target)
+        if target == STAND_IN and self._moves == "upload":
             return None  # nobody can tell here what would be an upload
         source = self._device_within(self._pick(args, kwargs))
-        if self._indexes and source is None and target == STAND_IN:
-            return self._blocker(target)  # a list: on a device it would have to be sent there
         start, end = (source, target) if self._moves == "download" else (target, source)
         if start is None or start == STAND_IN or (end is not None and end != STAND_IN):
             return None
@@ -194,7 +195,7 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
     parts: list[Applies] = []
     if operators := _operators(point):
-        parts.append(lambda args, kwargs: bool(operators & adapter.index_operators(args)))
+        parts.append(lambda args, kwargs: not operators.isdisjoint(adapter.index_operators(args)))
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
@@ -229,7 +230,13 @@ def _operators(point: SyncPoint) -> frozenset[str]:
 
 def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
     pick = _pick_listed(point, method=True)
-    return lambda args, kwargs: any(adapter.device_of(v) is not None for v in pick(args, kwargs))
+
+    def on_device(args: Args, kwargs: Kwargs) -> bool:
+        picked = pick(args, kwargs)
+        values = picked if isinstance(picked, list | tuple) else (picked,)
+        return any(adapter.device_of(value) is not None for value in values)
+
+    return on_device
 
 
 def condition(

@@ -161,6 +161,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "torch.norm": (lambda: torch.norm(square, 2), ""),
     "nuclear torch.norm": (lambda: torch.norm(square, p="nuc"), "torch.norm.nuclear"),
     "power": (lambda: torch.linalg.matrix_power(square, 2), ""),
+    "repeat_interleave by a number": (lambda: x.repeat_interleave(2), ""),
     "power of the inverse": (
         lambda: torch.linalg.matrix_power(square, -1),
         "torch.linalg.matrix_power",
