@@ -85,8 +85,17 @@ class Adapter:
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
 
-    def blocker(self, point: SyncPoint, device: str, users_only: bool = False) -> Blocker:
-        """One API of this framework on one device; `users_only`: its own calls never count."""
+    def blocker(
+        self,
+        point: SyncPoint,
+        device: str,
+        users_only: bool = False,
+        times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
+    ) -> Blocker:
+        """One API of this framework on one device; `users_only`: its own calls never count.
+
+        `times`: how often a call waits, where `times_of` does not tell.
+        """
         internals = self.framework.blocking_internals
         stand_in = device == STAND_IN
         synchronous_cpu = not self.framework.asynchronous_cpu
@@ -100,7 +109,7 @@ class Adapter:
             on_accelerator=synchronous_cpu and not stand_in and device != HOST,
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
-            times=self.times_of(point),
+            times=times or self.times_of(point),
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:

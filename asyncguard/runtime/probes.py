@@ -7,6 +7,7 @@ the value whose device decides, and answers with the `Blocker` (the API on that 
 from __future__ import annotations
 
 import fnmatch
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -22,6 +23,7 @@ Kwargs = dict[str, Any]
 Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
+_EACH = frozenset({"number", "elements"})  # entries whose values are read one by one
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
 _CONTAINERS = frozenset({list, tuple, dict})
 
@@ -88,7 +90,8 @@ class Probe:
         picked = self._pick(args, kwargs)
         if self._value == "elements" and not isinstance(picked, list | tuple):
             return None
-        within = self._device_of_all if self._value == "contents" else self._device_within
+        thorough = self._value in ("contents", "number")
+        within = self._device_of_all if thorough else self._device_within
         device = within(picked)
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
@@ -131,9 +134,26 @@ class Probe:
     def _blocker(self, device: str) -> Blocker:
         blocker = self._blockers.get(device)
         if blocker is None:
-            made = self._adapter.blocker(self._point, device, users_only=self._writes_from_host)
+            each = self._value in _EACH
+            made = self._adapter.blocker(
+                self._point,
+                device,
+                users_only=self._writes_from_host,
+                times=functools.partial(self._read_of, device) if each else None,
+            )
             blocker = self._blockers.setdefault(device, made)
         return blocker
+
+    def _read_of(self, device: str, args: Args, kwargs: Kwargs) -> int:
+        """How many values of a device a call is given where numbers are expected."""
+        found, pending = 0, [self._pick(args, kwargs)]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, list | tuple):
+                pending += part
+            elif type(part) not in NUMBERS:
+                found += self._adapter.device_of(part) == device
+        return max(1, found)
 
 
 def _picker(point: SyncPoint, method: bool) -> Pick:

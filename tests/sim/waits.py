@@ -82,7 +82,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "masked_select": (lambda g: g.x.masked_select(g.mask), 1, SyncKind.SHAPE),
     "unique": (lambda g: torch.unique(g.x), 1, SyncKind.SHAPE),
     "unique_consecutive": (lambda g: torch.unique_consecutive(g.y), 1, SyncKind.SHAPE),
-    "bincount": (lambda g: torch.bincount(g.labels), 1, SyncKind.SHAPE),
+    "bincount": (lambda g: torch.bincount(g.labels), 2, SyncKind.SHAPE),
     "mask read": (lambda g: g.x[g.mask], 1, SyncKind.SHAPE),
     "mask write": (lambda g: assign(g.x, g.mask, g.x[0, :1].expand(12)), 1, SyncKind.SHAPE),
     "mask read and its backward": (lambda g: masked(g), 2, SyncKind.SHAPE),
@@ -118,7 +118,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "a distribution": (lambda g: torch.distributions.Normal(g.y, g.y), 2, SyncKind.TRUTH),
     "a distribution of one": (lambda g: torch.distributions.Poisson(g.y), 1, SyncKind.TRUTH),
     "combinations": (lambda g: torch.combinations(g.y), 1, SyncKind.SHAPE),
-    "histc": (lambda g: torch.histc(g.y), 1, SyncKind.SHAPE),
+    "histc": (lambda g: torch.histc(g.y), 2, SyncKind.SHAPE),
     "masked_fill": (lambda g: g.x.masked_fill(g.mask, g.y[0]), 1, SyncKind.SCALAR),
     "mask write of a device scalar": (lambda g: assign(g.x, g.mask, g.x[0, 0]), 1, SyncKind.SHAPE),
     "zeros of a device size": (
