@@ -125,6 +125,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         # What is added to a list is a list, more likely than a value of which little is known.
         listed = other.kind == CONTAINER and one.confidence < MEDIUM
         if one.kind == DEVICE and not listed:
+            if other.kind == HOST:
+                params = one.params  # a number is not read
             anyway = any(map(_is_there_anyway, (left, right)))
             return from_params(_on_device(one, other, role), INDEPENDENT if anyway else params)
     if left.kind == CONTAINER or right.kind == CONTAINER:
@@ -181,7 +183,13 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         narrow(frame, node.left, type(node.operator) is cst.And)
         right = evaluate(frame, node.right)
         fork.take()
+    if _asks_identity(node.left) and type(node.right) is cst.Comparison and right.kind == UNKNOWN:
+        return HOST_VALUE  # `x is None or x < y` is true or false either way
     return join(left, right)
+
+
+def _asks_identity(node: cst.BaseExpression) -> bool:
+    return type(node) is cst.Comparison and type(node.comparisons[0].operator) in IDENTITY
 
 
 def _holds_others(node: cst.BaseExpression) -> bool:
