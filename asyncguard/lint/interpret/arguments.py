@@ -12,9 +12,8 @@ from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence, together
-from asyncguard.lint.domain.values import DEVICE, HOST, SYMBOL, UNKNOWN, Value
+from asyncguard.lint.domain.values import DEVICE, SYMBOL, UNKNOWN, Value
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
 
 DEVICE_NAME = family("device.named")
 
@@ -66,15 +65,6 @@ def either_argument(left: Value, right: Value) -> Value:
 
 def argument_params(arguments: Arguments) -> Dependence:
     return together(a.value.params for a in arguments if a.value.kind == UNKNOWN)
-
-
-_SIZE = family("value.size")
-
-
-def is_size(argument: Argument) -> bool:
-    """Whether an argument is a number, or one by its name."""
-    last = dotted(argument.node).rpartition(".")[2]
-    return argument.value.kind == HOST or _SIZE(last)
 
 
 _UNREAD = frozenset({"out", "device", "dtype"})  # written, or no array

@@ -22,7 +22,6 @@ from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
     DEVICE,
-    FUNCTION,
     HOST,
     HOST_ARRAY,
     NONE_VALUE,
@@ -41,8 +40,6 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments
 from asyncguard.lint.interpret.placement import is_on_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
-from asyncguard.lint.interpret.structures import mapped_structure
-from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
 
 
@@ -52,8 +49,6 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
-    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS(info.name):
-        return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
@@ -130,9 +125,6 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
         return False
     own = frame.function.parameters if frame.function is not None and value.params else ()
     return not any(own[p].may_be_none for p in value.params.on if p < len(own))
-
-
-_MAPS = family("function.maps_tree")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:

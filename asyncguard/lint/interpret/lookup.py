@@ -109,8 +109,6 @@ def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bo
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
-# Attributes and methods of someone's own that say what an array is like.
-DESCRIBES = family("function.describes")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
@@ -141,7 +139,7 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     if kind is None:
         # Maybe the method itself: `image.size`, of what may be no array at all.
         method = knowledge.methods.get(owner.framework, {}).get(attr)
-        if method == HOST or DESCRIBES(attr):
+        if method == HOST:
             return HOST_VALUE
         return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
     if kind != HOST:
