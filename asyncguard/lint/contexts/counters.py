@@ -15,7 +15,6 @@ from asyncguard.lint.syntax.tree import dotted, walk
 _ACCUMULATES = family("value.accumulation")
 _COUNTER = family("counter.compared")
 _EPOCH = family("counter.epoch")
-_HOW_MANY = family("value.how_many")
 _RANK = family("value.rank")
 _STEP = family("counter.step")
 FIRST_STEPS = 20  # `step < 20`: a few at the start, a profiler's say
@@ -127,8 +126,8 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
         path = _entry(node) or dotted(node).rpartition(".")[2]
-        named = path and _COUNTER(path) and not _HOW_MANY(path)
-        counts = bool(named) or any(path in loop.targets for loop in frame.loops)
+        counts = bool(path) and _COUNTER(path)
+        counts = counts or any(path in loop.targets for loop in frame.loops)
     return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
 
 

@@ -31,9 +31,6 @@ _BATCH = family("value.batch")
 # What one step trains side by side.
 _MEMBERS = family("loop.members")
 
-# What each of these does is a part of what the loop around them does as well.
-_MODEL = family("loop.model")
-
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     """Open the record of a `for` loop."""
@@ -72,7 +69,7 @@ def _is_within_step(
     return (
         any(map(_ACCUMULATES, counted))
         or any(map(_MEMBERS, _sources(node)))
-        or any(map(_MODEL, targets))
+        or any(map(_MEMBERS, targets))
     )
 
 

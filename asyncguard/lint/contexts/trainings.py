@@ -17,7 +17,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
-_STATE, _TRAINED = family("state.itself"), family("state.training")
+_TRAINED = family("state.training")
 _TRAINS = family("function.trains")
 
 
@@ -32,10 +32,6 @@ class _Carried(NamedTuple):
     agents: list[str]
     trains: bool  # it changes what is trained
     goes_on: bool  # it computes the next state of something
-
-    def keeps(self, path: str) -> bool:
-        """Whether a target is the agent itself, and no state that lies on the device."""
-        return path in self.agents and not _STATE(path)
 
 
 def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
@@ -82,7 +78,9 @@ def _next_state(
     why = frame.reason(sure, f"`{_name_of(call)}` computes the next training state")
     made = Value(DEVICE, framework, why, Role.MODEL_OUTPUT)
     parts = zip(carried.targets, unpacked(frame, value, len(carried.targets)), strict=True)
-    known = (part if part.kind != UNKNOWN or carried.keeps(path) else made for path, part in parts)
+    known = (
+        part if part.kind != UNKNOWN or path in carried.agents else made for path, part in parts
+    )
     return container(None, tuple(known))
 
 

@@ -89,8 +89,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
-_OPTIONS, _MANY = family("value.options"), family("parameter.many")
-_RUNS = family("parameter.runs")
+_OPTIONS, _RUNS = family("value.options"), family("parameter.runs")
 
 
 def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bool:
@@ -104,7 +103,7 @@ def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bo
     parameters = frame.function.parameters
     if not 0 <= index < len(parameters) or parameters[index].name != name:
         return False
-    named = any(names(name) for names in (_OPTIONS, _MANY, _RUNS))
+    named = _OPTIONS(name) or _RUNS(name)
     return not named and prior_for(frame, name).kind not in CALLABLE
 
 

@@ -13,8 +13,7 @@ from asyncguard.lint.modules.scope import Scope
 from asyncguard.lint.names import family
 from asyncguard.model import Loop
 
-_STANDS_IN = family("function.stands_in")
-_LOSS = family("function.own_loss")
+_LOSS = family("function.loss")
 _RUNS = family("function.forward_of")
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
@@ -62,7 +61,7 @@ def _hook_names(
         names += [f"{kind}.{info.name}" for kind in _kinds_of(info.cls, outline)]
     if info.cls is not None and _RUNS(info.name) and MODEL in _kinds_of(info.cls, outline):
         names.append("forward")
-    if info.cls is None and taken[:1] == ("self",) and _STANDS_IN(info.name):
+    if info.cls is None and taken[:1] == ("self",) and _RUNS(info.name):
         names.append("forward")  # the method of a class elsewhere, which it replaces
     return names
 

@@ -22,9 +22,7 @@ from asyncguard.lint.syntax.signatures import parameters
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOSS = family("function.loss")
-_LOSS_OF = family("function.own_loss")  # a module's own
 _MANY = family("parameter.many")
-_ABOUT_LOSSES = family("function.about_losses")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
@@ -76,12 +74,8 @@ class Outline:
         A module's own method may loop over what it compares, levels or images; so may a function
         that is handed that alone, and no model or data.
         """
-        if _ABOUT_LOSSES(function.name):
-            return False
-        if of_model:
-            return _LOSS_OF(function.name)
         many = function.loops and (_takes_many(function) or bool(function.class_name))
-        return not many and _LOSS(function.name)
+        return (of_model or not many) and _LOSS(function.name)
 
 
 def _takes_many(function: Outlined) -> bool:
