@@ -148,6 +148,7 @@ class FunctionInfo:
     noted: dict[str, Value] | None = None  # likewise, as its last run for its sites noted it
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
+    takes_class: bool = False  # a class method: its first parameter is the class
     unit: Unit | None = None  # the tree that `node` is part of
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     has_tree: bool = False  # whether it has
