@@ -18,6 +18,8 @@ from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import MAX_NAMES, compiled
 
+# Names of what is chosen, not of values: `use_model`, `enable_loss`.
+_SWITCH = family("value.switch")
 _STATE = family("state.training")
 _UPDATES = family("function.updates")
 
@@ -300,6 +302,8 @@ class Knowledge:
     def by_name(self, name: str, frameworks: tuple[str, ...]) -> tuple[str, str] | None:
         """Return (kind, framework) that a variable's name suggests, a private one's too."""
         name = name.lstrip("_")
+        if _SWITCH(name):
+            return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
                 return found
