@@ -25,10 +25,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP, Example
 from asyncguard.lint.report.reports import report_site, sites_of
 from asyncguard.lint.report.timing import TIMED, timed_advice, timed_steps, untimed
-from asyncguard.lint.syntax import cst
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis

@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.registry import CUPY_STEP
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import names_in, suite
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop, SyncKind
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ NAME = "unbatched-syncs"
 DEFAULT = False
 REFINES = ("ASG101", "ASG102", "ASG107")
 TOGETHER = (
-    "this read and those of line {lines} wait one after the other {when}: stack the values on the "
+    "this read and those on {lines} wait one after the other {when}: stack the values on the "
     "device and read them with one transfer (one `tolist` or `asnumpy`)"
 )
 AGAIN = (
-    "`{site}` is read again on line {lines}, and waits each time {when}: read it once and keep "
+    "`{site}` is read again on {lines}, and waits each time {when}: read it once and keep "
     "the number"
 )
 EACH = (

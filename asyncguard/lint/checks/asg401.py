@@ -30,12 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.reports import Report
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop
 
 if TYPE_CHECKING:

@@ -28,12 +28,13 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.measurements import Measurements
 from asyncguard.lint.report.reports import Report
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 CODE = "ASG402"
 NAME = "timing-without-sync"
 MESSAGE = (
-    "`{{site}}` stops the timer before the device has finished the work of line {{lines}}: you are "
+    "`{{site}}` stops the timer before the device has finished the work of {{lines}}: you are "
     "timing the launch, not the work; wait for the result first{barrier}"
 )
 VALID = [

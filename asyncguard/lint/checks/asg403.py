@@ -26,13 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.catalogue import Graph
 from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import HIGH
 from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
 from asyncguard.lint.report.registry import Example
 from asyncguard.lint.report.reports import Report
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Applicability, Edit, Fix
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import libcst as cst
+
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.caches import (
     conjuncts,
@@ -20,7 +22,6 @@ from asyncguard.lint.contexts.conditions import IDENTITY
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _BEST = family("value.record")
@@ -199,6 +200,11 @@ def exits(body: cst.BaseSuite) -> bool:
     last = last_statement(body)
     call = last.value if type(last) is cst.Expr else None
     return type(call) is cst.Call and dotted(call.func) in load().language.exits
+
+
+def returns(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by returning: what follows it runs otherwise."""
+    return type(last_statement(body)) is cst.Return
 
 
 def raises(body: cst.BaseSuite) -> bool:

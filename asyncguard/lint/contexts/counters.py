@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _ACCUMULATES = family("value.accumulation")

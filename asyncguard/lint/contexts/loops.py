@@ -5,6 +5,8 @@ What its body does adds to them (`Nesting.does`); `work.classify` weighs all.
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
@@ -17,7 +19,6 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _EPOCH = family("counter.epoch")

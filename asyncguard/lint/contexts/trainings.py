@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, container, doubted
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 _FITS = family("function.fits")

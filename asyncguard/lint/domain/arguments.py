@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.domain.values import Value
-from asyncguard.lint.syntax import cst
 
 
 class Argument(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.work import UNSHAPED, LoopShape, Work, classify
-from asyncguard.lint.syntax import cst
 from asyncguard.model import Loop
 
 

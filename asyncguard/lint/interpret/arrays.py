@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
@@ -30,7 +32,6 @@ from asyncguard.lint.interpret.reads import (
 )
 from asyncguard.lint.interpret.structures import mapping_method
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import SyncKind
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, unpacked
 from asyncguard.lint.domain.values import Value, container
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 # Kinds of nodes, by their exact types: `isinstance` is slow for classes with an ABC as base.

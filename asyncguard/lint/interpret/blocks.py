@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.domain.values import SYMBOL, Value
-from asyncguard.lint.syntax import cst
 
 
 def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+import libcst as cst
+
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
@@ -31,7 +33,6 @@ from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import call_model
 from asyncguard.lint.interpret.opaque import computed_purely, opaque
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

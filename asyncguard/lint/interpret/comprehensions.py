@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
 from asyncguard.lint.contexts.loops import goes_over_keys, shape_of
@@ -9,7 +11,6 @@ from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import narrow, truth
-from asyncguard.lint.syntax import cst
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:

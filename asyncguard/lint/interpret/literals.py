@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, join_all
 from asyncguard.lint.domain.entries import Entries
@@ -17,7 +19,6 @@ from asyncguard.lint.domain.values import (
     literal,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.syntax import cst
 
 
 def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
@@ -58,6 +59,13 @@ def f_string(frame: Frame, node: cst.FormattedString) -> Value:
                 for spec in part.format_spec:
                     if type(spec) is cst.FormattedStringExpression:
                         evaluate(frame, spec.expression)
+    return HOST_VALUE
+
+
+def concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
+    """Adjacent string literals."""
+    evaluate(frame, node.left)
+    evaluate(frame, node.right)
     return HOST_VALUE
 
 
@@ -107,6 +115,7 @@ EXPRESSIONS: Expressions = {
     cst.Imaginary: other_constant,
     cst.Ellipsis: other_constant,
     cst.FormattedString: f_string,
+    cst.ConcatenatedString: concatenated,
     cst.Tuple: sequence,
     cst.List: sequence,
     cst.Set: set_display,

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 
+import libcst as cst
+
 from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
@@ -16,7 +18,6 @@ from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VA
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 _WAITS = family("function.waits")

@@ -5,12 +5,13 @@ The catalogue says which protocols of which values block.
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.reasons import HIGH, Doubt
 from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, doubted
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 _TEXT = frozenset({"__repr__", "__str__", "__format__"})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -26,7 +28,6 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.arguments import conditions_hold
 from asyncguard.lint.interpret.arrays import likely_framework
 from asyncguard.lint.interpret.types import instance_of
-from asyncguard.lint.syntax import cst
 from asyncguard.model import SyncKind
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import libcst as cst
+
 from asyncguard.lint.contexts import iteration, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.variables import UNCHANGED
@@ -23,7 +25,6 @@ from asyncguard.lint.interpret.blocks import suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.stores import store
-from asyncguard.lint.syntax import cst
 
 
 def for_(frame: Frame, node: cst.For) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -30,9 +32,9 @@ from asyncguard.lint.domain.values import (
     unplaced,
 )
 from asyncguard.lint.interpret import builtin_calls
-from asyncguard.lint.interpret.placement import NOTHING, as_mask, first_host_array, placed
+from asyncguard.lint.interpret.arguments import first_host_array
+from asyncguard.lint.interpret.placement import NOTHING, as_mask, placed
 from asyncguard.lint.interpret.structures import leaf
-from asyncguard.lint.syntax import cst
 
 
 class Callee(NamedTuple):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import reduce
 
+import libcst as cst
+
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
@@ -28,7 +30,6 @@ from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.stores import store
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 
@@ -161,9 +162,24 @@ def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
             else:
                 fork.take()
         fork.apply(reduce(fork.merged, ends) if ends else between)
+    if ends and not falls and not _asks_for_modules(node):
+        frame.nest.guard(Guard(len(frame.loops), True))  # only a handler leads to what follows
     if node.finalbody is not None and not suite(frame, node.finalbody.body):
         return False
     return bool(ends)
+
+
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
+
+
+def _asks_for_modules(node: cst.Try | cst.TryStar) -> bool:
+    """Whether a handler is for what an installation lacks: it runs always there, or never."""
+    types = [handler.type for handler in node.handlers if handler.type is not None]
+    return any(
+        dotted(part).rpartition(".")[2] in _MISSING
+        for kind in types
+        for part in (kind, *walk(kind))
+    )
 
 
 def _handles(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

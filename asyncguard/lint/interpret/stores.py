@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import libcst as cst
+
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
@@ -38,7 +40,6 @@ from asyncguard.lint.interpret.indexing import (
 from asyncguard.lint.interpret.operators import combine
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import type_value
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

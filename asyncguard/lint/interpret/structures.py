@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts import iteration, trainings
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
@@ -25,7 +27,6 @@ from asyncguard.lint.domain.values import (
     part_of,
 )
 from asyncguard.lint.domain.work import LoopShape
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.reasons import Doubt
@@ -22,7 +24,6 @@ from asyncguard.lint.domain.values import (
     container,
     doubted,
 )
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, parse_type
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.syntax import cst
 
 _STARTS = ("raise", "return", "pass", "...")  # of the last line of a body that does nothing
 
@@ -33,7 +34,5 @@ def _does_something(statement: cst.CSTNode) -> bool:
     if type(statement) is cst.Return:
         return statement.value is not None
     if type(statement) is cst.Expr:
-        return not isinstance(
-            statement.value, (cst.SimpleString, cst.FormattedString, cst.Ellipsis)
-        )
+        return not isinstance(statement.value, (cst.BaseString, cst.Ellipsis))
     return type(statement) not in (cst.Pass, cst.Raise)

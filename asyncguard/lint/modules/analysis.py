@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Protocol
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
@@ -30,7 +32,6 @@ from asyncguard.lint.modules.scope import Modules
 from asyncguard.lint.modules.signatures import bind_parameters, declared_result
 from asyncguard.lint.modules.summing import summary_of
 from asyncguard.lint.source.decode import check_syntax
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import NO_TREE, Unit, function_unit, module_unit
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from functools import cached_property
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
@@ -19,7 +21,6 @@ from asyncguard.lint.modules.outline import Outline, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 from asyncguard.model import Loop
 
@@ -119,6 +120,8 @@ class Definitions(Scope):
             info.is_property = True
         elif last == "staticmethod":
             info.is_static = True
+        elif last == "classmethod":
+            info.takes_class = True
         elif _CACHES(last):
             info.cached = True
         elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:

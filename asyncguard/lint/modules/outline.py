@@ -1,6 +1,6 @@
 """The outline of a file: its functions and classes, as Python's own syntax tree shows them.
 
-Functions become trees when they are run. The outline says where they stand, which
+Functions become trees of libcst when they are run. The outline says where they stand, which
 attributes of `self` they assign, and what usage tells of these, without running anything.
 """
 

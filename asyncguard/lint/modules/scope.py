@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.reasons import Reason
@@ -16,7 +18,6 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.outline import absolute
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.names.words import compiled
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device
 

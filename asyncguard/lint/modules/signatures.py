@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
 from asyncguard.lint.domain.dependence import on_parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
+    CLASS,
     CONTAINER,
     DEVICE,
     HOST,
@@ -24,7 +27,6 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
 
@@ -46,7 +48,7 @@ def bind_parameters(frame: Frame) -> None:
 def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     info = frame.function
     if index == 0 and info.has_self and info.cls is not None:
-        return types.instance_of(info.cls)
+        return Value(CLASS, ref=info.cls) if info.takes_class else types.instance_of(info.cls)
     params = on_parameter(index)
     value = _declared(frame, parameter)
     if info.compiled and value.kind == UNKNOWN:

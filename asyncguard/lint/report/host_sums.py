@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.report.indices import Indices
 from asyncguard.lint.report.statement_order import step_loop
-from asyncguard.lint.syntax import cst
 from asyncguard.model import SyncKind
 
 

@@ -9,8 +9,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import libcst as cst
+
 from asyncguard.lint.report.statement_order import assigned, gates, walk_own
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children, dotted
 
 T = TypeVar("T")

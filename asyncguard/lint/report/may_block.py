@@ -9,10 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import Event, FunctionInfo
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.report.statement_order import Blocks
-from asyncguard.lint.syntax import cst
 
 _DEPTH = 8  # of calls that are followed
 

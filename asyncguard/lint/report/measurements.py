@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import Event, FunctionInfo
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.statement_order import suite, walk_own
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children, dotted, walk
 from asyncguard.model import Loop
 

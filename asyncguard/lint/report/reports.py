@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import FunctionInfo, Site
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.report.reasons import of_site
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import Place
 from asyncguard.model import Confidence, FindingReason, Fix
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.loops import LoopRecord
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children
 from asyncguard.model import Loop
 

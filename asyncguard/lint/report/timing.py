@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _CLOCK = family("function.clock")

@@ -1,7 +1,7 @@
 """One process's share of a check: reads files and returns their facts.
 
-Trees are imported only when a file needs one, so that a run over files without a framework needs
-nothing for them.
+Trees are imported only when a file needs one, so that a run over files without a framework never
+loads libcst.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.names.words import MAX_NAMES
-from asyncguard.lint.syntax import cst
+from asyncguard.lint.syntax import makers as make
 
 Span = tuple[int, int, int, int]  # line, column, end line, end column; columns in UTF-8 bytes
 Use = tuple[Any, frozenset[str]]  # a node, and the names that comprehensions around it bind
@@ -16,10 +18,9 @@ NO_NAMES = frozenset[str]()
 Origin = Any  # a part of Python's syntax, or the first and the last of the parts built from
 Numbers = Mapping[tuple[int, int], int]  # numbers of functions, by line and column of their `def`
 
-word = lru_cache(MAX_NAMES)(cst.Name)  # no expression, so that nobody asks for its place
-NO_PARAMETERS = cst.Parameters((), None, (), None, ())
-DOT = cst.Dot()
-ASYNC = cst.Asynchronous()
+word = lru_cache(MAX_NAMES)(
+    make.name
+)  # one that is no expression, so that nobody asks for its place
 
 Handlers = Mapping[type[ast.AST], Callable[["Builder", Any], Any]]
 
@@ -55,7 +56,7 @@ class Builder:
     def expression(self, node: ast.expr) -> Any:
         """Build an expression."""
         if type(node) is ast.Name:
-            made = cst.Name(node.id)
+            made = make.name(node.id)
         elif type(node) is ast.Starred:  # by itself it stands in annotations of `*args`
             return self.expression(node.value)
         else:
@@ -68,7 +69,7 @@ class Builder:
         return None if node is None else self.expression(node)
 
     def statements(self, body: Sequence[ast.stmt]) -> list[Any]:
-        """Build statements; simple ones on the same line share a node."""
+        """Build statements; simple ones on the same line share one of libcst's lines."""
         lines: list[Any] = []
         end = 0  # line that the simple statement before ends on
         for node in body:
@@ -82,7 +83,7 @@ class Builder:
             if node.lineno == end:
                 lines[-1].body.append(made)
             else:
-                lines.append(cst.SimpleStatementLine([made]))
+                lines.append(make.line([made]))
                 self.origins[id(lines[-1])] = node
             end = node.end_lineno or 0
         return lines
@@ -92,14 +93,12 @@ class Builder:
         first = body[0]
         before = self.lines[first.lineno - 1][: first.col_offset]
         if not before or before.isspace() or getattr(first, "decorator_list", None):
-            return cst.IndentedBlock(self.statements(body))
-        return cst.SimpleStatementSuite(
-            [part for line in self.statements(body) for part in line.body]
-        )
+            return make.block(self.statements(body))
+        return make.one_line([part for line in self.statements(body) for part in line.body])
 
     def module(self, tree: ast.Module) -> cst.Module:
         """Build a module."""
-        made = cst.Module(self.statements(tree.body))
+        made: cst.Module = make.module(self.statements(tree.body))
         self.uses[id(made)] = self._used
         return made
 

@@ -8,14 +8,16 @@ nodes do not know themselves.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.source.decode import check_syntax
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.builder import Builder, Numbers, Origin, Use, span
 from asyncguard.lint.syntax.nodes import builder
 
@@ -95,13 +97,17 @@ def parse_type(text: str) -> cst.BaseExpression | None:
     return made
 
 
-_DULL = frozenset({"asynchronous", "star", "star_arg", "star_kwarg"})  # not walked
+# Fields that hold no expression or statement.
+_DULL = ("whitespace", "leading", "lines_after", "header", "footer", "indent", "newline",
+         "lpar", "rpar", "comma", "semicolon", "dot", "equal", "trailing", "lbracket", "rbracket",
+         "lbrace", "rbrace", "asynchronous", "star", "operator_whitespace",
+         "encoding", "default_indent", "default_newline", "has_trailing")  # fmt: skip
 
 
 @cache
-def _parts(kind: type[cst.CSTNode]) -> Callable[[Any], tuple[Any, ...]]:
+def _parts(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """Return what gets the fields that may hold code, from nodes of a kind."""
-    names = [name for name in kind.__struct_fields__ if name not in _DULL]
+    names = [f.name for f in dataclasses.fields(kind) if not f.name.startswith(_DULL)]
     get = attrgetter(*names) if names else None
     if get is None:
         return lambda node: ()
@@ -114,7 +120,7 @@ def _kinds(base: type[Any]) -> Iterator[type[Any]]:
         yield from _kinds(kind)
 
 
-_NODES = frozenset(_kinds(cst.CSTNode))
+_NODES = frozenset(_kinds(cst.CSTNode))  # `isinstance` is slow for classes with an ABC as base
 _LEAVES = frozenset({cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.FormattedStringText})
 
 

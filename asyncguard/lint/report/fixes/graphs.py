@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.names import family
 from asyncguard.lint.report.statement_order import (
     DEFINITIONS,
@@ -17,7 +19,6 @@ from asyncguard.lint.report.statement_order import (
     targets_of,
     walk_own,
 )
-from asyncguard.lint.syntax import cst
 from asyncguard.lint.syntax.tree import children, dotted
 
 LOOPS = frozenset({cst.For, cst.While})
