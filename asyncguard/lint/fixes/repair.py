@@ -90,9 +90,10 @@ def _is_python(code: Code, text: str) -> bool:
     lines = lines_of(text)
     try:
         first, last = code.outermost(*_difference(code.lines, lines))
+        end = "" if last == len(code.lines) else "\n"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse("\n".join(lines[first : len(lines) - (len(code.lines) - last)]) + "\n")
+            ast.parse("\n".join(lines[first : len(lines) - (len(code.lines) - last)]) + end)
     except (SyntaxError, ValueError):
         return False
     return True
