@@ -128,7 +128,6 @@ def class_of(value: Value) -> ClassInfo:
 
 
 _ACTS = family("function.steps_environment")  # though it trains, now and then
-_BETWEEN = family("function.between")
 
 
 @dataclass(eq=False, slots=True)
@@ -148,6 +147,7 @@ class FunctionInfo:
     noted: dict[str, Value] | None = None  # likewise, as its last run for its sites noted it
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
+    takes_class: bool = False  # a class method: its first parameter is the class
     unit: Unit | None = None  # the tree that `node` is part of
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     has_tree: bool = False  # whether it has
@@ -216,9 +216,8 @@ class FunctionInfo:
         if summary is None or not self.name or _ONCE(self.name):
             return self.hook
         work = summary.work
-        acts = work & Work.STEPS_ENVIRONMENT and not _BETWEEN(self.name)
         whole = self.marks_step or not work & Work.CONTAINS_STEPS
-        if acts or (work & Work.TRAINS and whole):
+        if work & Work.STEPS_ENVIRONMENT or (work & Work.TRAINS and whole):
             return Loop.STEP
         rounds = work & Work.CONTAINS_TRAINING and not _ACTS(self.name)
         return Loop.EPOCH if rounds and self.hook == Loop.STEP else self.hook
