@@ -189,7 +189,6 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _MAPPINGS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict"})
-_PLAIN_TYPES = family("type.plain")
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
@@ -198,8 +197,7 @@ def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
         return container(None)._replace(role=Role.DICT)
     if name == "Sequence":
         return container(None)
-    value = type_value(frame, node)
-    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
+    return type_value(frame, node)
 
 
 def guarded_by_omission(
