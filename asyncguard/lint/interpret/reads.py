@@ -101,7 +101,7 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     """
     source = point.source
     if source is None or not source.arguments:
-        return _saved(point, arguments) if _saves(point) and arguments else device(point.framework)
+        return _saved(point, arguments) if _saves(point) else device(point.framework)
     if point.kind == SyncKind.UPLOAD and source.functions:
         return device(point.framework) if _uploads(point, arguments) else None
     for argument in selected_arguments(source.arguments, arguments):
@@ -122,6 +122,8 @@ def _saves(point: SyncPoint) -> bool:
 
 def _saved(point: SyncPoint, arguments: Arguments) -> Value | None:
     """Return the device value that is saved: of a parameter, whatever callers hand for it."""
+    if not arguments:
+        return device(point.framework)
     given = [a.value for a in arguments if not isinstance(a.value.literal, str)]
     if given and (given[0].kind in (HOST, HOST_ARRAY) or given[0].role is Role.NO_ARRAY):
         return None
