@@ -129,6 +129,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
         SyncKind.SCALAR,
     ),
     "view of a device size": (lambda g: g.x.expand(g.stop, 4, 4), 1, SyncKind.SCALAR),
+    "anomalies": (lambda g: backward_with_anomalies(g.y), 3, SyncKind.SCALAR),
     "synchronize": (lambda g: torch.cuda.synchronize(), 1, SyncKind.BARRIER),
     "accelerator": (lambda g: torch.accelerator.synchronize(), 1, SyncKind.BARRIER),
     "stream": (lambda g: torch.cuda.current_stream().synchronize(), 1, SyncKind.BARRIER),
@@ -190,6 +191,13 @@ WAITS_NOT: dict[str, Case] = {
     ),
     "adam": lambda g: torch.optim.AdamW([with_grad(g.x)]).step(),
 }
+
+
+def backward_with_anomalies(y: Any) -> None:
+    """Each of three nodes is asked for NaN."""
+    leaf = y.clone().requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        leaf.sin().exp().sum().backward()
 
 
 def ctc_loss(g: Given) -> Any:
