@@ -345,8 +345,9 @@ def _present(keywords: tuple[str, ...], placed: Callable[[], bool]) -> Applies:
 
 def _is_set(flag: tuple[str, ...], args: Args, kwargs: Kwargs) -> bool:
     """Whether a flag is given and true: by keyword, or as the first of all flags by position."""
-    by_position = next((arg for arg in args if isinstance(arg, bool)), False)
-    return by_position or any(bool(kwargs.get(keyword)) for keyword in flag)
+    if bool in map(type, args) and next(arg for arg in args if isinstance(arg, bool)):
+        return True
+    return bool(kwargs) and any(bool(kwargs.get(keyword)) for keyword in flag)
 
 
 def _names(args: Args, kwargs: Kwargs) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import keyword
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -23,6 +23,18 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Yield the names that statements import, and what they stand for."""
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = alias.name.partition(".")[0]
+                yield alias.asname or top, alias.name if alias.asname else top
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            for alias in statement.names:
+                yield alias.asname or alias.name, f"{statement.module}.{alias.name}"
 
 
 class Code:
@@ -52,6 +64,20 @@ class Code:
             at -= 1
         found = self._by_span.get(span)
         return found if found is not None and self._is_placed(found) else None
+
+    def outermost(self, first: int, last: int) -> tuple[int, int]:
+        """Return the lines of the module's statements that some lines are in or follow, as indices.
+
+        Statements that share a line stay together.
+        """
+        starts = [0]
+        end = 0
+        for line, statement in zip(self._first_lines, self.tree.body, strict=True):
+            if line > end:
+                starts.append(line - 1)
+            end = statement.end_lineno or 0
+        begin = max((start for start in starts if start < first), default=0)
+        return begin, next((s for s in starts if s >= last and s > begin), len(self.lines))
 
     def parents(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield what is around a node, innermost first, the module last."""
@@ -192,16 +218,13 @@ class Code:
     @cached_property
     def imports(self) -> dict[str, str]:
         """Return what module-level names stand for: `F` -> `torch.nn.functional`."""
-        found: dict[str, str] = {}
-        for statement in self.tree.body:
-            if isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    top = alias.name.partition(".")[0]
-                    found[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(statement, ast.ImportFrom) and not statement.level:
-                for alias in statement.names:
-                    found[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
-        return found
+        return dict(_imported(self.tree.body))
+
+    @cached_property
+    def may_import(self) -> dict[str, str]:
+        """Return what names stand for that a condition or a `try` of the module imports, too."""
+        inner = (s for s in self.tree.body if isinstance(s, ast.If | ast.Try))
+        return {**dict(_imported(part for s in inner for part in s.body)), **self.imports}
 
     def name_for(self, module: str) -> str | None:
         """Return how the file writes a module: `np` for `numpy`; None if it does not import it."""
@@ -211,7 +234,7 @@ class Code:
         """Return the full name of `F.one_hot`, imports resolved; "" where it is not one."""
         name = dotted(node)
         head, _, rest = name.partition(".")
-        known = self.imports.get(head)
+        known = self.may_import.get(head)
         return f"{known}.{rest}".rstrip(".") if known else name
 
     def fresh(self, name: str) -> str:

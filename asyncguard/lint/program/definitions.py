@@ -79,7 +79,7 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     """
     collected = _Collected({call.name for facts in files for call in facts.named}, above)
     for facts in files:
-        for name, qualname in facts.defined:
+        for name, qualname, _ in facts.defined:
             collected.note(name, (facts.path, qualname))
     roots = frozenset[str]().union(*above.values())
     for facts in files:
@@ -119,8 +119,9 @@ class _Collected:
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
         """Note the methods that others override, though nothing in them waits."""
         for owner in facts.bare.keys() & roots:
-            for name in facts.bare[owner] & self._found.keys():
-                self._owners.setdefault(name, set()).add(owner)
+            for name in facts.bare[owner]:
+                if name in self._found:
+                    self._owners.setdefault(name, set()).add(owner)
 
     def definitions(self) -> Definitions:
         """Return the names that tell which functions are meant."""
