@@ -138,8 +138,6 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     trains = bool(evidence.work & Work.GRADIENTS)
-    if trains and not evidence.work & Work.UPDATES:
-        trains = not any(map(trainings.evaluates, walk(node.body)))
     return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
 
 

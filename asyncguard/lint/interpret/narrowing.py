@@ -189,15 +189,13 @@ def _aliases(frame: Frame, path: str) -> list[str]:
 
 
 _COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
-_PLAIN_TYPES = family("type.plain")
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
     name = dotted(node).rpartition(".")[2]
     if name in _COLLECTIONS:
         return container(None)
-    value = type_value(frame, node)
-    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
+    return type_value(frame, node)
 
 
 def guarded_by_omission(
