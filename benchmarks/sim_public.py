@@ -138,7 +138,8 @@ def compare(script: dict[str, Any], checkouts: Path) -> dict[str, Any]:
         ]
         found["counted_by_reading"] = script.get("waits")
         found["reading"] = script.get("reading", "")
-        found["joined"] = joined(code / Path(script["path"]).parts[0], trace)
+        checked = script.get("check", Path(script["path"]).parts[0])
+        found["joined"] = joined(code / checked, trace)
     return found
 
 
