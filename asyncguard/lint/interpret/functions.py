@@ -274,7 +274,8 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
     if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
-    return any(value.confidence == HIGH and value.role != Role.BATCH for value in there)
+    enough = MEDIUM if result.place is Place.EITHER else HIGH
+    return any(value.confidence >= enough and value.role != Role.BATCH for value in there)
 
 
 def note_act(frame: Frame) -> None:
