@@ -131,3 +131,16 @@ def once_constants_of_a_loop_without_a_round(device):
             optimizer.step()
             seen.append((model(x) - shift).sum())
     return [round(value.item(), 5) for value in seen]
+
+
+class Doubled(Scaled):
+    def __init__(self):
+        super().__init__()
+        self.spread = 2
+
+    def forward(self, x):
+        return super().forward(x) * self.spread
+
+
+def once_constant_of_a_class_with_a_subclass(device):
+    return trained(Doubled().to(device), device)

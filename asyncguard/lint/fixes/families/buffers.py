@@ -43,7 +43,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
         constant, place = constant_of(spot.code, spot.node), _place(spot)
         if constant is None or place is None or not is_computed_with(spot.code, spot.node):
             continue
-        names = taken.setdefault(place.owner, _attributes(place.owner))
+        names = taken.setdefault(place.owner, _attributes(spot.code.tree))
         yield Repair(_fix(spot, constant, place, names), (spot,))
 
 
@@ -113,17 +113,20 @@ def _makes_layers(code: Code, begin: ast.AST) -> bool:
     )
 
 
-def _attributes(owner: ast.ClassDef) -> set[str]:
-    """Return the names that the class uses for attributes, methods and texts."""
+def _attributes(tree: ast.Module) -> set[str]:
+    """Return the names of attributes and texts in the file: a subclass may use them for its own."""
     found = set(_RESERVED)
-    for part in parsed.walk(owner):
+    for part in parsed.walk(tree):
         if isinstance(part, ast.Attribute):
             found.add(part.attr)
         elif isinstance(part, (*FUNCTIONS, ast.ClassDef)):
             found.add(part.name)
+            found |= (
+                flow.bound(ast.Module(part.body, [])) if isinstance(part, ast.ClassDef) else set()
+            )
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
             found.add(part.value)
-    return found | flow.bound(ast.Module(owner.body, []))
+    return found
 
 
 def _wanted(spot: Spot) -> str:
