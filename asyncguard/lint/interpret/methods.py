@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.definitions import OF_NAME, ClassInfo, class_of, function_of
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -63,6 +63,8 @@ def call_method(
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
+        if variable := dotted(func.value).rpartition(".")[2]:
+            frame.call_by_name(f"{OF_NAME}{variable}.{method}")
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
     if may_be_moved(frame, owner, func.value, arguments) and (

@@ -27,7 +27,7 @@ from asyncguard.lint.domain.values import (
     part_of,
 )
 from asyncguard.lint.domain.work import LoopShape
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.interpret.binding import rebind
 
 
 def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
@@ -146,8 +146,7 @@ def container_method(
 def _grow(
     frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
 ) -> None:
-    path = dotted(target)
-    if not path or not arguments:
+    if not arguments:
         return
     added = arguments[-1].value
     if method in ("extend", "update"):
@@ -158,4 +157,4 @@ def _grow(
         if added.kind == UNKNOWN and not added.params:
             return
     element = added if owner.element is None else join(owner.element, added)
-    frame.bind(path, owner._replace(element=element, items=None))
+    rebind(frame, target, owner._replace(element=element, items=None))
