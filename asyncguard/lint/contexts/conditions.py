@@ -153,7 +153,7 @@ def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 
 def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    flag = is_flag(test) and not is_on_by_default(frame, test)
+    flag = is_flag(test) and not (frame.trains and is_on_by_default(frame, test))
     named = flag or _RARE_EVENT(dotted(test).rpartition(".")[2])
     return RARELY_TRUE if named or _asks_when(frame, test) else None
 
@@ -323,7 +323,8 @@ def is_flag(test: cst.BaseExpression) -> bool:
 def is_on_by_default(frame: Frame, test: cst.BaseExpression) -> bool:
     """Whether a condition asks for an option that holds unless it is turned off.
 
-    An argument by its default, `verbose=True`, or the attribute that keeps one of `__init__`.
+    An argument by its default, `verbose=True`, or the attribute that keeps one of `__init__`. It
+    says so of steps alone: elsewhere much is told once, for that is what such an option is for.
     """
     asked = test.left if type(test) is cst.Comparison else test
     default = _default(frame, dotted(asked))

@@ -49,6 +49,8 @@ from asyncguard.lint.interpret.structures import container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
+SHORT = 4  # characters: a shorter variable tells nothing of its class
+
 
 def call_method(
     frame: Frame, node: cst.Call, owner: Value, func: cst.Attribute, arguments: Arguments
@@ -63,7 +65,9 @@ def call_method(
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
         frame.call_by_name(method)
-        if variable := dotted(func.value).rpartition(".")[2]:
+        # A name of several words tells by itself.
+        variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
+        if len(variable) >= SHORT:
             frame.call_by_name(f"{OF_NAME}{variable}.{method}")
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))

@@ -31,7 +31,6 @@ def common() -> frozenset[str]:
 ANYBODY = frozenset({""})  # whose method it is
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
-SHORT = 4  # characters: a shorter variable tells nothing of its class
 
 
 def is_distinctive(name: str, definitions: int = 1) -> bool:
@@ -41,9 +40,8 @@ def is_distinctive(name: str, definitions: int = 1) -> bool:
     `~kernel.method` one of a class that is named like the variable.
     """
     if name.startswith(OF_NAME):
-        owner, _, method = name.rpartition(".")
-        own = "_" not in method.strip("_")  # else the method's name tells by itself
-        return own and len(owner) > SHORT and definitions <= MOST and method not in common()
+        method = name.rpartition(".")[2]
+        return definitions <= MOST and method not in common()
     if "." in name:
         anybodys = name.startswith(".") and name[1:] in common()
         return definitions <= MOST and not anybodys

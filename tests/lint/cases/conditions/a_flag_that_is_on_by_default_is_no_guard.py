@@ -43,3 +43,10 @@ def fit_quietly(model, loader, optimizer, verbose=0, debug=False, first=None):
             print(loss.item())  # clean
         if first:
             print(loss.item())  # clean
+
+
+def summarize(model, verbose=True):
+    if not verbose:
+        return
+    for name, parameter in model.named_parameters():
+        print(name, parameter.mean())  # clean
