@@ -5,7 +5,7 @@
 # where packages come from (see README, "Installing").
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numpy1 test-numpy2 lint docs format bench clean
+.PHONY: help demo test test-numpy1 test-numpy2 test-pure lint docs format bench clean
 
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.10 python3,$(if $(shell $(p) -c '' 2>/dev/null && echo ok),$(p))))
 PIP_INSTALL_ARGS ?=
@@ -29,13 +29,17 @@ demo: $(READY1)
 
 # mxnet 1.9.1 needs NumPy < 2, jax and tensorflow need NumPy >= 2: two environments, one suite.
 # ASYNCGUARD_REQUIRE turns "framework not installed" from a skip into a failure.
-test: test-numpy1 test-numpy2
+# Traces run once more without the compiled part.
+test: test-numpy1 test-numpy2 test-pure
 
 test-numpy1: $(READY1)
 	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-numpy2: $(READY2)
 	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python -m pytest tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations tests/test_documents.py $(PYTEST_ARGS)
+
+test-pure: $(READY1)
+	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch,mxnet $(V1)/bin/python -m pytest tests/runtime $(PYTEST_ARGS)
 
 lint: $(READY1)
 	$(V1)/bin/ruff check .
@@ -56,10 +60,10 @@ format: $(READY1)
 	$(V1)/bin/ruff format .
 
 clean:
-	rm -rf $(V1) $(V2) build dist site *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(V1) $(V2) build dist site asyncguard/runtime/*.so *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY1): GROUPS := --group dev
 $(READY2): GROUPS := --group test --group numpy2
-$(READY1) $(READY2): pyproject.toml tools/setup_venv.sh
+$(READY1) $(READY2): pyproject.toml setup.py asyncguard/runtime/_quick.c tools/setup_venv.sh
 	@PYTHON="$(PYTHON)" PIP_INSTALL_ARGS="$(PIP_INSTALL_ARGS)" sh tools/setup_venv.sh $(@D) $(GROUPS)
 	@touch $@

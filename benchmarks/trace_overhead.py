@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asyncguard.compat import restore_numpy_names
+from asyncguard.runtime import compiled
 from asyncguard.runtime.hub import BATCH
 from asyncguard.runtime.session import Session
 
@@ -418,6 +419,7 @@ def main() -> int:
     parser.add_argument("--least", action="store_true", help="only the least of each step")
     parser.add_argument("--keep", action="store_true", help="keep the figures in results/")
     options = parser.parse_args()
+    print(f"the short way of reads is {'Python' if compiled.quick is None else 'compiled'}")
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
     if options.least:
         import torch

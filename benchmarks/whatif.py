@@ -6,7 +6,8 @@ the trace of the first the step time of the second is predicted, and compared wi
 The host sleeps, as it does over I/O, for a share of what the device takes: less (backend-bound), as
 much (balanced), more (frontend-bound). The device work is matrix products, on one thread; on the
 engine it is operations that sleep for a millisecond, so that their durations are known exactly and
-a busy machine does not change them.
+a busy machine does not change them. Elsewhere it does; with real-time priority (`chrt -r 1 python
+benchmarks/whatif.py`) a busy machine gives the figures of a quiet one.
 
 Both programs of a pair take turns, block by block, so that what else the machine does meets both.
 Each block of the second is compared with the predictions from the blocks of the first right before
@@ -437,6 +438,8 @@ def machine() -> dict[str, Any]:
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "load average": [round(load, 1) for load in os.getloadavg()],
+        "real-time priority": sys.platform == "linux"
+        and os.sched_getscheduler(0) in {os.SCHED_FIFO, os.SCHED_RR},
     }
 
 

@@ -20,7 +20,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.timeline = VirtualTimeline(launch_latency_ns=self.latency)
-        self._runs: list[Run] = []
+        self.runs: list[Run] = []
         self._began = 0
 
     def work(self, ns: int) -> None:
@@ -29,16 +29,16 @@ class Machine:
     def enqueue(
         self, ns: int, host_ns: int = 0, nbytes: int = 0, worker: str = "worker", name: str = ""
     ) -> None:
-        begin, serial = self.timeline.now, len(self._runs)
+        begin, serial = self.timeline.now, len(self.runs)
         run = self.timeline.enqueue(self.timeline.default_stream(), ns, nbytes=nbytes)
-        self._runs.append(run)
+        self.runs.append(run)
         self.timeline.advance_host(host_ns)
         self._add("enqueue", begin, self.timeline.now, name=name, serial=serial, nbytes=nbytes)
         self._add("run", run.begin_ns, run.end_ns, thread=worker, serial=serial)
 
     def wait(self, site: int = 0, return_ns: int = 0, back: int = 1) -> None:
         begin = self.timeline.now
-        self.timeline.wait_until(self._runs[-back].end_ns, site, return_ns=return_ns)
+        self.timeline.wait_until(self.runs[-back].end_ns, site, return_ns=return_ns)
         self._add("wait", begin, self.timeline.now, thread="main", site=site)
 
     def boundary(self) -> None:

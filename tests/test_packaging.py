@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,13 +18,51 @@ import tomli
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("wheel")
+def build(target: Path, pure: bool) -> Path:
+    """Build the wheel, without the compiled part or, where there is a compiler, with it."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target)]
-    subprocess.run([*command, str(ROOT)], check=True)
+    environment = {**os.environ, "ASYNCGUARD_PURE_PYTHON": "1" if pure else ""}
+    subprocess.run([*command, str(ROOT)], check=True, env=environment)
     (built,) = target.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel for every interpreter and platform."""
+    return build(tmp_path_factory.mktemp("wheel"), pure=True)
+
+
+def test_one_wheel_is_for_every_platform(wheel: Path) -> None:
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert not [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith((".so", ".c"))]
+
+
+def compiler() -> str | None:
+    """The C compiler that this interpreter's extensions are built with, if it is there."""
+    words = str(sysconfig.get_config_var("CC") or "").split()
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return shutil.which(words[0]) if words and header.exists() else None
+
+
+@pytest.mark.skipif(compiler() is None, reason="there is no C compiler, or no Python.h")
+def test_where_there_is_a_compiler_the_wheel_holds_the_compiled_part(tmp_path: Path) -> None:
+    compiled = build(tmp_path, pure=False)
+    with zipfile.ZipFile(compiled) as archive:
+        (built,) = (name for name in archive.namelist() if "_quick" in name and ".pyi" not in name)
+        archive.extractall(tmp_path / "there")
+    assert built.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
+    code = "from asyncguard.runtime import compiled; print(compiled.quick.__file__)"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "there"),
+        "ASYNCGUARD_PURE_PYTHON": "",
+    }
+    loaded = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert loaded.stdout.strip() == str(tmp_path / "there" / built)
 
 
 def test_every_package_of_the_checkout_is_listed() -> None:
@@ -126,6 +166,19 @@ def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     ).stdout.split("\n")  # fmt: skip
     assert {name for name in tracked if name} <= names
     assert {"CHANGELOG.md", "LICENSE", "Makefile", "action.yml", ".pre-commit-hooks.yaml"} <= names
+
+
+def test_without_a_compiler_it_installs_all_the_same(sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path)
+    (source,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path)]
+    environment = {**os.environ, "CC": "/nowhere/cc", "ASYNCGUARD_PURE_PYTHON": ""}
+    subprocess.run([*command, str(source)], check=True, env=environment)
+    (built,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(built).namelist()
+    assert "asyncguard/runtime/reads.py" in names
+    assert not [name for name in names if name.endswith(".so")]
 
 
 def test_the_description_is_whole_where_it_is_read(sdist: Path, wheel: Path) -> None:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.timeline import inferred
+from asyncguard.timeline.inferred import Overlap
 from asyncguard.timeline.program import (
     Action,
     Boundary,
@@ -39,8 +40,7 @@ ACTIONS = 20_000  # with so many actions in all
 AVERAGED_STEPS = 20
 MARGIN = 0.03  # of a step: what the model itself leaves out
 SAVING_MARGIN = 0.1  # of a saving, likewise
-OVERLAP_ERROR = 0.1  # of an overlap that was measured by CPU time
-WOKEN_LATE_NS = 200_000  # what a busy machine may take to wake the host behind a wait
+OVERLAP_ERROR = 0.1  # of an overlap that was measured by CPU time, where its range was not kept
 FULL_OVERLAP, NO_OVERLAP, HALF_OVERLAP = 1.0, 0.0, 0.5
 
 
@@ -139,7 +139,7 @@ class Replay:
         simulated = "simulated" in record.extra
         known = "modelled" if simulated else "measured"
         self._basis = known if self._measured else "inferred"
-        self._overlap = record.extra.get("backend_overlap")
+        self._overlaps = _overlaps(record.extra)
         plain = _newest(program) if program is not None else _averaged(record)
         self._spread = _spread(plain.step_ns)
         self._versions = self._readings(plain)
@@ -150,14 +150,10 @@ class Replay:
         """The program as it most likely is, and the extremes that the record leaves open."""
         if self._measured:
             return (plain,)
-        if isinstance(self._overlap, float):
-            around = (self._overlap, self._overlap - OVERLAP_ERROR, self._overlap + OVERLAP_ERROR)
-        else:
-            around = (HALF_OVERLAP, NO_OVERLAP, FULL_OVERLAP)
-        likely, least, most = (min(max(share, NO_OVERLAP), FULL_OVERLAP) for share in around)
+        likely, least, most = self._overlaps
         return (
             inferred.with_device(plain, likely),
-            inferred.with_device(plain, least, return_ns=WOKEN_LATE_NS),
+            inferred.with_device(plain, least, return_ns=inferred.WOKEN_LATE_NS),
             inferred.with_device(plain, most, return_ns=0),
         )
 
@@ -199,6 +195,24 @@ class Replay:
 
     def _changed(self, program: Program, changes: Changes) -> Program:
         return changed(program, changes, self._reads, self._kept_ns)
+
+
+def _overlaps(extra: Mapping[str, Any]) -> tuple[Overlap, Overlap, Overlap]:
+    """The overlap of host and device as it most likely is, at least and at most."""
+    overall = extra.get("backend_overlap")
+    if not isinstance(overall, (int, float)):
+        return Overlap(HALF_OVERLAP), Overlap(NO_OVERLAP), Overlap(FULL_OVERLAP)
+    around = (
+        overall,
+        max(overall - OVERLAP_ERROR, NO_OVERLAP),
+        min(overall + OVERLAP_ERROR, FULL_OVERLAP),
+    )
+    by_site = extra.get("backend_overlap_by_site", {})
+    likely, least, most = (
+        Overlap(share, {int(site): shares[place] for site, shares in by_site.items()})
+        for place, share in enumerate(around)
+    )
+    return likely, least, most
 
 
 def is_replayable(record: TraceRecord) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from inspect import cleandoc
 from pathlib import Path
@@ -57,3 +58,11 @@ def _label(path: Path) -> Label:
     constants = {name.lower(): ast.literal_eval(v) for name, v in _CONSTANT.findall(text)}
     explanation = text.removeprefix('"""').partition('"""')[0]
     return Label(**constants, explanation=cleandoc(explanation))
+
+
+def lines_as_text(numbers: Sequence[int]) -> str:
+    """Return the numbers of some lines as text: `lines 3, 5 and 8`; they stand in their order."""
+    if not numbers:
+        return "other lines"
+    *before, last = map(str, numbers)
+    return f"lines {', '.join(before)} and {last}" if before else f"line {last}"

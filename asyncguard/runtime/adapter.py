@@ -10,6 +10,7 @@ table can express.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
@@ -84,8 +85,17 @@ class Adapter:
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
 
-    def blocker(self, point: SyncPoint, device: str, users_only: bool = False) -> Blocker:
-        """One API of this framework on one device; `users_only`: its own calls never count."""
+    def blocker(
+        self,
+        point: SyncPoint,
+        device: str,
+        users_only: bool = False,
+        times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
+    ) -> Blocker:
+        """One API of this framework on one device; `users_only`: its own calls never count.
+
+        `times`: how often a call waits, where `times_of` does not tell.
+        """
         internals = self.framework.blocking_internals
         stand_in = device == STAND_IN
         synchronous_cpu = not self.framework.asynchronous_cpu
@@ -99,7 +109,7 @@ class Adapter:
             on_accelerator=synchronous_cpu and not stand_in and device != HOST,
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
-            times=self.times_of(point),
+            times=times or self.times_of(point),
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:
@@ -146,9 +156,16 @@ class Adapter:
         """
         return False
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
-        """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to."""
-        return frozenset()
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
+        """The catalogue's operators that `args`, of `__getitem__` or `__setitem__`, amount to.
+
+        Each with how many parts of the index are of it.
+        """
+        return Counter()
+
+    def is_empty(self, value: Any) -> bool:
+        """Whether a value holds nothing, so that nobody waits for a copy of it."""
+        return False
 
     def step_of(self, owner: object) -> object | None:
         """Whose step has ended, by a call on `owner` of what the catalogue says ends one.

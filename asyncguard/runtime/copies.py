@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
+from asyncguard.runtime.compiled import quick as compiled
+
 MAX_CODE = 1 << 13  # bytes of line numbers of a function that is looked at for names
 _SKIPPED = frozenset({"CACHE", "PRECALL", "EXTENDED_ARG", "NOP", "KW_NAMES", "PUSH_NULL", "RESUME"})
 _BETWEEN = _SKIPPED | {"LOAD_CONST", "LOAD_METHOD", "LOAD_ATTR"}  # the receiver, its use
@@ -156,7 +158,8 @@ def _by_code(call: Callable[..., int]) -> Callable[..., int]:
 
 
 def _measured(way: Callable[[Callable[..., int]], Callable[..., int]]) -> Fresh:
-    hook, read, through = (way(each)(object()) for each in (_hook, _read, _through))
+    short = compiled.references if compiled is not None else _read
+    hook, read, through = (way(each)(object()) for each in (_hook, short, _through))
     return Fresh(hook, read, through)
 
 

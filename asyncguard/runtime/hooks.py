@@ -167,7 +167,11 @@ class _Watch:
                 return
             site = blocker.site(frame)
             if site is not None:
-                call.sink.end(_allowed(site, 1), call.began)
+                times = blocker.times(args, kwargs) if blocker.times is not None else 1
+                site = _allowed(site, times)
+                call.sink.end(site, call.began)
+                for _ in range(times - 1):
+                    call.sink.end(site, call.sink.begin())
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001

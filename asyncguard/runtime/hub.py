@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sized
 from typing import Any, Protocol, runtime_checkable
 
+from asyncguard.runtime.compiled import quick as compiled
 from asyncguard.runtime.sites import Site
 
 log = logging.getLogger("asyncguard")
@@ -277,14 +278,19 @@ hub = Hub()
 state = ThreadState()
 
 
-def updated(optimizer: object, _args: Any, _kwargs: Any) -> None:
-    """Mark a step after an optimizer's update, by the short way if it sets the pace."""
+def _updated(optimizer: object, _args: Any, _kwargs: Any) -> None:
     beat = front.marks
     if id(optimizer) == beat.pacer:
         beat.last = beat.clock()
         beat.step += 1
     else:
         hub.mark(optimizer)
+
+
+# Marks a step after an optimizer's update, by the short way if it sets the pace.
+updated: Callable[[object, Any, Any], None] = _updated
+if compiled is not None:
+    updated = compiled.Mark(hub.mark, front, Beat, Doing)
 
 
 if hasattr(os, "register_at_fork"):

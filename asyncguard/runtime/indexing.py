@@ -6,6 +6,7 @@ value and what a mask are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ class Place(NamedTuple):
     # Whether a mask fills the first into the second without asking how many elements it chooses;
     # None: it does so with all but such values that have dimensions.
     fills: Test2 | None = None
+    # Whether such a value without dimensions is read as a number where it is an index.
+    is_read: Test = lambda value: True
 
     def is_filled(self, value: Any, owner: Any) -> bool:
         """Whether a mask fills `value` in without a wait."""
@@ -49,18 +52,28 @@ class Place(NamedTuple):
         return not (self.on_device(value) and value.ndim)
 
 
-def operators(args: tuple[Any, ...], place: Place) -> frozenset[str]:
-    """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) are of."""
+def operators(args: tuple[Any, ...], place: Place) -> Counter[str]:
+    """The sorts that `x[index]` (args: x, index) or `x[index] = value` (x, index, value) are of.
+
+    Each with how many parts of the index, and how many bounds of slices, are of it.
+    """
     if len(args) < 2:  # a function of its own, called with keywords
-        return frozenset()
+        return Counter()
     index = args[1]
     parts = index if isinstance(index, tuple) else (index,)
-    found = {sort for part in parts for sort in _sorts(part, args, place)}
+    found = Counter(sort for part in parts for sort in _sorts(part, args, place))
+    if len(args) > 2 and _is_number(args[2]) and found["index-upload"]:
+        found["scalar-write"] = 1
     if len(args) > 2 and _comes_from_host(args[2], args[0], place):
         masked = any(place.on_device(part) and place.is_mask(part) for part in parts)
         if not (masked and place.is_filled(args[2], args[0])):
-            found.add("host-write")
-    return frozenset(found)
+            found["host-write"] += 1
+    return found
+
+
+def times(found: Counter[str]) -> int:
+    """How often a subscript waits that is of these sorts: for each part, but a mask that fills."""
+    return max(1, found.total() - found["mask-fill"])
 
 
 def _comes_from_host(value: Any, owner: Any, place: Place) -> bool:
@@ -75,20 +88,23 @@ def _sorts(part: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
         return
     on_device = place.on_device
     if isinstance(part, slice):
-        if on_device(part.start) or on_device(part.stop) or on_device(part.step):
-            yield "slice-bound"
+        for bound in (part.start, part.stop, part.step):
+            if on_device(bound) and not place.is_away(bound, args[0]):
+                yield "slice-bound"
     elif not on_device(part):
         if hasattr(part, "__len__"):
             yield "index-upload"
+            if _holds_truths(part):  # sent, and then counted where it is
+                yield "index-upload"
     elif place.is_mask(part):
         yield from _sorts_of_mask(part, args, place)
     elif part.ndim == 0:
-        if not place.is_away(part, args[0]):  # a number of the host's is read at once
+        if place.is_read(part) and not place.is_away(part, args[0]):  # the host's is read at once
             yield "scalar-index"
-    else:
-        yield "index-upload"  # if it is on the host: the probe compares devices
-        if len(args) > 2 and _is_number(args[2]):
-            yield "scalar-write"
+    elif place.is_away(part, args[0]):
+        yield "index-upload"
+    elif len(args) > 2 and _is_number(args[2]):
+        yield "scalar-write"
 
 
 def _sorts_of_mask(mask: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
@@ -102,6 +118,14 @@ def _sorts_of_mask(mask: Any, args: tuple[Any, ...], place: Place) -> Iterator[s
             yield "scalar-write"
     elif not place.is_filled(args[2], args[0]):
         yield "mask-fill" if _is_number(args[2]) else "mask-write"
+
+
+def _holds_truths(part: Any) -> bool:
+    """Whether a list or an array in host memory is a mask."""
+    kind = getattr(part, "dtype", None)
+    if kind is not None:
+        return bool(getattr(kind, "kind", "") == "b")
+    return isinstance(part, list) and bool(part) and isinstance(part[0], bool)
 
 
 def _is_number(value: Any) -> bool:

@@ -7,6 +7,7 @@ the value whose device decides, and answers with the `Blocker` (the API on that 
 from __future__ import annotations
 
 import fnmatch
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -22,6 +23,7 @@ Kwargs = dict[str, Any]
 Applies = Callable[[Args, Kwargs], bool]
 Pick = Callable[[Args, Kwargs], Any]
 
+_EACH = frozenset({"number", "elements"})  # entries whose values are read one by one
 _LOOK_AT = 8  # elements of a list that are looked at for a device value
 _CONTAINERS = frozenset({list, tuple, dict})
 
@@ -58,15 +60,16 @@ class Probe:
         # What returns None works in place (`x[list] = y`).
         target = self._device_within(args[0] if result is None and args else result)
         if self._moves:
-            return self._after_move(args, kwargs, target)
+            blocker = self._after_move(args, kwargs, target)
+            return None if blocker is None or self._adapter.is_empty(result) else blocker
         return None if target is None else self._blocker(target)
 
     def _after_move(self, args: Args, kwargs: Kwargs, target: str | None) -> Blocker | None:
-        if target == STAND_IN and self._moves == "upload" and not self._indexes:
+        if self._indexes:  # as `applies` has found; on a device, a list would have to be sent
+            return None if target is None else self._blocker(target)
+        if target == STAND_IN and self._moves == "upload":
             return None  # nobody can tell here what would be an upload
         source = self._device_within(self._pick(args, kwargs))
-        if self._indexes and source is None and target == STAND_IN:
-            return self._blocker(target)  # a list: on a device it would have to be sent there
         start, end = (source, target) if self._moves == "download" else (target, source)
         if start is None or start == STAND_IN or (end is not None and end != STAND_IN):
             return None
@@ -87,7 +90,8 @@ class Probe:
         picked = self._pick(args, kwargs)
         if self._value == "elements" and not isinstance(picked, list | tuple):
             return None
-        within = self._device_of_all if self._value == "contents" else self._device_within
+        thorough = self._value in ("contents", "number")
+        within = self._device_of_all if thorough else self._device_within
         device = within(picked)
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
@@ -130,9 +134,26 @@ class Probe:
     def _blocker(self, device: str) -> Blocker:
         blocker = self._blockers.get(device)
         if blocker is None:
-            made = self._adapter.blocker(self._point, device, users_only=self._writes_from_host)
+            each = self._value in _EACH
+            made = self._adapter.blocker(
+                self._point,
+                device,
+                users_only=self._writes_from_host,
+                times=functools.partial(self._read_of, device) if each else None,
+            )
             blocker = self._blockers.setdefault(device, made)
         return blocker
+
+    def _read_of(self, device: str, args: Args, kwargs: Kwargs) -> int:
+        """How many values of a device a call is given where numbers are expected."""
+        found, pending = 0, [self._pick(args, kwargs)]
+        while pending:
+            part = pending.pop()
+            if isinstance(part, list | tuple):
+                pending += part
+            elif type(part) not in NUMBERS:
+                found += self._adapter.device_of(part) == device
+        return max(1, found)
 
 
 def _picker(point: SyncPoint, method: bool) -> Pick:
@@ -194,7 +215,7 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     devices = not point.runtime.moves  # where data moved is seen, and beats what arguments say
     parts: list[Applies] = []
     if operators := _operators(point):
-        parts.append(lambda args, kwargs: bool(operators & adapter.index_operators(args)))
+        parts.append(lambda args, kwargs: not operators.isdisjoint(adapter.index_operators(args)))
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
@@ -229,7 +250,13 @@ def _operators(point: SyncPoint) -> frozenset[str]:
 
 def _argument_on_device(point: SyncPoint, adapter: Adapter) -> Applies:
     pick = _pick_listed(point, method=True)
-    return lambda args, kwargs: any(adapter.device_of(v) is not None for v in pick(args, kwargs))
+
+    def on_device(args: Args, kwargs: Kwargs) -> bool:
+        picked = pick(args, kwargs)
+        values = picked if isinstance(picked, list | tuple) else (picked,)
+        return any(adapter.device_of(value) is not None for value in values)
+
+    return on_device
 
 
 def condition(
@@ -318,8 +345,9 @@ def _present(keywords: tuple[str, ...], placed: Callable[[], bool]) -> Applies:
 
 def _is_set(flag: tuple[str, ...], args: Args, kwargs: Kwargs) -> bool:
     """Whether a flag is given and true: by keyword, or as the first of all flags by position."""
-    by_position = next((arg for arg in args if isinstance(arg, bool)), False)
-    return by_position or any(bool(kwargs.get(keyword)) for keyword in flag)
+    if bool in map(type, args) and next(arg for arg in args if isinstance(arg, bool)):
+        return True
+    return bool(kwargs) and any(bool(kwargs.get(keyword)) for keyword in flag)
 
 
 def _names(args: Args, kwargs: Kwargs) -> tuple[str, ...]:

@@ -5,13 +5,16 @@ instruction that it runs costs several times what it does in a tight loop. So it
 is with where it was the last time, takes the time twice, and notes the wait down in a log that is
 added up later. All else goes the long way (`hooks`), which also looks at the whole stack every so
 often: `tickets` says for how many reads the call path is taken for granted.
+
+It is here twice: in Python, and compiled (`_quick.c`), where it costs a third. What both do every
+so often is `_Rare`'s.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from itertools import repeat
 from operator import length_hint
 from types import FrameType
@@ -19,9 +22,10 @@ from typing import Any
 
 from asyncguard.runtime.adapter import Quick
 from asyncguard.runtime.callers import TOP, Way
+from asyncguard.runtime.compiled import quick as compiled
 from asyncguard.runtime.copies import FRESH, Copies
 from asyncguard.runtime.faults import forget_this_frame
-from asyncguard.runtime.hub import front, hub, running_tasks
+from asyncguard.runtime.hub import Beat, Doing, front, hub, running_tasks
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.takeover import Function
 
@@ -41,11 +45,27 @@ def read_hook(
     It is open for one listener, where no limit holds, in its first thread, outside of asyncio's
     tasks, for reads without arguments while no value is known to be a copy on the host.
     """
-    told = quick.told
-    known = copies.known
-    rare = _Rare(name, quick, hook, copies, FRESH[up].read)
+    rare = _Rare(name, quick, copies, FRESH[up].read)
+    told, known = quick.told, copies.known
+    if compiled is not None:
+        read: Function = compiled.Read(
+            original, told, rare, hook, known, front, Beat, Doing, above=up - 1
+        )
+        return read
+    return _read_hook(original, told, rare, hook, known, up)
+
+
+def _read_hook(
+    original: Function,
+    told: Callable[[Any], object],
+    rare: _Rare,
+    hook: Function,
+    known: Sized,
+    up: int,
+) -> Function:
+    """The short way in Python."""
     last = _NOWHERE
-    tickets: Iterator[Site] = iter(())
+    tickets: Iterator[Site | None] = iter(())
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
         nonlocal last, tickets
@@ -76,15 +96,17 @@ def read_hook(
                     ):
                         site = next(tickets, None)
                     if site is None:
-                        last, tickets = rare.look(self, frame, tickets)
+                        last, found, number = rare.look(self, frame, length_hint(tickets))
+                        tickets = repeat(found, number)
                         site = next(tickets, None)
-                    clock = beat.clock
-                    began = clock()
+                    if site is not None:
+                        clock = beat.clock
+                        began = clock()
                 except Exception as error:  # noqa: BLE001  the user's call must go on
                     site = None
-                    hub.fail(rare.name, error)
+                    rare.failed(error)
             if site is None:
-                return rare.hook(self, *rest, **named)
+                return hook(self, *rest, **named)
             doing.waiting = True
             try:
                 result = original(self)
@@ -96,7 +118,7 @@ def read_hook(
                     held = getrefcount(self)
                     rare.gave_itself(self, site, frame, held)
             except Exception as error:  # noqa: BLE001
-                hub.fail(rare.name, error)
+                rare.failed(error)
             return result
         except BaseException as error:
             forget_this_frame(error)
@@ -108,30 +130,34 @@ def read_hook(
 class _Rare:
     """What one read does at most every so often, kept together out of its way."""
 
-    def __init__(self, name: str, quick: Quick, hook: Function, copies: Copies, fresh: int) -> None:
-        self.name = name
-        self.hook = hook
+    def __init__(self, name: str, quick: Quick, copies: Copies, fresh: int) -> None:
+        self._name = name
         self._quick = quick
         self._copies = copies
         self._fresh = fresh
         self._way: Way | None = None
 
-    def look(
-        self, value: Any, frame: FrameType, tickets: Iterator[Site]
-    ) -> tuple[_Place, Iterator[Site]]:
-        """The read's place and tickets for it, where it is settled what waits there."""
+    def look(self, value: Any, frame: FrameType, unused: int) -> tuple[_Place, Site | None, int]:
+        """The read's place, the site, and for how many reads there that may be taken for granted.
+
+        None and 0 where it is not settled what waits there. `unused` are left of the last ones.
+        """
         if self._way is not None:
-            self._way.left = min(self._way.left, length_hint(tickets))
+            self._way.left = min(self._way.left, unused)
             self._way = None
         blocker = self._quick.judge(value)
         site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
         if not site or site.way is None or running_tasks or not site.way.leads_to(frame):
-            return _NOWHERE, iter(())
+            return _NOWHERE, None, 0
         self._way = site.way
         place = self._quick.told(value), frame.f_lasti, frame.f_code, *site.way.flat
-        return place, repeat(site, 1 + site.way.left)
+        return place, site, 1 + site.way.left
 
     def gave_itself(self, value: Any, site: Site, frame: FrameType, held: int) -> None:
         """Note that a value which stands in for a device's is its own copy on the host."""
         if site.blocker.stand_in:
             self._copies.add(value, frame, held - self._fresh)
+
+    def failed(self, error: Exception) -> None:
+        """Note a fault of asyncguard's own."""
+        hub.fail(self._name, error)

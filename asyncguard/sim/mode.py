@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from asyncguard.runtime.adapters.torch.operators import is_mask
 from asyncguard.sim import operators
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
@@ -94,7 +95,9 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
 
     def _agree(self, op: Operator, found: Operands, args: tuple[Any, ...]) -> None:
         """Check that the operands are on one device, as CUDA does; what is open is there then."""
-        if not op.mixes and (found.odd >= 0 or found.other is not None):
+        if not op.mixes and (
+            found.other is not None or (found.odd >= 0 and not _is_filled(op, found.odd, args))
+        ):
             self._refuse(op, found, args)
         assert found.device is not None
         for tensor in found.opened:
@@ -214,6 +217,14 @@ def _look(found: Operands, op: Operator, at: int, tensor: Tensor) -> None:
 def _is_number(op: Operator, at: int, tensor: Tensor) -> bool:
     """Whether a tensor of the host goes as a number: it is a scalar, and not what is written to."""
     return op.takes_numbers and not tensor.dim() and not (at == 0 and op.writes)
+
+
+def _is_filled(op: Operator, odd: int, args: tuple[Any, ...]) -> bool:
+    """Whether `x[mask] = value` fills one value of the host's into the places of one mask."""
+    if not op.name.startswith(operators.PUTS) or odd != 2 or any(args[3:]):
+        return False
+    given = [index for index in args[1] if index is not None]
+    return args[2].numel() == 1 and len(given) == 1 and is_mask(given[0])
 
 
 def _mark(result: Any, device: Device, op: Operator) -> None:

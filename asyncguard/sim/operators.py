@@ -36,6 +36,7 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
 _MIXES = ("aten::copy", "aten::_copy", "aten::_foreach_", "aten::_fused_", "c10d::", "aten::set_",
           "aten::_to_copy", "aten::_amp_", "aten::is_same_size", "aten::record_stream",
           "aten::_has_same_storage_numel", "profiler::")  # fmt: skip
+PUTS = ("aten::index_put", "aten::_index_put_impl_")  # (self, indices, values, accumulate)
 _HOST_RESULTS = {"aten::_pack_padded_sequence": 1}  # which of the results stays on the host
 # Parts of sparse tensors: views, of storages that bear no mark yet.
 _PARTS = frozenset({

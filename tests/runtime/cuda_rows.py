@@ -12,25 +12,30 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One call: the entry that counts it, and what torch's GPU trace should tell.
+    """One call: the entry that counts it, how often, and what torch's GPU trace should tell.
 
     counted: the catalogue's id; "" where nothing should be counted.
-    fires:   how often the trace's callbacks are called at least, exactly so where that is 0; None:
-             not known, and no test.
-    times:   how often the entry is counted.
-    hidden:  the call holds the host where the trace cannot see it.
+    fires:   how often the trace's callbacks are called, and the entry counts; None: not known, and
+             no test on a device.
+    hidden:  the call holds the host where the trace cannot see it; it counts once.
+    depth:   what it takes to see it: "full" for calls that programs make too often to hook.
     """
 
     call: str
     counted: str = ""
     fires: int | None = 0
-    times: int = 1
     hidden: bool = False
+    depth: str = "light"
 
     @property
     def holds(self) -> bool | None:
         """Whether the host is held; None: not known."""
         return None if self.fires is None else self.hidden or self.fires > 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """API -> how often it is counted."""
+        return {self.counted: self.fires or 1} if self.counted else {}
 
 
 def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -> dict[str, Any]:
@@ -62,6 +67,45 @@ def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -
 
 _ITEM, _MASK = "torch.Tensor.item", "torch.Tensor.__getitem__.mask"
 _WRITE, _PICK = "torch.Tensor.__setitem__.mask", "torch.Tensor.__getitem__.scalar"
+
+SIZES = (
+    "zeros(k)", "ones(k)", "empty(k)", "rand(k)", "randn(k)", "randint(0, k, (3,))", "randperm(k)",
+)  # fmt: skip
+VIEWS = (
+    "x.view(k, -1)", "x.reshape(k, -1)", "x[:1].expand(k)", "x.tile(k)", "x.unflatten(0, (k, -1))",
+    "x.as_strided((k,), (1,))", "x.split(k)", "x.roll(k)", "x.select(0, k)", "A.tril(k)",
+)  # fmt: skip
+NUMBERS = (
+    "x.repeat(k)", "x.topk(k)", "x.kthvalue(k)", "x.new_zeros(k)", "x.new_full((2,), f)",
+    "x.multinomial(k)",
+)  # fmt: skip
+FUNCTIONS_OF_NUMBERS = (
+    "torch.topk(x, k)", "torch.kthvalue(x, k)", "torch.narrow(x, 0, k, 1)", "torch.select(x, 0, k)",
+    "torch.full_like(x, f)", "torch.multinomial(x, k)",
+)  # fmt: skip
+LAYOUTS = (
+    "torch.reshape(x, (k, -1))", "torch.tile(x, (k,))", "torch.roll(x, k)", "torch.split(x, k)",
+    "torch.tril(A, k)", "torch.unflatten(x, 0, (k, -1))", "torch.as_strided(x, (k,), (1,))",
+    "torch.fft.fft(x, n=k)", "F.pad(x, (0, k))", "F.adaptive_avg_pool1d(x[None], k)",
+)  # fmt: skip
+FACTORS = (
+    "torch.add(x, x, alpha=f)", "torch.sub(x, x, alpha=f)", "torch.addmm(A, A, A, beta=f)",
+    "torch.addcmul(x, x, x, value=f)", "torch.addcdiv(x, x, x, value=f)",
+)  # fmt: skip
+OWN_FACTORS = (
+    "x.add(x, alpha=f)", "x.sub(x, alpha=f)", "A.addmm(A, A, alpha=f)", "x.addcmul(x, x, value=f)",
+    "x.addcdiv(x, x, value=f)", "x.norm(p=f)",
+)  # fmt: skip
+OFTEN = (
+    "x.add_(x, alpha=f)", "x.sub_(x, alpha=f)", "A.addmm_(A, A, beta=f)",
+    "x.addcmul_(x, x, value=f)", "x.addcdiv_(x, x, value=f)", "torch.sum(A, dim=k - 1)",
+    "F.leaky_relu(x, f)", "F.elu(x, f)", "F.softplus(x, f)", "torch.norm(x, p=f)", "x.norm(f)",
+    "torch.dist(x, x, f)",
+)  # fmt: skip
+ON_THE_DEVICE = (
+    "x.clamp(min=f).pow(f)", "torch.where(mask, x, f)", "x.lerp(x, f)", "x.fill_(f)",
+    "x.bernoulli_(f / 9)", "x.add_(f)",
+)  # fmt: skip
 
 ROWS = (
     # reads
@@ -102,17 +146,29 @@ ROWS = (
     Row("x[index]"),
     Row("x[host_index]", "torch.Tensor.__getitem__.upload", 1),
     Row("x[[0, 2]]", "torch.Tensor.__getitem__.upload", 1),
+    Row("x[[True, False] * 32]", "torch.Tensor.__getitem__.upload", 2),
+    Row("A[host_index[:8], host_index[:8]]", "torch.Tensor.__getitem__.upload", 2),
+    Row("A[[0, 2], [1, 3]]", "torch.Tensor.__getitem__.upload", 2),
+    Row("A[[0, 2], index[:2]]", "torch.Tensor.__getitem__.upload", 1),
     Row("x[k]", _PICK, 1),
     Row("x[torch.tensor(2)]"),
+    Row("A[k, k]", _PICK, 2),
+    Row("A[k, :k]", _PICK, 2),
     Row("x[:k]", "torch.Tensor.__index__", 1),
-    Row("x[k:index[5]]", "torch.Tensor.__index__", 2, 2),
+    Row("x[k:index[5]]", "torch.Tensor.__index__", 2),
     Row("x.__setitem__(mask, 1.0)"),
     Row("x.__setitem__(host_mask, 1.0)", "torch.Tensor.__setitem__.scalar", 1),
     Row("x.__setitem__(index, 0)", "torch.Tensor.__setitem__.scalar", 1),
+    Row("x.__setitem__([0, 2], 0)", "torch.Tensor.__setitem__.scalar", 2),
+    Row("x.__setitem__(host_index, 0)", "torch.Tensor.__setitem__.scalar", 2),
+    Row("x.__setitem__(index[:1], f)"),
+    Row("x.__setitem__(k, 1.0)", "torch.Tensor.__setitem__.index", 1),
+    Row("x.__setitem__(host_mask, x[4:].clone())"),
     Row("x.__setitem__(k, f)", "torch.Tensor.__setitem__.index", 1),
     Row("x.index_put_((mask,), x[:1])", _WRITE, 1),
     Row("x.index_put_((mask,), f)", _WRITE, 1),
     Row("x.index_put((mask,), one)"),
+    Row("x.index_put_((index,), x.clone(), accumulate=True)"),
     # shapes that depend on data
     Row("x.nonzero()", "torch.nonzero", 1),
     Row("x.masked_select(mask)", "torch.masked_select", 1),
@@ -121,38 +177,51 @@ ROWS = (
     Row("torch.where(mask)", "torch.where", 1),
     Row("torch.where(mask, x, -x)"),
     Row("torch.unique_consecutive(x)", "torch.unique_consecutive", 1),
-    Row("torch.bincount(index)", "torch.bincount", 1),
-    Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 1, times=2),
+    Row("torch.bincount(index)", "torch.bincount", 2),
+    Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 2),
     Row("F.one_hot(index)", "torch.nn.functional.one_hot", 1),
     Row("F.one_hot(index, num_classes=64)"),
-    Row("torch.histc(x, 8)", "torch.histc", 1),
+    Row("torch.histc(x, 8)", "torch.histc", 2),
     Row("torch.histc(x, 8, 0, 64)"),
-    Row("torch.histc(x, 8, 1, 1)", "torch.histc", 1),
+    Row("torch.histc(x, 8, 1, 1)", "torch.histc", 2),
+    Row("x.histc(8)", "torch.Tensor.histc", 2),
     Row("A.to_sparse()", "torch.Tensor.to_sparse", 1),
     Row("A.to_sparse_csc()", "torch.Tensor.to_sparse", 1),
-    Row("torch.sparse_coo_tensor(index[None], x)", "torch.sparse_coo_tensor", 1),
+    Row("A.to_sparse_bsr((2, 2))", "torch.Tensor.to_sparse", 1),
+    Row("A.to_sparse_bsc((2, 2))", "torch.Tensor.to_sparse", 1),
+    Row("torch.sparse_coo_tensor(index[None], x, (64,))"),
+    Row("torch.sparse_coo_tensor(index[None], x)", "torch.sparse_coo_tensor", 2),
     Row("torch.isin(x, x)", "", None),
     Row("torch.mode(x.repeat(99))", "", None),
     # a number that is a device value
-    Row("torch.zeros(k)", "torch.zeros", 1),
-    Row("torch.full((2,), f)", "torch.arange", 1),
-    Row("torch.eye(k)", "torch.arange", 1),
+    *(Row(f"torch.{call}", "torch.zeros", 1) for call in SIZES),
+    Row("torch.zeros((k, k))", "torch.zeros", 2),
     Row("torch.arange(k)", "torch.arange", 1),
-    Row("x.view(k, -1)", "torch.Tensor.view", 1),
-    Row("x[:1].expand(k)", "torch.Tensor.view", 1),
-    Row("x.repeat(k)", "torch.Tensor.topk", 1),
-    Row("x.topk(k)", "torch.Tensor.topk", 1),
-    Row("x.new_full((2,), f)", "torch.Tensor.topk", 1),
-    Row("torch.topk(x, k)", "torch.topk", 1),
-    Row("torch.narrow(x, 0, k, 1)", "torch.topk", 1),
+    Row("torch.linspace(0, 1, k)", "torch.arange", 1),
+    Row("torch.full((2,), f)", "torch.arange", 1),
+    Row("torch.full((k,), f)", "torch.arange", 2),
+    Row("torch.eye(k)", "torch.arange", 1),
+    *(Row(call, "torch.Tensor.view", 1) for call in VIEWS),
+    Row("x[:4].view(k, k)", "torch.Tensor.view", 2),
+    *(Row(call, "torch.Tensor.topk", 1) for call in NUMBERS),
+    *(Row(call, "torch.topk", 1) for call in FUNCTIONS_OF_NUMBERS),
     Row("x.narrow(0, k, 1)", "torch.Tensor.narrow", 1),
-    Row("F.pad(x, (0, k))", "torch.reshape", 1),
-    Row("torch.add(x, x, alpha=f)", "torch.add", 1),
-    Row("x.addcmul(x, x, value=f)", "torch.Tensor.add", 1),
+    Row("x.narrow(0, 0, k)", "torch.Tensor.narrow", 1),
+    *(Row(call, "torch.reshape", 1) for call in LAYOUTS),
+    Row("torch.quantize_per_tensor(x, f, k, torch.qint8)", "torch.reshape", 2),
+    Row("F.one_hot(index % 2, num_classes=k)", "torch.nn.functional.one_hot.classes", 1),
+    *(Row(call, "torch.add", 1) for call in FACTORS),
+    *(Row(call, "torch.Tensor.add", 1) for call in OWN_FACTORS),
+    Row("torch.addmm(A, A, A, beta=f, alpha=f)", "torch.add", 2),
     Row("torch.masked_fill(x, mask, f)", "torch.masked_fill", 1),
     Row("x.masked_fill(mask, f)", "torch.Tensor.masked_fill", 1),
+    Row("x.masked_fill_(mask, f)", "torch.Tensor.masked_fill", 1),
+    Row("torch.index_fill(x, 0, index[:1], f)", "torch.index_fill", 1),
     Row("x.index_fill(0, index[:1], f)", "torch.Tensor.index_fill", 1),
-    Row("x.clamp(min=f).pow(f)"),
+    Row("x.index_fill_(0, index[:1], f)", "torch.Tensor.index_fill", 1),
+    *(Row(call, _ITEM, 1, depth="full") for call in OFTEN),
+    Row("F.threshold(x, f, f)", _ITEM, 2, depth="full"),
+    *(Row(call) for call in ON_THE_DEVICE),
     # checks
     Row("torch.nanmedian(x)", "torch.nanmedian", 1),
     Row("x.nanmedian(0)"),
@@ -162,10 +231,19 @@ ROWS = (
     Row("A.inverse()", "torch.linalg.inv", 1),
     Row("L.inv_ex(A)"),
     Row("L.inv_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
+    Row("L.solve_ex(A, A, check_errors=True)", "torch.linalg.inv_ex", 1),
+    Row("L.cholesky_ex(A @ A.mT, check_errors=True)", "torch.linalg.inv_ex", 1),
+    Row("L.lu_factor_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
+    Row("L.ldl_factor_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
     Row("L.lstsq(A, A)", "torch.linalg.inv", 1),
     Row("L.cond(A)", "torch.linalg.svd", 1),
     Row("L.matrix_norm(A, 2)", "torch.linalg.norm", 1),
     Row("L.matrix_norm(A)"),
+    Row("L.matrix_norm(A, -2)", "torch.linalg.norm", 1),
+    Row("L.matrix_norm(A, 'nuc')", "torch.linalg.norm", 1),
+    Row("L.norm(A, 2)", "torch.linalg.norm", 1),
+    Row("torch.norm(A, p='nuc')", "torch.norm.nuclear", 1),
+    Row("torch.cholesky_inverse(A)", "torch.linalg.inv", 1),
     Row("L.matrix_power(A, -1)", "torch.linalg.matrix_power", 1),
     Row("torch.matrix_exp(A)", "torch.matrix_exp", 1),
     Row("L.det(A)"),

@@ -14,7 +14,7 @@ import asyncguard
 from asyncguard.engine import np
 from asyncguard.model import TraceRecord
 from asyncguard.render import Screen, TraceReport, formats
-from asyncguard.runtime import store
+from asyncguard.runtime import compiled, store
 from asyncguard.runtime.frames import line_of
 from asyncguard.runtime.sites import ranks
 
@@ -60,6 +60,30 @@ def test_a_read_is_found_again_wherever_the_one_before_it_was(tmp_path: Path) ->
         one = calls_of(lambda: alone(value, 8 * ROUNDS))
         eight = calls_of(lambda: turns(value, ROUNDS))
     assert eight < one * 2
+
+
+def test_reads_that_take_turns_enter_no_frame_of_pythons_where_they_are_compiled(
+    tmp_path: Path,
+) -> None:
+    """Each frame costs a microsecond where other work has filled the caches in between."""
+    torch = pytest.importorskip("torch")
+    body = "        x.item()\n        x.tolist()\n        float(x)\n        bool(x)\n"
+    turns = function(tmp_path / "turns.py", body)
+    entered = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal entered
+        by = frame.f_back
+        entered += event == "call" and by is not None and by.f_code is turns.__code__
+
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True):
+        turns(torch.ones(()), 20 * ROUNDS)
+        sys.setprofile(note)
+        turns(torch.ones(()), 4 * ROUNDS)
+        sys.setprofile(None)
+    reads = 4 * 4 * ROUNDS
+    # The whole stack is looked at every so often; the way in Python is a frame for each read.
+    assert entered < (reads / 8 if compiled.quick is not None else 1.2 * reads)
 
 
 def test_the_line_of_a_long_function_is_looked_up_and_not_searched_for(tmp_path: Path) -> None:

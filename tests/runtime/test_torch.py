@@ -83,8 +83,8 @@ ONE_WAIT: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "equal": (lambda: torch.equal(tensor(), tensor()), "torch.equal"),
     "allclose": (lambda: torch.allclose(tensor(), tensor()), "torch.allclose"),
-    "tensor of tensors": (lambda: torch.tensor([tensor()[0]] * 3), "torch.tensor.elements"),
-    "nested tensors": (lambda: torch.as_tensor([[tensor()[0]] * 3]), "torch.tensor.elements"),
+    "tensor of a tensor": (lambda: torch.tensor([tensor()[0]]), "torch.tensor.elements"),
+    "nested tensors": (lambda: torch.as_tensor([[tensor()[0], 1.0]]), "torch.tensor.elements"),
     "new_tensor of tensors": (
         lambda: tensor().new_tensor([tensor()[0]]),
         "torch.tensor.elements",
@@ -163,6 +163,11 @@ def test_each_blocking_call_counts_once(name: str) -> None:
     assert site.path == "tests/runtime/test_torch.py"
     assert site.device == STAND_IN
     assert site.gpu_stall_ns is None
+
+
+def test_each_tensor_in_a_list_is_read_by_itself() -> None:
+    rows = trace(lambda: torch.tensor([[tensor()[0], 1.0], [2.0, tensor()[0]]]))
+    assert counts(rows) == {"torch.tensor.elements": 2}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "masked_select": (lambda g: g.x.masked_select(g.mask), 1, SyncKind.SHAPE),
     "unique": (lambda g: torch.unique(g.x), 1, SyncKind.SHAPE),
     "unique_consecutive": (lambda g: torch.unique_consecutive(g.y), 1, SyncKind.SHAPE),
-    "bincount": (lambda g: torch.bincount(g.labels), 1, SyncKind.SHAPE),
+    "bincount": (lambda g: torch.bincount(g.labels), 2, SyncKind.SHAPE),
     "mask read": (lambda g: g.x[g.mask], 1, SyncKind.SHAPE),
     "mask write": (lambda g: assign(g.x, g.mask, g.x[0, :1].expand(12)), 1, SyncKind.SHAPE),
     "mask read and its backward": (lambda g: masked(g), 2, SyncKind.SHAPE),
@@ -90,11 +90,19 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "list write": (lambda g: assign(g.x, [0, 1], g.y), 1, SyncKind.UPLOAD),
     "host index": (lambda g: g.x[g.cpu_ind], 1, SyncKind.UPLOAD),
     "host index write": (lambda g: assign(g.x, g.cpu_ind, g.y), 1, SyncKind.UPLOAD),
+    "two host indices": (lambda g: g.x[g.cpu_ind, g.cpu_ind], 2, SyncKind.UPLOAD),
+    "two host indices write": (lambda g: assign(g.x, (g.cpu_ind, g.cpu_ind), g.y[:2]), 2,
+                               SyncKind.UPLOAD),
+    "two lists": (lambda g: g.x[[0, 1], [2, 3]], 2, SyncKind.UPLOAD),
+    "a list beside an index": (lambda g: g.x[[0], g.ind], 1, SyncKind.UPLOAD),
     "index write of a number": (lambda g: assign(g.x, g.ind, 0), 1, SyncKind.UPLOAD),
     "host value write": (lambda g: assign(g.x, slice(None), g.host), 1, SyncKind.UPLOAD),
     "slice of two bounds": (lambda g: g.x[g.start : g.stop], 2, SyncKind.SCALAR),
     "slice of one bound": (lambda g: g.x[g.start :], 1, SyncKind.SCALAR),
     "scalar index": (lambda g: g.x[g.start], 1, SyncKind.SCALAR),
+    "two scalar indices": (lambda g: g.x[g.start, g.start], 2, SyncKind.SCALAR),
+    "scalar index and bound": (lambda g: g.x[g.start, : g.stop], 2, SyncKind.SCALAR),
+    "scalar index write": (lambda g: assign(g.x, (g.start, g.start), 1.0), 2, SyncKind.SCALAR),
     "one_hot": (lambda g: F.one_hot(g.labels), 1, SyncKind.SHAPE),
     "arange": (lambda g: torch.arange(g.stop, device=g.device), 1, SyncKind.SCALAR),
     "range": (lambda g: range(g.stop), 1, SyncKind.SCALAR),
@@ -106,10 +114,11 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "repeat_interleave": (lambda g: torch.repeat_interleave(g.y, g.repeats), 2, SyncKind.SHAPE),
     "repeat_interleave of a tensor": (lambda g: g.y.repeat_interleave(g.repeats), 2,
                                       SyncKind.SHAPE),
+    "repeat_interleave by one number": (lambda g: g.y.repeat_interleave(g.stop), 2, SyncKind.SHAPE),
     "a distribution": (lambda g: torch.distributions.Normal(g.y, g.y), 2, SyncKind.TRUTH),
     "a distribution of one": (lambda g: torch.distributions.Poisson(g.y), 1, SyncKind.TRUTH),
     "combinations": (lambda g: torch.combinations(g.y), 1, SyncKind.SHAPE),
-    "histc": (lambda g: torch.histc(g.y), 1, SyncKind.SHAPE),
+    "histc": (lambda g: torch.histc(g.y), 2, SyncKind.SHAPE),
     "masked_fill": (lambda g: g.x.masked_fill(g.mask, g.y[0]), 1, SyncKind.SCALAR),
     "mask write of a device scalar": (lambda g: assign(g.x, g.mask, g.x[0, 0]), 1, SyncKind.SHAPE),
     "zeros of a device size": (
@@ -143,6 +152,12 @@ WAITS_NOT: dict[str, Case] = {
     "where of three": lambda g: torch.where(g.mask, g.x, 0.0),
     "masked_fill_": lambda g: g.x.masked_fill_(g.mask, 1.0),
     "mask write of a number": lambda g: assign(g.x, g.mask, 1.0),
+    "a number of the host by mask": lambda g: g.x.index_put((g.mask,), torch.ones(1)),
+    "added by index": lambda g: g.y.index_put_((g.ind,), g.x[0, :1], accumulate=True),
+    "nothing there": lambda g: torch.tensor([], device=g.device),
+    "nothing to the device": lambda g: g.host[:0].to(g.device),
+    "nothing to the host": lambda g: g.x[:0].to("cpu"),
+    "index by each of many": lambda g: each_of_many(g.x, g.labels),
     "index": lambda g: g.x[g.ind],
     "index write": lambda g: assign(g.x, g.ind, g.y),
     "number index": lambda g: g.x[0],
@@ -173,6 +188,14 @@ WAITS_NOT: dict[str, Case] = {
     ),
     "adam": lambda g: torch.optim.AdamW([with_grad(g.x)]).step(),
 }
+
+
+def each_of_many(x: Any, rows: Any) -> Any:
+    """As transformers makes masks: within a vmap, what has no dimensions is no number."""
+    from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
+    with TransformGetItemToIndex():
+        return torch.vmap(lambda row: x[row, row])(rows)
 
 
 def with_grad(value: Any) -> Any:

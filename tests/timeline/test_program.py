@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from asyncguard.model import TimelineEvent
 from asyncguard.timeline import inferred
+from asyncguard.timeline.inferred import Overlap
 from asyncguard.timeline.program import Boundary, Handover, Pause, Program, Work, play, recorded
 from tests.machine import Machine
 
@@ -176,7 +177,7 @@ def seen_from_the_host() -> Program:
 def test_inferred_work_takes_as_long_as_the_waits_for_it_did(overlap: float) -> None:
     plain = seen_from_the_host()
     assert not plain.has_runs
-    filled = inferred.with_device(plain, overlap)
+    filled = inferred.with_device(plain, Overlap(overlap))
     played = play(filled)
     assert [w.end_ns - w.begin_ns for w in played.waits] == [w.return_ns for w in _pauses(plain)]
     assert played.host_ns == sum(plain.step_ns)
@@ -186,7 +187,7 @@ def test_more_overlap_means_more_work() -> None:
     durations = [
         sum(
             action.duration_ns
-            for action in inferred.with_device(seen_from_the_host(), overlap).actions
+            for action in inferred.with_device(seen_from_the_host(), Overlap(overlap)).actions
             if isinstance(action, Handover)
         )
         for overlap in (0.0, 0.5, 1.0)

@@ -13,7 +13,7 @@ from asyncguard.lint.advice.scene import Company, Scene, table
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import spot_of
 from asyncguard.lint.fixes.wanted import is_hot
-from asyncguard.lint.labels import Label, labels
+from asyncguard.lint.labels import Label, labels, lines_as_text
 from asyncguard.model import Finding
 
 NEGATION = "not "
@@ -55,7 +55,7 @@ def _advised(finding: Finding, scene: Scene) -> Finding:
         return finding
     texts = {"others": "", "better": ""}
     if "{others}" in pattern.text:
-        texts["others"] = ", ".join(map(str, others(scene)))
+        texts["others"] = lines_as_text(others(scene))
     if "{better}" in pattern.text and (found := better(scene)) is not None:
         texts["better"] = sentence(found.message)
     message = finding.message.replace(label.remedy, _filled(pattern.remedy, texts), 1)

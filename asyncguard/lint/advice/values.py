@@ -6,7 +6,7 @@ Purely syntactic: names are followed through plain assignments, a few of them de
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import changes, flow
@@ -51,22 +51,38 @@ Binds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.comprehension
 _CONVERTS = family("advice.converts")
 
 
-def uses(spot: Spot) -> Iterator[Use]:
-    """Yield the places that what a finding reads comes to, the nearest first."""
-    yield from _uses(spot.code, spot.scope, spot.node, DEPTH, set())
+Ends = Callable[[Use], object]
 
 
-def _uses(code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str]) -> Iterator[Use]:
+def uses(spot: Spot, ends: Ends = lambda use: False) -> Iterator[Use]:
+    """Yield the places that what a finding reads comes to, the nearest first.
+
+    What comes of it at a place that `ends` it is followed no further.
+    """
+    yield from _uses(spot.code, spot.scope, spot.node, DEPTH, set(), ends)
+
+
+def hands_on(use: Use) -> bool:
+    """Whether what is done there gives the value on, to what stands around it or to a name."""
+    return isinstance(use.parent, Binds) or _hands_on(use.parent, use.child)
+
+
+def _uses(
+    code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str], ends: Ends
+) -> Iterator[Use]:
     child = node
     for parent in code.parents(node):
-        yield Use(child, parent)
+        use = Use(child, parent)
+        yield use
+        if ends(use):
+            return
         if isinstance(parent, Binds):
             names = _bound(parent, child) - seen if depth else set()
             seen |= names
             for name in sorted(names):
-                for use in _loads(scope).get(name, ()):
-                    if use not in flow.parts(parent) or isinstance(parent, _LOOPS):
-                        yield from _uses(code, scope, use, depth - 1, seen)
+                for load in _loads(scope).get(name, ()):
+                    if load not in flow.parts(parent) or isinstance(parent, _LOOPS):
+                        yield from _uses(code, scope, load, depth - 1, seen, ends)
             return
         if not _hands_on(parent, child):
             return

@@ -9,6 +9,7 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import (
     Use,
     condition_of,
+    hands_on,
     last_name,
     uses,
 )
@@ -51,9 +52,30 @@ def is_looped_over(scene: Scene) -> bool:
 
 @predicate
 def is_reduced(scene: Scene) -> bool:
-    """A sum, a mean or a loss takes what results, nothing else does."""
-    ends = [u for u in uses(scene.spot) if not isinstance(u.parent, ast.stmt | ast.expr_context)]
-    return any(_REDUCES(use.called) for use in ends)
+    """A sum, a mean or a loss takes all of what results, nothing else does."""
+
+    def reduces(use: Use) -> bool:
+        return bool(_REDUCES(use.called)) and not _keeps_some(scene.spot.code, use)
+
+    ends = [use for use in uses(scene.spot, reduces) if reduces(use) or not hands_on(use)]
+    return any(map(reduces, ends)) and all(reduces(u) or _COUNTS(u.called) for u in ends)
+
+
+def _keeps_some(code: Code, use: Use) -> bool:
+    """Whether a reduction goes along one dimension only: `x.sum(-1)`, `torch.max(x, dim=0)`.
+
+    Or goes over pairs: `torch.max(x, y)`.
+    """
+    method = isinstance(use.parent, ast.Attribute)
+    call = code.parent(use.parent) if method else use.parent
+    if not isinstance(call, ast.Call):
+        return False
+    given = call.args if method else call.args[1:]
+    if given and use.called in ("max", "min"):
+        return True
+    numbers = (ast.UnaryOp, ast.Constant, ast.Tuple)
+    named = any(keyword.arg in ("dim", "axis") for keyword in call.keywords)
+    return named or any(isinstance(argument, numbers) for argument in given)
 
 
 @predicate
@@ -74,7 +96,7 @@ def is_taken_by_a_host_library(scene: Scene) -> bool:
 
 def _is_host(code: Code, function: ast.expr) -> bool:
     top = code.meaning(function).partition(".")[0]
-    return dotted(function).partition(".")[0] in code.imports and _HOST_LIBRARY(top)
+    return dotted(function).partition(".")[0] in code.may_import and _HOST_LIBRARY(top)
 
 
 @predicate

@@ -41,7 +41,7 @@ NAME = "barrier-too-wide"
 DEFAULT = False
 REFINES = ("ASG202",)
 MESSAGE = (
-    "`{site}` waits for all queued work, but the next read (line {lines}) already waits for its "
+    "`{site}` waits for all queued work, but the next read ({lines}) already waits for its "
     "own value: remove this barrier"
 )
 READS = (SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH)

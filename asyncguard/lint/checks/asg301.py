@@ -45,11 +45,11 @@ NAME = "unbatched-syncs"
 DEFAULT = False
 REFINES = ("ASG101", "ASG102", "ASG107")
 TOGETHER = (
-    "this read and those of line {lines} wait one after the other {when}: stack the values on the "
+    "this read and those on {lines} wait one after the other {when}: stack the values on the "
     "device and read them with one transfer (one `tolist` or `asnumpy`)"
 )
 AGAIN = (
-    "`{site}` is read again on line {lines}, and waits each time {when}: read it once and keep "
+    "`{site}` is read again on {lines}, and waits each time {when}: read it once and keep "
     "the number"
 )
 EACH = (

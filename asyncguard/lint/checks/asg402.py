@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 CODE = "ASG402"
 NAME = "timing-without-sync"
 MESSAGE = (
-    "`{{site}}` stops the timer before the device has finished the work of line {{lines}}: you are "
+    "`{{site}}` stops the timer before the device has finished the work of {{lines}}: you are "
     "timing the launch, not the work; wait for the result first{barrier}"
 )
 VALID = [

@@ -202,6 +202,11 @@ def exits(body: cst.BaseSuite) -> bool:
     return type(call) is cst.Call and dotted(call.func) in load().language.exits
 
 
+def returns(body: cst.BaseSuite) -> bool:
+    """Whether a branch ends by returning: what follows it runs otherwise."""
+    return type(last_statement(body)) is cst.Return
+
+
 def raises(body: cst.BaseSuite) -> bool:
     """Whether a branch ends by raising: what follows it is the rule."""
     return type(last_statement(body)) is cst.Raise

@@ -52,16 +52,22 @@ def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression
             elif len(value.elements) == len(target.elements):
                 remember(frame, element.value, value.elements[index].value)
         return
-    if not frame.held and type(value) not in _CHOOSING:
+    asks = type(value) in _CHOOSING or asks_type(value)
+    if not (frame.held or asks):
         return  # there is nothing to forget
     path = dotted(target)
     frame.periods.discard(path)
     if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
         value = value.test
-    if path and type(value) in _KEPT:
+    if path and (type(value) in _KEPT or asks_type(value)):
         frame.held[path] = value
     else:
         frame.held.pop(path, None)
+
+
+def asks_type(node: cst.BaseExpression) -> bool:
+    """Whether this asks of which type something is."""
+    return type(node) is cst.Call and dotted(node.func) == "isinstance" and len(node.args) == 2
 
 
 IDENTITY = frozenset({cst.Is, cst.IsNot})

@@ -17,6 +17,7 @@ from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.variables import Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import (
+    ByName,
     ClassInfo,
     Edge,
     Event,
@@ -27,7 +28,7 @@ from asyncguard.lint.domain.definitions import (
     function_of,
 )
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
-from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.domain.handed import ANYTHING, Handed
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
@@ -78,7 +79,7 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
-    named: set[tuple[str, Context]] = field(default_factory=set)  # calls known by name alone
+    named: set[ByName] = field(default_factory=set)  # calls known by name alone
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
     omitted: Dependence = INDEPENDENT  # parameters that have been left out here
@@ -272,12 +273,12 @@ class Frame:
             if own is not None and own.lookup(name) is info:
                 self.call_by_name(f"{own.name}.{name}")  # a subclass may have its own
 
-    def call_by_name(self, name: str) -> None:
+    def call_by_name(self, name: str, handed: Handed = ANYTHING) -> None:
         """Note a call of a method or function that may be any of that name: no model's own."""
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.speculative and not own:
-            self.named.add((name, self.nest.context()))
+            self.named.add((name, self.nest.context(), handed))
 
     def guarded(self, guard: Guard | None, omitted: Dependence = INDEPENDENT) -> _Guarded:
         """Run a block under a guard, where these parameters have been left out."""

@@ -14,6 +14,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.handed import Handed, Signature
 from asyncguard.lint.domain.hints import Hints
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.loops import LoopRecord
@@ -150,6 +151,7 @@ class FunctionInfo:
     noted: dict[str, Value] | None = None  # likewise, as its last run for its sites noted it
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
     is_static: bool = False
+    takes_class: bool = False  # a class method: its first parameter is the class
     unit: Unit | None = None  # the tree that `node` is part of
     outlined: Outlined | None = None  # where its body stands, which becomes a tree when it is run
     has_tree: bool = False  # whether it has
@@ -182,6 +184,17 @@ class FunctionInfo:
         """Where it is defined, which orders functions whichever is met first."""
         line = self.outlined.line if self.outlined is not None else 0
         return self.module.path, self.qualname, line
+
+    @property
+    def signature(self) -> Signature:
+        """What calls may hand it, with its instance as the first of them."""
+        plain = [p for p in self.parameters if not p.stars]
+        return Signature(
+            tuple(p.name for p in plain),
+            sum(p.default is None for p in plain),
+            self.has_self,
+            len(plain) < len(self.parameters),
+        )
 
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
@@ -328,7 +341,10 @@ class Edge:
     context: Context
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
-    host_only: Dependence = INDEPENDENT  # parameters that it hands host memory, or does not omit
+    handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
+
+
+ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known
 
 
 class Summary(NamedTuple):
@@ -339,7 +355,7 @@ class Summary(NamedTuple):
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
-    named: tuple[tuple[str, Context], ...] = ()
+    named: tuple[ByName, ...] = ()
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
 

@@ -9,13 +9,17 @@ from typing import NamedTuple
 
 
 class Dependence(NamedTuple):
-    """Parameters by their positions: those that data comes from, and a condition on calls.
+    """Parameters by their positions: those that data comes from, and conditions on calls.
 
-    Of `when_omitted`, it happens only in calls that leave these out: `if p is None: p = make()`.
+    Of `when_omitted`, it happens only in calls that leave these out: `if p is None: p = make()`;
+    of `unless_array`, in calls that hand no array for them: `if not isinstance(p, Tensor): ...`; of
+    `unless_plain`, in calls that hand nothing else.
     """
 
     on: frozenset[int] = frozenset()
     when_omitted: frozenset[int] = frozenset()
+    unless_array: frozenset[int] = frozenset()
+    unless_plain: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -26,16 +30,27 @@ class Dependence(NamedTuple):
             return self
         if self is INDEPENDENT:
             return other
-        return Dependence(self.on | other.on, self.when_omitted | other.when_omitted)
-
-    def __and__(self, other: Dependence) -> Dependence:
-        """Return what both of two depend on."""
-        return Dependence(self.on & other.on, self.when_omitted & other.when_omitted)
+        return Dependence(
+            self.on | other.on,
+            self.when_omitted | other.when_omitted,
+            self.unless_array | other.unless_array,
+            self.unless_plain | other.unless_plain,
+        )
 
     @property
     def only(self) -> int:
         """The one parameter that it depends on; -1 if there are others, conditions, or none."""
-        return next(iter(self.on)) if len(self.on) == 1 and not self.when_omitted else -1
+        return next(iter(self.on)) if len(self.on) == 1 and not any(self[1:]) else -1
+
+    def is_ruled_out_by(self, handed: Dependence) -> bool:
+        """Whether a call that hands such arguments does not cause what depends on this.
+
+        `handed.on` are the parameters that it hands host memory, and the others those of which its
+        arguments do not meet the condition.
+        """
+        on_host = bool(self.on) and self.on <= handed.on
+        conditions = zip(self[1:], handed[1:], strict=True)
+        return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 
 
 INDEPENDENT = Dependence()

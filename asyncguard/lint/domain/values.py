@@ -58,6 +58,7 @@ class Role(enum.IntEnum):
     NAME_INFERRED = 18  # only a variable's name says that it is on the device
     UNPLACED = 19  # an array by its use or a test, which do not say where it is
     MOVED = 20  # an argument that was moved to the device, from wherever it was
+    NO_ARRAY = 21  # a test found that it is none
 
 
 class Place(enum.IntEnum):

@@ -7,7 +7,7 @@ import keyword
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
@@ -23,6 +23,18 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Yield the names that statements import, and what they stand for."""
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                top = alias.name.partition(".")[0]
+                yield alias.asname or top, alias.name if alias.asname else top
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            for alias in statement.names:
+                yield alias.asname or alias.name, f"{statement.module}.{alias.name}"
 
 
 class Code:
@@ -192,16 +204,13 @@ class Code:
     @cached_property
     def imports(self) -> dict[str, str]:
         """Return what module-level names stand for: `F` -> `torch.nn.functional`."""
-        found: dict[str, str] = {}
-        for statement in self.tree.body:
-            if isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    top = alias.name.partition(".")[0]
-                    found[alias.asname or top] = alias.name if alias.asname else top
-            elif isinstance(statement, ast.ImportFrom) and not statement.level:
-                for alias in statement.names:
-                    found[alias.asname or alias.name] = f"{statement.module}.{alias.name}"
-        return found
+        return dict(_imported(self.tree.body))
+
+    @cached_property
+    def may_import(self) -> dict[str, str]:
+        """Return what names stand for that a condition or a `try` of the module imports, too."""
+        inner = (s for s in self.tree.body if isinstance(s, ast.If | ast.Try))
+        return {**dict(_imported(part for s in inner for part in s.body)), **self.imports}
 
     def name_for(self, module: str) -> str | None:
         """Return how the file writes a module: `np` for `numpy`; None if it does not import it."""
@@ -211,7 +220,7 @@ class Code:
         """Return the full name of `F.one_hot`, imports resolved; "" where it is not one."""
         name = dotted(node)
         head, _, rest = name.partition(".")
-        known = self.imports.get(head)
+        known = self.may_import.get(head)
         return f"{known}.{rest}".rstrip(".") if known else name
 
     def fresh(self, name: str) -> str:

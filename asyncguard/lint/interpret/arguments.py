@@ -12,7 +12,20 @@ from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence, together
-from asyncguard.lint.domain.values import DEVICE, HOST, SYMBOL, UNKNOWN, Value
+from asyncguard.lint.domain.handed import ANYTHING, Given, Handed
+from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    CONTAINER,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    NONE_VALUE,
+    START_VALUES,
+    SYMBOL,
+    UNKNOWN,
+    Value,
+)
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -49,6 +62,65 @@ def bind_arguments(
             given = argument.value
             bound[at] = given if before is None else either_argument(before, given)
     return bound
+
+
+def may_be_omitted(frame: Frame, value: Value) -> bool:
+    """Whether an argument is `None`, or may be, as its caller's caller may leave it out."""
+    if value == NONE_VALUE:
+        return True
+    own = frame.function.parameters if frame.function is not None and value.params else ()
+    return any(own[p].may_be_none for p in value.params.on if p < len(own))
+
+
+def handed(frame: Frame, arguments: Arguments) -> Handed:
+    """Return what a call by name hands, for whichever function it means."""
+    if frame.speculative:
+        return ANYTHING
+    return Handed(
+        tuple(_given(frame, a) for a in arguments if not (a.keyword or a.stars)),
+        tuple(sorted((a.keyword, _given(frame, a)) for a in arguments if a.keyword)),
+        any(a.stars for a in arguments),
+    )
+
+
+def is_on_host(value: Value) -> bool:
+    """Whether a value is, or holds, an array in host memory, and none on the device.
+
+    Or a number that was read before, but none that stands for anything: `None`, 0. Or a tuple of
+    such numbers.
+    """
+    if value.kind == HOST:
+        return value.role not in START_VALUES
+    if value.items and all(item.kind == HOST for item in value.items):
+        return any(map(is_on_host, value.items))
+    return first_host_array(value) is not None and first_device(value).kind != DEVICE
+
+
+def first_host_array(value: Value) -> Value | None:
+    if value.kind == HOST_ARRAY:
+        return value
+    if value.kind == CONTAINER and value.items is not None:
+        return next(filter(None, map(first_host_array, value.items)), None)
+    if value.kind == CONTAINER and value.element is not None:
+        return first_host_array(value.element)
+    return None
+
+
+_SWITCH = family("value.switch")
+
+
+def _given(frame: Frame, argument: Argument) -> Given:
+    value, given = argument.value, Given.UNKNOWN
+    if value.kind in (UNKNOWN, HOST) and _SWITCH(dotted(argument.node).rpartition(".")[2]):
+        return Given.ON_HOST
+    if may_be_omitted(frame, value):
+        given |= Given.OMITTED
+    if value.kind in ARRAYS and value.confidence >= MEDIUM:
+        given |= Given.ARRAY
+    moved = frame.analysis.places_batches and value.kind != HOST  # before it is handed, maybe
+    if is_on_host(value) and not moved:
+        given |= Given.ON_HOST
+    return given
 
 
 def _at_position(info: FunctionInfo, position: int) -> int | None:

@@ -19,7 +19,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret import builtin_calls
-from asyncguard.lint.interpret.arguments import conditions_hold
+from asyncguard.lint.interpret.arguments import conditions_hold, handed
 from asyncguard.lint.interpret.functions import mark_compiled
 from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opaque
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
@@ -107,7 +107,7 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
         frame.event("work", node, result.framework)
     if result.kind != UNKNOWN or name in knowledge.language.plain_functions:
         return result
-    frame.call_by_name(name.rpartition(".")[2])
+    frame.call_by_name(name.rpartition(".")[2], handed(frame, arguments))
     opaque(frame, node, arguments)
     made = of_parameters(frame, name, arguments)
     imported = made.kind == UNKNOWN and "." in name

@@ -9,6 +9,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts import branches, caches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
 from asyncguard.lint.domain.work import Work
@@ -16,6 +17,7 @@ from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import (
     asks_whether_on_device,
     guarded_by_omission,
+    guarded_by_type,
     narrow,
     truth,
 )
@@ -31,16 +33,17 @@ def if_(frame: Frame, node: cst.If) -> bool:
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = _guards(frame, node)
     last = frame.last_choice is node
+    typed = [guarded_by_type(frame, node.test, holds) for holds in (True, False)]
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
         frame.findings += asked
         omitted = guarded_by_omission(frame, node.test, cst.Is)
-        with frame.guarded(guard_true, omitted):
+        with frame.guarded(guard_true, omitted | typed[0]):
             then_falls = suite(frame, node.body)
         frame.findings -= asked
         after_then = fork.take()
         narrow(frame, node.test, False)
-        else_falls = _else(frame, node, guard_false)
+        else_falls = _else(frame, node, guard_false, typed[1])
         moved = node.orelse is None and asks_whether_on_device(node.test)
         if then_falls and (last or moved or not else_falls):
             fork.take()  # it is one of the words that are asked for, or in host memory
@@ -54,6 +57,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
     leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
     if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
         frame.nest.guard(guard_false)  # `if step % n: continue`: the rest is guarded
+    if not then_falls and branches.returns(node.body):
+        frame.omitted |= typed[1]
     return then_falls or else_falls
 
 
@@ -80,11 +85,11 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     return guard_true, guard_false
 
 
-def _else(frame: Frame, node: cst.If, guard: Guard | None) -> bool:
+def _else(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> bool:
     """Run what an `if` does otherwise; return whether that falls through."""
     if node.orelse is None:
         return True
-    with frame.guarded(guard):
+    with frame.guarded(guard, typed):
         if isinstance(node.orelse, cst.Else):
             return suite(frame, node.orelse.body)
         frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None

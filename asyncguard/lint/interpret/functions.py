@@ -25,7 +25,6 @@ from asyncguard.lint.domain.values import (
     FUNCTION,
     HOST,
     HOST_ARRAY,
-    NONE_VALUE,
     UNKNOWN,
     UNKNOWN_VALUE,
     Place,
@@ -38,8 +37,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import bind_arguments
-from asyncguard.lint.interpret.placement import is_on_host
+from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.structures import mapped_structure
 from asyncguard.lint.names import family
@@ -61,13 +59,15 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
-    passed = _passed_for_omitted(frame, summary, bound)
+    passed = _ruling_out(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
-            edge.host_only = Dependence(_on_host(info, arguments, bound))
-        edge.host_only |= Dependence(when_omitted=passed)
-    reads = tuple(r for r in summary.reads if passed.isdisjoint(r.params.when_omitted))
-    if info.hook == Loop.STEP:
+            edge.handed = Dependence(_on_host(info, arguments, bound))
+        edge.handed |= passed
+    reads = tuple(r for r in summary.reads if not r.params.is_ruled_out_by(passed))
+    if _RUNS(info.name) and not info.qualname.startswith(f"{frame.function.qualname}."):
+        reads = ()  # it reads them once a run, beside its steps
+    elif info.hook == Loop.STEP:
         reads = tuple(read for read in reads if read not in summary.sites)  # reported there
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
@@ -116,23 +116,33 @@ def _note_work(frame: Frame, summary: Summary) -> None:
         note_act(frame)
 
 
-def _passed_for_omitted(
-    frame: Frame, summary: Summary, bound: Mapping[int, Value]
-) -> frozenset[int]:
-    """Return the parameters whose omission some read asks for, and which are passed."""
-    asked = frozenset[int]().union(*(read.params.when_omitted for read in summary.reads))
-    return frozenset(param for param in asked if _is_given_to(frame, bound.get(param)))
+def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> Dependence:
+    """Return the parameters that are passed, or handed an array, where a read asks for that."""
+    asked = together(read.params for read in summary.reads)
+    return Dependence(
+        when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
+        unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
+        unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+    )
+
+
+def _is_plain(value: Value | None) -> bool:
+    """Whether an argument is a number or another plain object, and no array anywhere."""
+    return value is not None and value.kind == HOST and is_on_host(value)
+
+
+def _is_array(value: Value | None) -> bool:
+    """Whether an argument is an array for sure, wherever it is."""
+    return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
 
 
 def _is_given_to(frame: Frame, value: Value | None) -> bool:
     """Whether an argument is not left out, by the caller's caller either, nor on the device."""
-    if value is None or value == NONE_VALUE or value.kind == DEVICE:
-        return False
-    own = frame.function.parameters if frame.function is not None and value.params else ()
-    return not any(own[p].may_be_none for p in value.params.on if p < len(own))
+    return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
 
 
 _MAPS = family("function.maps_tree")
+_RUNS = family("function.runs_steps")
 
 
 def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments) -> Value:

@@ -63,6 +63,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return known
     if known.was_read and not known.params:
         return known  # usage and its name tell of what it was before it was read
+    if known.role is Role.NO_ARRAY:
+        return known  # usage tells of what it is on other paths
     hinted = prior_for(frame, path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
@@ -100,12 +102,22 @@ def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bo
     """
     if type(node) is not cst.Name or owner.kind != UNKNOWN or frame.function is None:
         return False
-    name, index = node.value, owner.params.only
+    index = owner.params.only
     parameters = frame.function.parameters
-    if not 0 <= index < len(parameters) or parameters[index].name != name:
+    if not 0 <= index < len(parameters) or parameters[index].name != node.value:
         return False
-    named = any(names(name) for names in (_OPTIONS, _MANY, _RUNS))
-    return not named and prior_for(frame, name).kind not in CALLABLE
+    return is_likely_array(frame, node, owner)
+
+
+def is_likely_array(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
+    """Whether a variable of unknown kind that has a `.device` is an array.
+
+    Others that have one are options, models and what runs the program, by their names.
+    """
+    if type(node) is not cst.Name or value.kind != UNKNOWN or node.value == "self":
+        return False
+    named = any(names(node.value) for names in (_OPTIONS, _MANY, _RUNS))
+    return not named and prior_for(frame, node.value).kind not in CALLABLE
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind

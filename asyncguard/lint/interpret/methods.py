@@ -8,7 +8,8 @@ from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import OF_NAME, ClassInfo, class_of, function_of
-from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
+from asyncguard.lint.domain.handed import Handed
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
@@ -30,7 +31,7 @@ from asyncguard.lint.domain.values import (
     unplaced,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import any_device
+from asyncguard.lint.interpret.arguments import any_device, handed
 from asyncguard.lint.interpret.arrays import (
     array_method,
     device_method,
@@ -64,11 +65,12 @@ def call_method(
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
-        frame.call_by_name(method)
+        given = handed(frame, arguments)
+        frame.call_by_name(method, given)
         # A name of several words tells by itself.
         variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
         if len(variable) >= SHORT:
-            frame.call_by_name(f"{OF_NAME}{variable}.{method}")
+            frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
     if may_be_moved(frame, owner, func.value, arguments) and (
@@ -125,7 +127,7 @@ def instance_method(
     if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
         _register(frame, owner, arguments)
     attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
-    _note_overriding(frame, node, owner, method, attribute)
+    _note_overriding(frame, node, owner, method, attribute, handed(frame, arguments))
     if owner.kind == SUPER:
         attribute = _inherited(cls, method) or attribute
     if attribute.kind == FUNCTION and not frame.analysis.is_abstract(function_of(attribute)):
@@ -146,18 +148,19 @@ def instance_method(
 
 
 def _note_overriding(
-    frame: Frame, node: cst.Call, owner: Value, method: str, attribute: Value
+    frame: Frame, node: cst.Call, owner: Value, method: str, attribute: Value, given: Handed
 ) -> None:
     """Note the call for other classes that may define the method: subclasses first of all."""
     cls = class_of(owner)
     if attribute.kind == FUNCTION and attribute.element is owner:
-        frame.call_by_name(f"{cls.name}.{method}")
-        if dotted(node.func.value) != "self":  # type: ignore[attr-defined]
-            frame.call_by_name(method)  # so may another class, of which it may be as well
+        frame.call_by_name(f"{cls.name}.{method}", given)
+        told = owner.confidence >= MEDIUM
+        if dotted(node.func.value) != "self" and not told:  # type: ignore[attr-defined]
+            frame.call_by_name(method, given)  # so may another class, of which it may be as well
         if owner.confidence != HIGH and frame.analysis.is_abstract(function_of(attribute)):
-            frame.call_by_name(f".{method}")
+            frame.call_by_name(f".{method}", given)
     elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
-        frame.call_by_name(f"{cls.name}.{method}")
+        frame.call_by_name(f"{cls.name}.{method}", given)
 
 
 def _inherited(cls: ClassInfo, method: str) -> Value | None:

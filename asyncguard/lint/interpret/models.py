@@ -31,7 +31,7 @@ from asyncguard.lint.domain.values import (
     doubted,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import any_device
+from asyncguard.lint.interpret.arguments import any_device, handed
 from asyncguard.lint.interpret.functions import call_function, note_act
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
@@ -134,7 +134,7 @@ def model_method(
         if kind == HOST_ARRAY and arguments:
             frame.nest.does(Work.RUNS_MODEL)  # it predicts
         return derived(owner, kind, owner.framework)
-    frame.call_by_name(method)
+    frame.call_by_name(method, handed(frame, arguments))
     _note_choices(frame, owner, arguments)
     if ACTS(method):
         frame.nest.does(Work.RUNS_MODEL)

@@ -6,7 +6,7 @@ import functools
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import guard_of
+from asyncguard.lint.contexts.conditions import asks_type, guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.variables import UNCHANGED
@@ -100,12 +100,15 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
+    elif (asked := frame.held.get(dotted(test))) is not None and asks_type(asked):
+        if _own_parameter(frame, dotted(asked.args[0].value)) >= 0:  # type: ignore[attr-defined]
+            narrow(frame, asked, holds)
     elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
         path = dotted(test.value)
         known = frame.env.get(path, UNKNOWN_VALUE)
         if known.kind == DEVICE and holds == (test.attr.value == "is_cpu"):
             frame.note(path, known._replace(kind=HOST_ARRAY))
-    elif type(test) is cst.Call and dotted(test.func) == "isinstance" and len(test.args) == 2:
+    elif type(test) is cst.Call and asks_type(test):
         _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
 
 
@@ -135,7 +138,7 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         sure = current.confidence >= MEDIUM
         frame.note(path, HOST_VALUE if sure else Value(params=current.params))
     elif current.kind == UNKNOWN and current.params and any(map(_is_tensor, nodes)):
-        frame.note(path, Value(role=Role.OPAQUE_RESULT))  # no array, whatever its name suggests
+        frame.note(path, Value(role=Role.NO_ARRAY))
 
 
 _NUMBERS = frozenset({"int", "float"})
@@ -204,12 +207,34 @@ def guarded_by_omission(
     if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not operator:
         return INDEPENDENT
     path = dotted(test.left)
+    if dotted(test.comparisons[0].comparator) != "None":
+        return INDEPENDENT
+    index = _own_parameter(frame, path)
+    if index < 0 or not frame.function.parameters[index].may_be_none:
+        return INDEPENDENT
+    return Dependence(when_omitted=frozenset({index}))
+
+
+def _own_parameter(frame: Frame, path: str) -> int:
+    """Return which parameter a path still holds as it was passed; -1 if none."""
     value = frame.env.get(path)
-    if value is None or dotted(test.comparisons[0].comparator) != "None":
-        return INDEPENDENT
-    index = value.params.only
+    index = value.params.only if value is not None else -1
     parameters = frame.function.parameters if frame.function is not None else ()
-    if not 0 <= index < len(parameters) or parameters[index].name != path:
+    known = 0 <= index < len(parameters) and parameters[index].name == path
+    return index if known else -1
+
+
+def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dependence:
+    """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`."""
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        return guarded_by_type(frame, test.expression, not holds)
+    asked = frame.held.get(dotted(test), test)  # of a flag
+    if type(asked) is not cst.Call or not asks_type(asked):
         return INDEPENDENT
-    omitted = Dependence(when_omitted=frozenset({index}))
-    return omitted if parameters[index].may_be_none else INDEPENDENT
+    types = asked.args[1].value
+    nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
+    index = _own_parameter(frame, dotted(asked.args[0].value))
+    if index < 0 or not (all if holds else any)(map(_is_tensor, nodes)):
+        return INDEPENDENT
+    asked_of = frozenset({index})
+    return Dependence(unless_plain=asked_of) if holds else Dependence(unless_array=asked_of)

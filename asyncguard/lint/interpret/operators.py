@@ -13,10 +13,10 @@ from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.dependence import INDEPENDENT
+from asyncguard.lint.domain.dependence import INDEPENDENT, together
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CLASS,
@@ -117,13 +117,15 @@ def spread(frame: Frame, node: cst.Tuple) -> list[Value]:
 
 def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     """Return what an operator makes of two operands."""
-    params = left.params | right.params
+    params = together(side.params for side in (left, right) if side.kind != HOST)
     role = Role.MASK if mask else Role.NONE
     for one, other in ((left, right), (right, left)):
         if one.role == Role.IN_PROGRESS:
             return other
         # What is added to a list is a list, more likely than a value of which little is known.
         listed = other.kind == CONTAINER and one.confidence < MEDIUM
+        if one.kind == DEVICE and _is_beside(one, other):
+            return from_params(other._replace(role=role), params)
         if one.kind == DEVICE and not listed:
             anyway = any(map(_is_there_anyway, (left, right)))
             return from_params(_on_device(one, other, role), INDEPENDENT if anyway else params)
@@ -135,6 +137,15 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(HOST_VALUE, left), right)
     return Value(params=params, role=role)
+
+
+def _is_beside(one: Value, other: Value) -> bool:
+    """Whether an array that is inferred to be on the device is in host memory: another one is.
+
+    The frameworks that know arrays in host memory do not mix the two.
+    """
+    sure = other.kind == HOST_ARRAY and other.confidence >= MEDIUM and other.role != Role.BATCH
+    return sure and one.framework == other.framework and bool(one.doubt & Doubt.INFERRED)
 
 
 def _is_there_anyway(value: Value) -> bool:
@@ -181,7 +192,13 @@ def boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         narrow(frame, node.left, type(node.operator) is cst.And)
         right = evaluate(frame, node.right)
         fork.take()
+    if _asks_identity(node.left) and type(node.right) is cst.Comparison and right.kind == UNKNOWN:
+        return HOST_VALUE  # `x is None or x < y` is true or false either way
     return join(left, right)
+
+
+def _asks_identity(node: cst.BaseExpression) -> bool:
+    return type(node) is cst.Comparison and type(node.comparisons[0].operator) in IDENTITY
 
 
 def _holds_others(node: cst.BaseExpression) -> bool:

@@ -9,14 +9,12 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CALLABLE,
-    CONTAINER,
     DEVICE,
     HOST,
     HOST_ARRAY,
@@ -32,32 +30,12 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
+from asyncguard.lint.interpret.lookup import is_likely_array
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
-
-
-def is_on_host(value: Value) -> bool:
-    """Whether a value is, or holds, an array in host memory, and none on the device.
-
-    Or a number that was read before, but none that stands for anything: `None`, 0.
-    """
-    if value.kind == HOST:
-        return value.role not in (Role.LITERAL, Role.ABSENT)
-    return first_host_array(value) is not None and first_device(value).kind != DEVICE
-
-
-def first_host_array(value: Value) -> Value | None:
-    if value.kind == HOST_ARRAY:
-        return value
-    if value.kind == CONTAINER and value.items is not None:
-        return next(filter(None, map(first_host_array, value.items)), None)
-    if value.kind == CONTAINER and value.element is not None:
-        return first_host_array(value.element)
-    return None
-
 
 CPU_WORDS = ("cpu",)
 
@@ -273,7 +251,8 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
     if type(node.value) is cst.Call and dotted(node.value.func) == "next":
         return False
     with frame.speculation():
-        return evaluate(frame, node.value).kind == DEVICE
+        other = evaluate(frame, node.value)
+    return other.kind == DEVICE or is_likely_array(frame, node.value, other)
 
 
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:

@@ -8,6 +8,7 @@ from asyncguard.catalogue import SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.dependence import together
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -102,7 +103,7 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     """
     source = point.source
     if source is None or not source.arguments:
-        return None if _reads_host(point, arguments) else device(point.framework)
+        return _saved(point, arguments) if _saves(point) and arguments else device(point.framework)
     is_function = bool(source.functions)
     if point.kind == SyncKind.UPLOAD and is_function:
         return device(point.framework) if _uploads(point, arguments) else None
@@ -126,10 +127,19 @@ def listed_value(value: Value) -> Value | None:
     return held if listed else None
 
 
-def _reads_host(point: SyncPoint, arguments: Arguments) -> bool:
-    """Whether a function that saves arrays is given one in host memory."""
-    saves = point.kind == SyncKind.ARRAY and point.source is not None and point.source.functions
-    return bool(saves and arguments) and arguments[0].value.kind == HOST_ARRAY
+def _saves(point: SyncPoint) -> bool:
+    """Whether this is a function that saves what it is given, whatever that is."""
+    return bool(point.kind == SyncKind.ARRAY and point.source and point.source.functions)
+
+
+def _saved(point: SyncPoint, arguments: Arguments) -> Value | None:
+    """Return the device value that is saved: of a parameter, whatever callers hand for it."""
+    given = [a.value for a in arguments if not isinstance(a.value.literal, str)]
+    if given and (given[0].kind in (HOST, HOST_ARRAY) or given[0].role is Role.NO_ARRAY):
+        return None
+    if any(value.kind in (DEVICE, CONTAINER) for value in given):
+        return device(point.framework)
+    return device(point.framework, params=together(value.params for value in given))
 
 
 def _uploads(point: SyncPoint, arguments: Arguments) -> bool:

@@ -32,7 +32,8 @@ from asyncguard.lint.domain.values import (
     unplaced,
 )
 from asyncguard.lint.interpret import builtin_calls
-from asyncguard.lint.interpret.placement import NOTHING, as_mask, first_host_array, placed
+from asyncguard.lint.interpret.arguments import first_host_array
+from asyncguard.lint.interpret.placement import NOTHING, as_mask, placed
 from asyncguard.lint.interpret.structures import leaf
 from asyncguard.model import SyncKind
 

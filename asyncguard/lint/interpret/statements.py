@@ -162,9 +162,24 @@ def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
             else:
                 fork.take()
         fork.apply(reduce(fork.merged, ends) if ends else between)
+    if ends and not falls and not _asks_for_modules(node):
+        frame.nest.guard(Guard(len(frame.loops), True))  # only a handler leads to what follows
     if node.finalbody is not None and not suite(frame, node.finalbody.body):
         return False
     return bool(ends)
+
+
+_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
+
+
+def _asks_for_modules(node: cst.Try | cst.TryStar) -> bool:
+    """Whether a handler is for what an installation lacks: it runs always there, or never."""
+    types = [handler.type for handler in node.handlers if handler.type is not None]
+    return any(
+        dotted(part).rpartition(".")[2] in _MISSING
+        for kind in types
+        for part in (kind, *walk(kind))
+    )
 
 
 def _handles(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

@@ -120,6 +120,8 @@ class Definitions(Scope):
             info.is_property = True
         elif last == "staticmethod":
             info.is_static = True
+        elif last == "classmethod":
+            info.takes_class = True
         elif _CACHES(last):
             info.cached = True
         elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:

@@ -10,6 +10,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
 from asyncguard.lint.domain.dependence import on_parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
+    CLASS,
     CONTAINER,
     DEVICE,
     HOST,
@@ -47,7 +48,7 @@ def bind_parameters(frame: Frame) -> None:
 def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     info = frame.function
     if index == 0 and info.has_self and info.cls is not None:
-        return types.instance_of(info.cls)
+        return Value(CLASS, ref=info.cls) if info.takes_class else types.instance_of(info.cls)
     params = on_parameter(index)
     value = _declared(frame, parameter)
     if info.compiled and value.kind == UNKNOWN:

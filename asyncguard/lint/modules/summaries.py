@@ -155,7 +155,7 @@ def _same(one: Summary, other: Summary) -> bool:
 def _key(summary: Summary) -> Key:
     """Return what callers can tell a summary by."""
     plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=())
-    edges = {(id(e.callee), e.context, e.host_only) for e in summary.edges if e.callee.name}
+    edges = {(id(e.callee), e.context, e.handed) for e in summary.edges if e.callee.name}
     sites = (_site_keys(summary.reads), _site_keys(summary.sites))
     return (_value_key(summary.result), *sites, frozenset(edges), *plain)
 

@@ -6,8 +6,10 @@ A function that is called from a step loop runs once a step, and so does what it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from asyncguard.lint.domain.dependence import Dependence
+from asyncguard.lint.domain.handed import Signature
 from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import classes_above, definitions
@@ -31,10 +33,16 @@ class CallGraph:
         named = {call for facts in files for call in facts.named}
         known = {call for each in files for call in each.calls} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
+        signatures = {
+            (each.path, qualname): signature
+            for each in files
+            for _, qualname, signature in each.defined
+        }
         guesses = (
-            Call(call.caller_path, call.caller, *key, call.context)
+            Call(call.caller_path, call.caller, *key, call.context, taken.handed(call.handed))
             for call in named
             for key in meant.of(call)
+            if (taken := signatures[key]).takes(call.handed)
         )
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
@@ -44,8 +52,27 @@ class CallGraph:
             for hook in hooks
             if not self.is_aside(hook.function)
         }
+        self.hooks.update(self._between_epochs(signatures))
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
+
+    def _between_epochs(
+        self, signatures: Mapping[FunctionId, Signature]
+    ) -> dict[FunctionId, Hotness]:
+        """Return the plain functions, named like hooks of steps, that only hooks of epochs call.
+
+        A framework enters methods; of others, the calls in sight say more than their names.
+        """
+        callers: dict[FunctionId, set[Hotness | None]] = {}
+        for call in (*self.calls, *self.guesses):
+            level = self.hooks.get((call.caller_path, call.caller))
+            callers.setdefault((call.callee_path, call.callee), set()).add(level)
+        return {
+            key: Hotness.EPOCH
+            for key, level in self.hooks.items()
+            if level is Hotness.STEP and callers.get(key) == {Hotness.EPOCH}
+            if key in signatures and not signatures[key].has_self
+        }
 
     def is_aside(self, function: str) -> bool:
         """Whether a function prepares data on the host, beside the steps: of a processor.
@@ -82,9 +109,7 @@ class CallGraph:
 
         def enter(call: Call, caller: Hotness) -> None:
             callee = (call.callee_path, call.callee)
-            level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
-            if callee in self.rounds:
-                level = min(level, Hotness.EPOCH)
+            level = self.level(call, caller)
             if level > entered.get(callee, Hotness.COLD):
                 entered[callee] = level
                 waiting[level].append(callee)
@@ -110,25 +135,49 @@ class CallGraph:
                 found[key] = max(found[key], level_of(call, caller))
         return found
 
-    def host_only(self) -> dict[FunctionId, Dependence]:
-        """Return the parameters that all calls of a function agree on: see `Call.host_only`."""
-        found: dict[FunctionId, Dependence] = {}
+    def level(self, call: Call, caller: Hotness) -> Hotness:
+        """Return how often a call enters its callee; one that loops over steps is no step."""
+        level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
+        rounds = (call.callee_path, call.callee) in self.rounds
+        return min(level, Hotness.EPOCH) if rounds else level
+
+    @cached_property
+    def _callers(self) -> dict[FunctionId, tuple[list[Call], list[Call]]]:
+        """The known calls of each function, and those by name that are none of these."""
+        found: dict[FunctionId, tuple[list[Call], list[Call]]] = {}
         seen = {call[:4] for call in self.calls}
-        others = (call for call in self.guesses if call[:4] not in seen)  # mostly the same calls
         for call in self.calls:
-            key = call.callee_path, call.callee
-            found[key] = found.get(key, call.host_only) & call.host_only
-        for call in others:  # which leave nothing out that no known call does
-            key = call.callee_path, call.callee
-            found[key] = found.get(key, call.host_only)._replace(on=frozenset())
+            found.setdefault((call.callee_path, call.callee), ([], []))[0].append(call)
+        for call in self.guesses:
+            if call[:4] not in seen:
+                found.setdefault((call.callee_path, call.callee), ([], []))[1].append(call)
         return found
+
+    def causing(self, function: FunctionId, params: Dependence) -> Hotness:
+        """Return how often calls enter a function that may cause what depends on its parameters.
+
+        Calls by name leave nothing out that no known call does.
+        """
+        known, guesses = self._callers.get(function, ([], []))
+        passed = bool(known) and all(
+            not params.when_omitted.isdisjoint(call.handed.when_omitted) for call in known
+        )
+        causing = [call for call in known if not params.is_ruled_out_by(call.handed)]
+        if not passed:
+            causing += [call for call in guesses if not params.is_ruled_out_by(call.handed)]
+        levels = [self.level(call, self.entered_by(call)) for call in causing]
+        return max([self.hooks.get(function, Hotness.COLD), *levels])
+
+    def entered_by(self, call: Call) -> Hotness:
+        """Return how often the caller of a call is entered."""
+        return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
 
 
 def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
     """Yield calls by which decorated functions enter what is defined in their decorators."""
     for facts in files.values():
         for (path, function), (home, decorator), line in facts.decorated:
-            for _, inner in files[home].defined if home in files else ():
+            for _, inner, _ in files[home].defined if home in files else ():
                 if inner.startswith(f"{decorator}."):
                     yield Call(path, function, home, inner, ONCE, line=line)
 

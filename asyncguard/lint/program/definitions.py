@@ -84,7 +84,7 @@ def definitions(files: Collection[FileFacts], above: Mapping[str, set[str]]) -> 
     """
     collected = _Collected({call.name for facts in files for call in facts.named}, above)
     for facts in files:
-        for name, qualname in facts.defined:
+        for name, qualname, _ in facts.defined:
             collected.note(name, (facts.path, qualname))
     roots = frozenset[str]().union(*above.values())
     for facts in files:

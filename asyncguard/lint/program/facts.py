@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.handed import ANYTHING, Handed, Signature
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
@@ -70,7 +71,7 @@ class Call(NamedTuple):
     callee_path: str
     callee: str
     context: Context
-    host_only: Dependence = INDEPENDENT  # parameters that it hands host memory, or does not omit
+    handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
 
@@ -82,6 +83,15 @@ class NamedCall(NamedTuple):
     caller: str
     name: str
     context: Context
+    handed: Handed = ANYTHING
+
+
+class Defined(NamedTuple):
+    """A function of checked code, by its simple and its qualified name."""
+
+    name: str
+    qualname: str
+    signature: Signature = Signature(open=True)
 
 
 class Hook(NamedTuple):
@@ -111,7 +121,7 @@ class FileFacts(NamedTuple):
     suppressions: tuple[Suppression, ...] = ()
     notebook: Notebook | None = None
     named: tuple[NamedCall, ...] = ()
-    defined: tuple[tuple[str, str], ...] = ()  # simple and qualified names of its functions
+    defined: tuple[Defined, ...] = ()
     rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     decorated: frozenset[Decorated] = frozenset()

@@ -6,10 +6,10 @@ function. It is reported where it stands.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.names import family
@@ -55,15 +55,16 @@ def _in_contexts(
     """Yield each candidate with its finding as often as its function is entered."""
     told = _told_at_calls(candidates)
     ways = Ways(network)
-    host_only = network.host_only()
     nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
 
     def levels_of(candidate: Candidate) -> Mapping[FunctionId, Hotness]:
         """Return how often functions are entered, as far as it matters to this candidate."""
         if params := candidate.params:
-            at_calls = (candidate.finding.code, candidate.place) in told
-            if at_calls or _is_on_host(params, host_only.get(candidate.function, INDEPENDENT)):
+            if (candidate.finding.code, candidate.place) in told:
                 return network.hooks
+            level = network.causing(candidate.function, params)
+            if level < network.entered.get(candidate.function, Hotness.COLD):
+                return ChainMap({candidate.function: level}, network.entered)
         is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
         return nearby if is_near else network.entered
 
@@ -123,12 +124,6 @@ def _in_cell(why: FindingReason, notebooks: Mapping[str, Notebook | None]) -> Fi
         return why
     line, cell = notebook.cell(why.line)
     return replace(why, line=line, cell=cell)
-
-
-def _is_on_host(params: Dependence, host_only: Dependence) -> bool:
-    """Whether no call hands a function what it reads, or none omits what it makes that for."""
-    handed = bool(params.on) and params.on <= host_only.on
-    return handed or not params.when_omitted.isdisjoint(host_only.when_omitted)
 
 
 def _is_wrapped_barrier(candidate: Candidate) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from asyncguard.lint.domain.explained import PLACE, said
 from asyncguard.lint.domain.hotness import Hotness
-from asyncguard.lint.program.call_graph import CallGraph, level_of
+from asyncguard.lint.program.call_graph import CallGraph
 from asyncguard.lint.program.facts import Call, FunctionId
 from asyncguard.model import FindingReason
 
@@ -50,20 +50,14 @@ class Ways:
                 return (*_links(path), _hook(self._network.hooked[current], current))
             for call in self._incoming.get(current, ()):
                 caller = call.caller_path, call.caller
-                at_once = self._as_often(call, Hotness.COLD) >= level
+                at_once = self._network.level(call, Hotness.COLD) >= level
                 if at_once:
                     return (*_links((*path, call)), _loop(call))
                 entered = self._network.entered.get(caller, Hotness.COLD)
-                if caller not in seen and self._as_often(call, entered) >= level:
+                if caller not in seen and self._network.level(call, entered) >= level:
                     seen.add(caller)
                     paths.append((caller, (*path, call)))
         return ()
-
-    def _as_often(self, call: Call, caller: Hotness) -> Hotness:
-        """Return how often a call enters its callee; one that loops over steps is no step."""
-        level = level_of(call, caller)
-        rounds = (call.callee_path, call.callee) in self._network.rounds
-        return min(level, Hotness.EPOCH) if rounds else level
 
 
 def _order(call: Call) -> tuple[str, int, str, str, bool]:

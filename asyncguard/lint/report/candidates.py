@@ -13,6 +13,7 @@ import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo, Module, Site
 from asyncguard.lint.domain.reasons import NAMED
+from asyncguard.lint.labels import lines_as_text
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.program.facts import Candidate, Via
 from asyncguard.lint.report import registry
@@ -92,7 +93,7 @@ def _candidate(
     message = _filled(report.message, place, source)
     if "{lines}" in message:
         lines = {found[id(node)][0] for node in report.extra_nodes if id(node) in found}
-        message = message.replace("{lines}", ", ".join(map(str, sorted(lines))))
+        message = message.replace("{lines}", lines_as_text(sorted(lines)))
     if report.via is not None:
         message += _reading(report.via.read, inside)
     fix = report.fix(found, source) if report.fix is not None else None

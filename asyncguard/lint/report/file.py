@@ -17,6 +17,7 @@ from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
     Call,
     Decorated,
+    Defined,
     FileFacts,
     FunctionId,
     Hook,
@@ -89,10 +90,14 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
         analysis.facts = _tell(analysis, known)._replace(
-            defined=tuple((info.name, info.qualname) for info in known if info.name),
+            defined=tuple(_defined(info) for info in known if info.name),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
     return cast(FileFacts, analysis.facts)
+
+
+def _defined(info: FunctionInfo) -> Defined:
+    return Defined(info.name, info.qualname, info.signature)
 
 
 def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
@@ -156,7 +161,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.module.path,
                 callee.qualname,
                 edge.context,
-                edge.host_only,
+                edge.handed,
             )
             if call not in seen:
                 seen.add(call)
@@ -166,9 +171,9 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
-            for name, context in info.summary.named:
+            for name, context, handed in info.summary.named:
                 if is_distinctive(name):
-                    yield NamedCall(analysis.path, info.qualname, name, context)
+                    yield NamedCall(analysis.path, info.qualname, name, context, handed)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import cupy
@@ -24,7 +25,7 @@ class Adapter(Base):
         except cupy.cuda.runtime.CUDARuntimeError:  # no device: the barrier itself will say so
             return "cuda"
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         return indexing.operators(args, _PLACE)
 

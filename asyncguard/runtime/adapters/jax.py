@@ -5,6 +5,7 @@ Values inside `jit` are tracers, another type: nothing waits there, and nothing 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import jax
@@ -34,7 +35,7 @@ class Adapter(Base):
         """The platform that computations go to."""
         return str(jax.default_backend())
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
         return indexing.operators(args, indexing.Place(self._is_array, _is_mask))
 

@@ -7,6 +7,7 @@ waits for nothing, and is counted with the time that it took.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Any
 
 import tensorflow as tf
@@ -33,7 +34,7 @@ class Adapter(Base):
             label = self._labels[name] = name.rpartition("/device:")[2] or "CPU:0"
         return label
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
         return indexing.operators(args, _PLACE)
 

@@ -9,6 +9,7 @@ import functools
 import os
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any
@@ -46,6 +47,7 @@ LOADERS = (
 FETCH = "torch.utils.data._utils.fetch"
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
+SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
 STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
 
 UNCOMPILED = (
@@ -103,8 +105,14 @@ class Adapter(Base):
         return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
 
     def times_of(self, point: SyncPoint) -> Callable[[Args, Kwargs], int] | None:
-        """A distribution checks parameter by parameter."""
+        """A distribution checks parameter by parameter; of an index, each part is waited for."""
+        if point.id.startswith(SUBSCRIPTS):
+            return lambda args, kwargs: indexing.times(self.index_operators(args))
         return checks if point.id == DISTRIBUTION else super().times_of(point)
+
+    def is_empty(self, value: Any) -> bool:
+        """Whether a tensor has no elements."""
+        return isinstance(value, torch.Tensor) and not value.numel()
 
     def is_device_set(self) -> bool:
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
@@ -177,7 +185,7 @@ class Adapter(Base):
         """Whether CUDA has been initialised: being available is not being used."""
         return bool(torch.cuda.is_initialized())
 
-    def index_operators(self, args: tuple[Any, ...]) -> frozenset[str]:
+    def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
         with torch._C.DisableTorchFunction():
             return indexing.operators(args, _PLACE)
@@ -252,7 +260,17 @@ def _fills(value: Any, owner: Any) -> bool:
     return True
 
 
-_PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills)
+def _is_read(value: Any) -> bool:
+    """Whether a tensor can be read: not within a vmap, where it stands for many."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(value):
+        if functorch.is_batchedtensor(value):
+            return False
+        value = functorch.get_unwrapped(value)
+    return True
+
+
+_PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills, _is_read)
 
 
 def _has_no_data(value: torch.Tensor) -> bool:

@@ -1,0 +1,73 @@
+"""What a call hands, of which the function is known only once all files are: `x.method(a, b)`.
+
+It says which of the functions of that name it may mean, and what it hands their parameters.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+
+
+class Given(enum.IntFlag):
+    """What is known of one argument."""
+
+    UNKNOWN = 0
+    ON_HOST = 1  # a number, or an array in host memory
+    ARRAY = 2
+    OMITTED = 4  # it may be `None`
+
+
+class Handed(NamedTuple):
+    """The arguments of one call; `open`: there may be more of them, by `*args` or `**kwargs`."""
+
+    positional: tuple[Given, ...] = ()
+    by_name: tuple[tuple[str, Given], ...] = ()
+    open: bool = False
+
+
+ANYTHING = Handed(open=True)
+
+
+class Signature(NamedTuple):
+    """What a function takes; `open`: any number of arguments."""
+
+    names: tuple[str, ...] = ()
+    required: int = 0  # parameters without a default, its instance too
+    has_self: bool = False
+    open: bool = False
+
+    def takes(self, handed: Handed) -> bool:
+        """Whether the function can be called so; its instance may be handed or not."""
+        given = len(handed.positional)
+        if not self.open:
+            if given > len(self.names):
+                return False
+            if any(name not in self.names for name, _ in handed.by_name):
+                return False
+        return handed.open or given + len(handed.by_name) + self.has_self >= self.required
+
+    def handed(self, arguments: Handed) -> Dependence:
+        """Return what a call hands the parameters, as `Dependence.is_ruled_out_by` asks for it."""
+        if arguments.open or self.open:
+            return INDEPENDENT
+        given = dict(self._given(arguments))
+        return Dependence(
+            frozenset(i for i, what in given.items() if what & Given.ON_HOST),
+            frozenset(i for i, what in given.items() if not _may_be_left_out(what)),
+            frozenset(i for i, what in given.items() if what & Given.ARRAY),
+            frozenset(i for i, what in given.items() if what == Given.ON_HOST),
+        )
+
+    def _given(self, arguments: Handed) -> Iterator[tuple[int, Given]]:
+        yield from enumerate(arguments.positional, self.has_self)
+        for name, given in arguments.by_name:
+            yield self.names.index(name), given
+
+
+def _may_be_left_out(given: Given) -> bool:
+    """Whether this is `None`, or a device value, which is read in any case."""
+    return bool(given & Given.OMITTED) or given & (Given.ARRAY | Given.ON_HOST) == Given.ARRAY
