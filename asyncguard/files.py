@@ -12,7 +12,6 @@ import json
 import math
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -78,6 +77,8 @@ def replace(path: Path, parts: Iterable[bytes], *, prefix: str = "", suffix: str
     What stands there keeps its permissions. Raises OSError, with nothing left behind, where it
     cannot be written, or where a link, a device or anything but a regular file stands.
     """
+    import tempfile  # what only reads needs none
+
     before = _standing(path)
     handle, name = tempfile.mkstemp(suffix, prefix or f".{path.name}.", path.absolute().parent)
     try:

@@ -200,18 +200,13 @@ class Language(NamedTuple):
 
     remainders: frozenset[str] = frozenset()  # functions, by their last name, that give a remainder
     warns: frozenset[str] = frozenset()  # functions and methods that warn
-    complains: frozenset[str] = frozenset()  # methods of a logger that do
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
-    host_calls: frozenset[str] = frozenset()  # functions and methods that give plain objects
-    host_attributes: frozenset[str] = frozenset()  # of anything, which are plain objects
-    host_modules: frozenset[str] = frozenset()  # whose functions give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
-    common_methods: frozenset[str] = frozenset()  # as common on other objects as on arrays
     array_methods: frozenset[str] = frozenset()  # of arrays of any library
     collectives: frozenset[str] = frozenset()  # of communication libraries, by their last name
 

@@ -20,14 +20,8 @@ from asyncguard.lint.names.words import MAX_NAMES, compiled
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
 _SWITCH = family("value.switch")
-
-
-# Functions that move or store what they are given.
-_KEEPS = family("function.keeps")
 _STATE = family("state.training")
 _UPDATES = family("function.updates")
-# Names of numbers that sum up many steps.
-_SUMMARY = family("value.summary")
 
 
 @cache
@@ -261,8 +255,6 @@ class Knowledge:
 
         That is plain of an optimizer's state; of parameters, if the name of what is called says so.
         """
-        if _KEEPS(called):
-            return False
         plain = _STATE(state) and _UPDATES(called)
         owners = self.functional if plain else self.step_states.get(state, frozenset())
         return not owners.isdisjoint(frameworks)
@@ -281,10 +273,6 @@ class Knowledge:
             return True
         starts = (wanted[:-1] for wanted in self.signatures if wanted[-1] == MORE)
         return any(taken[: len(start)] == start for start in starts)
-
-    def moves_on(self, state: str, called: str) -> bool:
-        """Whether what is called computes the next state of the one that it takes."""
-        return _STATE(state) and not _KEEPS(called)
 
     @lru_cache(MAX_NAMES)  # noqa: B019
     def functional_of(self, frameworks: tuple[str, ...]) -> str:
@@ -319,7 +307,7 @@ class Knowledge:
             return None
         for framework in frameworks:
             if found := self.names[framework].find(name):
-                return None if found[0] == "device" and _SUMMARY(name) else found
+                return found
         return None
 
 

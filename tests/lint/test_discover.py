@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint.run.configuration import Configuration
-from asyncguard.lint.run.discover import choose, source_files
+from asyncguard.lint.run.discover import choose
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import AsyncguardError
 
@@ -26,8 +26,9 @@ def tree(tmp_path: Path) -> Path:
 
 
 def names(tree: Path, *paths: str, **settings) -> list[str]:
-    found = source_files([tree / path for path in paths], Settings(root=tree, **settings))
-    return [path.relative_to(tree).as_posix() for path in found]
+    fixed = Configuration.fixed(Settings(root=tree, **settings))
+    found = choose([tree / path for path in paths], fixed).files
+    return [Path(path).relative_to(tree).as_posix() for path in found]
 
 
 def test_a_directory_gives_its_sources_and_notebooks_and_no_environments(tree: Path) -> None:

@@ -14,6 +14,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -194,7 +195,7 @@ def test_a_full_disk_leaves_nothing_behind(room: int, project: Path) -> None:
 def test_a_folder_may_vanish_at_any_time(
     name: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = cache.files.tempfile if name == "mkstemp" else os
+    module = tempfile if name == "mkstemp" else os
     happens = getattr(module, name)
 
     def vanishing(*arguments: object, **options: object) -> object:

@@ -1,8 +1,13 @@
 """Repairs are executed: the same values before and after, fewer waits, none anew elsewhere.
 
-Each function of `programs/` is a program of its own, together with what its file has above. Those
-named `fewer_...` must be repaired by `--fix --unsafe-fixes`, those named `shown_...` by doing what
-is only shown, those named `keeps_...` be left alone.
+Each function of `programs/` is a program of its own, together with what its file has above. By
+their names, programs must
+
+- `fewer_...`: be repaired by `--fix --unsafe-fixes`, and wait less;
+- `once_...`: likewise, but they wait more before the first step;
+- `narrower_...`: likewise, but they wait as often, and less often for all work;
+- `shown_...`: wait less after doing what is only shown;
+- `keeps_...`: be left alone.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import asyncguard
+from asyncguard import catalogue
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose
@@ -29,7 +35,10 @@ from tests.frameworks import require
 
 PROGRAMS = Path(__file__).parent / "programs"
 SETTINGS = Settings(cache=False)
-KINDS = ("fewer_", "shown_", "keeps_")
+KINDS = ("fewer_", "once_", "narrower_", "shown_", "keeps_")
+WIDE = {
+    point.id for point in catalogue.load() if point.waits_for in ("everything", "device", "stream")
+}
 
 
 class Program(NamedTuple):
@@ -94,10 +103,11 @@ def done_as_shown(source: str) -> str:
 
 
 class Outcome(NamedTuple):
-    """What a program returned, and how often each of its lines waited."""
+    """What a program returned, how often each of its lines waited, and how often for all work."""
 
     value: Any
     waits: Counter[str]
+    wide: int = 0
 
 
 def run(program: Program, source: str, path: Path) -> Outcome:
@@ -112,7 +122,7 @@ def run(program: Program, source: str, path: Path) -> Outcome:
     waits: Counter[str] = Counter()
     for site in trace.sites:
         waits[site.source] += site.count
-    return Outcome(value, waits)
+    return Outcome(value, waits, sum(site.count for site in trace.sites if site.api in WIDE))
 
 
 def load(path: Path) -> ModuleType:
@@ -131,6 +141,27 @@ def load(path: Path) -> ModuleType:
 @pytest.mark.parametrize("program", programs("fewer_"))
 def test_a_repair_keeps_the_values_and_waits_less(program: Program, tmp_path: Path) -> None:
     check(program, repaired(program.source), tmp_path)
+
+
+@pytest.mark.parametrize("program", programs("once_"))
+def test_a_repair_keeps_the_values_and_waits_at_the_start(program: Program, tmp_path: Path) -> None:
+    require(program.framework)
+    after = repaired(program.source)
+    old = run(program, program.source, tmp_path / "before.py")
+    new = run(program, after, tmp_path / "after.py")
+    assert new.value == old.value
+    assert new.waits.total() < old.waits.total()
+    assert set(new.waits) < set(old.waits)
+
+
+@pytest.mark.parametrize("program", programs("narrower_"))
+def test_a_repair_keeps_the_values_and_waits_for_less(program: Program, tmp_path: Path) -> None:
+    require(program.framework)
+    old = run(program, program.source, tmp_path / "before.py")
+    new = run(program, repaired(program.source), tmp_path / "after.py")
+    assert new.value == old.value
+    assert new.waits.total() <= old.waits.total()
+    assert new.wide < old.wide
 
 
 @pytest.mark.parametrize("program", programs("shown_"))
@@ -160,10 +191,68 @@ def test_what_is_not_understood_is_left_alone(program: Program) -> None:
     assert repaired(program.source) == program.source
 
 
-@pytest.mark.parametrize("program", programs("fewer_"))
+@pytest.mark.parametrize(
+    "program",
+    [
+        *programs("fewer_"),
+        *programs("once_"),
+        *programs("narrower_"),
+    ],
+)
 def test_a_repaired_program_is_stable(program: Program) -> None:
     after = repaired(program.source)
     assert repaired(after) == after
+
+
+COPIED = """
+import torch
+
+def run(device):
+    torch.manual_seed(0)
+    model = torch.nn.Linear(64, 64).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, buffer, rows = torch.randn(8, 64, device=device), torch.empty(8, 64, pin_memory=True), []
+    for _ in range(6):
+        out = model(x)
+        buffer.copy_(out.detach(), non_blocking=True)
+        optimizer.zero_grad()
+        out.square().mean().backward()
+        optimizer.step()
+        torch.cuda.synchronize()
+        rows.append(buffer.sum().item())
+    return rows
+"""
+
+
+def test_an_event_behind_a_copy_stalls_less_than_a_barrier(tmp_path: Path) -> None:
+    require("torch")
+    assert repaired(COPIED) == COPIED
+    after = done_as_shown(COPIED)
+    assert "copied.record()" in after
+    values, stalls = [], []
+    for name, source in (("before", COPIED), ("after", after)):
+        path = tmp_path / f"{name}.py"
+        path.write_text(source, encoding="utf-8")
+        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+            values.append(load(path).run("cuda"))
+        stalls.append(sum(site.cpu_stall_ns for site in trace.sites))
+    assert values[0] == values[1]
+    assert stalls[1] < stalls[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        ("    for _ in range(6):", "    side = torch.cuda.Stream()\n    for _ in range(6):"),
+        ("        torch.cuda.synchronize()", "        torch.cuda.synchronize(device)"),
+        ("        out = model(x)", "        out = model(x.to(device, non_blocking=True))"),
+        ("        optimizer.step()", "        optimizer.step()\n        begin = time.time()"),
+    ],
+)
+def test_a_barrier_that_may_wait_for_more_than_a_copy_stays(line: str, other: str) -> None:
+    source = COPIED.replace(line, other)
+    assert source != COPIED
+    assert "record()" not in done_as_shown(source)
 
 
 LATE = """

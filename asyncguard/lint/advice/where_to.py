@@ -51,6 +51,35 @@ def is_looped_over(scene: Scene) -> bool:
 
 
 @predicate
+def is_made_into_records(scene: Scene) -> bool:
+    """A loop over it keeps a dict of plain values for each element, as for JSON."""
+    return _goes(scene, lambda use: isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+
+
+def _keeps_records(loop: ast.For) -> bool:
+    return any(
+        _appends_a_dict(part) or _fills_in_a_record(part)
+        for statement in loop.body
+        for part in parsed.walk(statement)
+    )
+
+
+def _appends_a_dict(node: ast.AST) -> bool:
+    """Whether this is `rows.append({...})`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "append" and any(isinstance(a, ast.Dict) for a in node.args)
+
+
+def _fills_in_a_record(node: ast.AST) -> bool:
+    """Whether this is the target of `rows[i]["key"] = ...`."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Subscript):
+        return False
+    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return isinstance(node.ctx, ast.Store) and isinstance(key, str)
+
+
+@predicate
 def is_reduced(scene: Scene) -> bool:
     """A sum, a mean or a loss takes all of what results, nothing else does."""
 

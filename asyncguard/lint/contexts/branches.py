@@ -21,6 +21,7 @@ from asyncguard.lint.contexts.caches import (
 from asyncguard.lint.contexts.conditions import IDENTITY
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -40,11 +41,47 @@ def improves(node: cst.If) -> bool:
     )
 
 
-def is_once(node: cst.If) -> bool:
-    """Whether a branch sees to it that it does not run again: `if not told: told = True`."""
-    return any(
-        _answers(test, value) for test in conjuncts(node.test) for value in _assignments(node.body)
-    )
+def is_once(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch sees to it that it does not run again: `if not told: told = True`.
+
+    Or calls a method that does: `if not self.ready: self.prepare()`.
+    """
+    tests = conjuncts(node.test)
+    own = any(_answers(test, value) for test in tests for value in _assignments(node.body))
+    return own or _is_answered_by_a_method(frame, node)
+
+
+def _is_answered_by_a_method(frame: Frame, node: cst.If) -> bool:
+    """Whether a test asks for an attribute, and a method that the branch calls assigns it.
+
+    Not one that runs a step, which may find that it was the last.
+    """
+    asked = {path for test in conjuncts(node.test) for path in _asked_attributes(test)}
+    cls = frame.function.cls
+    if not asked or cls is None:
+        return False
+    called = (dotted(n.func) for n in walk(node.body) if type(n) is cst.Call)
+    methods = (cls.lookup(path[5:]) for path in called if path.startswith("self."))
+    setting = (m for m in methods if m is not None and any(m.sets(p[5:]) for p in asked))
+    return any(not frame.analysis.summary_for(m).work & _STEPS for m in setting)
+
+
+_STEPS = Work.OF_CALLER | Work.STEPS_ENVIRONMENT | Work.CONTAINS_STEPS
+
+
+def _asked_attributes(test: cst.BaseExpression) -> Iterator[str]:
+    """Yield the attributes of which a test asks if they are not set yet: `not self.x`.
+
+    Or if they differ from what they are to be: `self.x != self.training`.
+    """
+    sides: list[cst.BaseExpression] = []
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        sides = [test.expression]
+    elif type(test) is cst.Comparison and len(test.comparisons) == 1:
+        target = test.comparisons[0]
+        if type(target.operator) in (cst.Equal, cst.NotEqual, cst.Is):
+            sides = [test.left, target.comparator]
+    yield from (path for side in sides if (path := dotted(side)).startswith("self."))
 
 
 def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression]) -> bool:

@@ -15,7 +15,7 @@ from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
-_STATE = family("state.itself")
+_STATE = family("state.training")
 
 
 def fills_in(node: cst.If) -> bool:

@@ -31,8 +31,7 @@ from asyncguard.lint.syntax.tree import dotted, walk
 _FLAG = family("test.flag")
 _PERIOD = family("period.length")
 _COUNTER = family("counter.compared")
-
-_LISTED = family("counter.asked")  # a counter, which is no key
+_STEP = family("counter.step")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _KEPT = _CONDITIONS | {cst.Subscript}
 _CHOOSING = _KEPT | {cst.IfExp}
@@ -154,14 +153,12 @@ def _of_both(frame: Frame, test: cst.BooleanOperation) -> Rarity:
 
 
 def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    abnormal = _abnormal(test)
-    return None if abnormal is None else Rarity(abnormal, not abnormal)
+    return RARELY_TRUE if _abnormal(test) else None
 
 
 def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     flag = is_flag(test) and not (frame.trains and is_on_by_default(frame, test))
-    named = flag or _RARE_EVENT(dotted(test).rpartition(".")[2])
-    return RARELY_TRUE if named or _asks_when(frame, test) else None
+    return RARELY_TRUE if flag or _asks_when(frame, test) else None
 
 
 def _of_remembered(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
@@ -237,10 +234,10 @@ def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
     if type(test) is not cst.Call or len(test.args) < 2:
         return False
     if _PERIOD(dotted(test.func).rpartition(".")[2]):
-        return any(_LISTED(dotted(argument.value)) for argument in test.args)
+        return any(_STEP(dotted(argument.value)) for argument in test.args)
     path = dotted(test.args[0].value)
     counted = any(path in loop.targets for loop in frame.loops)
-    return counted and _LISTED(path)
+    return counted and _STEP(path)
 
 
 def _is_switch(test: cst.BaseExpression) -> bool:
@@ -252,7 +249,7 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _EQUAL = (cst.Equal, cst.NotEqual)
-_PLACE = family("value.device")
+_PLACE = family("device.named")
 
 
 def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
@@ -273,41 +270,21 @@ def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
     )
 
 
-_TIME = family("value.time")
-# An episode is over, or an epoch.
-_RARE_EVENT = family("test.event")
-
-
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:
-    """Whether a test asks the time: `time.time() - last > interval`, `now - last > interval`."""
-    since = test.left
-    if type(since) is cst.BinaryOperation and type(since.operator) is cst.Subtract:
-        now = dotted(since.left).rpartition(".")[2]
-        if _TIME(now):
-            return True
+    """Whether a test asks the time: `time.time() - last > interval`."""
     clocks = {name.rpartition(".")[2] for name in frame.analysis.knowledge.clocks}
     calls = (n.func for n in walk(test.left) if type(n) is cst.Call)
     return any(dotted(func).rpartition(".")[2] in clocks for func in calls)
 
 
 _ABNORMAL = family("test.abnormal")
-# What a program is told to do about them: `skip_nan`, `check_overflow`.
-_SWITCH = family("test.switch")
-_NORMAL = family("test.normal")
-
-
 _NAMING = frozenset({cst.Call, cst.Name, cst.Attribute})
 
 
-def _abnormal(test: cst.BaseExpression) -> bool | None:
-    """Whether the test asks for NaN, infinity or overflow (True), their absence, or neither."""
-    if type(test) not in _NAMING:
-        return None
-    names = [n.value for n in walk(test) if type(n) is cst.Name]
-    names = [name for name in names if not _SWITCH(name)]
-    if any(map(_NORMAL, names)):
-        return False
-    return True if any(map(_ABNORMAL, names)) else None
+def _abnormal(test: cst.BaseExpression) -> bool:
+    """Whether the test asks for NaN, infinity or overflow."""
+    named = type(test) in _NAMING
+    return named and any(_ABNORMAL(n.value) for n in walk(test) if type(n) is cst.Name)
 
 
 def is_flag(test: cst.BaseExpression) -> bool:
@@ -374,16 +351,9 @@ def _number(node: cst.BaseExpression | None) -> int | None:
     return {"True": 1, "False": 0}.get(dotted(node)) if node is not None else None
 
 
-_LOGGER = family("value.logger")
-
-
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     """Return the guard that a call puts on its arguments: what warns does not in every step."""
     last = node.func.attr if type(node.func) is cst.Attribute else node.func
     called = last.value.lower() if type(last) is cst.Name else ""
     known = frame.analysis.knowledge.language
-    if called not in known.warns and called not in known.complains:
-        return None
-    owner, _, method = dotted(node.func).rpartition(".")
-    complains = method and (called in known.warns or _LOGGER(owner))
-    return Guard(len(frame.loops), True) if complains else None
+    return Guard(len(frame.loops), True) if called in known.warns else None

@@ -13,11 +13,10 @@ from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
 
 _ACCUMULATES = family("value.accumulation")
-_ALL = family("total.reached")
 _COUNTER = family("counter.compared")
-_HOW_MANY = family("value.how_many")
-_LISTED = family("counter.asked")  # a counter, which is no key
+_EPOCH = family("counter.epoch")
 _RANK = family("value.rank")
+_STEP = family("counter.step")
 FIRST_STEPS = 20  # `step < 20`: a few at the start, a profiler's say
 MORE = (cst.GreaterThan, cst.GreaterThanEqual)
 
@@ -100,11 +99,9 @@ def counter_comparison(frame: Frame, test: cst.Comparison) -> Rarity:
     if type(operator) is cst.NotEqual:
         return RARELY_FALSE
     if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
-        listed = _LISTED(dotted(test.left).rpartition(".")[2])
-        some = RARELY_TRUE if listed else USUAL
+        asked = dotted(test.left).rpartition(".")[2]
+        some = RARELY_TRUE if _STEP(asked) or _EPOCH(asked) else USUAL
         return some if type(operator) is cst.In else some.inverted()
-    if type(operator) in MORE and _ALL(dotted(bound).rpartition(".")[2]):
-        return RARELY_TRUE  # at the end: `step >= total_steps`
     if type(operator) in MORE and _is_period(bound):
         return RARELY_TRUE  # so many steps later: `state["updates"] >= 1 / probability`
     if type(operator) in (cst.LessThan, cst.LessThanEqual) and type(bound) is cst.Integer:
@@ -129,8 +126,8 @@ def _counts(frame: Frame, node: cst.BaseExpression) -> bool:
         counts = type(node.operator) is not cst.Modulo and _counts(frame, node.left)
     else:
         path = _entry(node) or dotted(node).rpartition(".")[2]
-        named = path and _COUNTER(path) and not _HOW_MANY(path)
-        counts = bool(named) or any(path in loop.targets for loop in frame.loops)
+        counts = bool(path) and _COUNTER(path)
+        counts = counts or any(path in loop.targets for loop in frame.loops)
     return counts and not any(_RANK(n.value) for n in walk(node) if type(n) is cst.Name)
 
 

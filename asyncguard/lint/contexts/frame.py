@@ -245,11 +245,7 @@ class Frame:
         return sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
 
     def event(
-        self,
-        what: str,
-        node: cst.CSTNode,
-        framework: str = "",
-        callee: FunctionInfo | None = None,
+        self, what: str, node: cst.CSTNode, framework: str = "", callee: FunctionInfo | None = None
     ) -> None:
         """Note something else that rules ask about."""
         if not self.speculative:

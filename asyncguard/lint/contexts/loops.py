@@ -31,12 +31,6 @@ _BATCH = family("value.batch")
 # What one step trains side by side.
 _MEMBERS = family("loop.members")
 
-# How often one step does something: an update for each observation.
-_WITHIN_STEP = family("loop.within_step")
-
-# What each of these does is a part of what the loop around them does as well.
-_MODEL = family("loop.model")
-
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     """Open the record of a `for` loop."""
@@ -73,9 +67,9 @@ def _is_within_step(
 ) -> bool:
     """Whether what a loop does counts for the loop around it: it goes over what one step has."""
     return (
-        any(_ACCUMULATES(name) or _WITHIN_STEP(name) for name in counted)
+        any(map(_ACCUMULATES, counted))
         or any(map(_MEMBERS, _sources(node)))
-        or any(map(_MODEL, targets))
+        or any(map(_MEMBERS, targets))
     )
 
 
@@ -110,11 +104,6 @@ def goes_over_keys(
         for part in code
         for node in walk(part)
     )
-
-
-def names_loader(target: cst.BaseExpression) -> bool:
-    """Whether a loop's variable is a loader, by its name."""
-    return any(_LOADER(n.value) for n in walk(target) if type(n) is cst.Name)
 
 
 def _innermost(node: cst.BaseExpression, iterable: Value) -> cst.BaseExpression:
@@ -163,7 +152,6 @@ def _within_epochs(node: cst.BaseExpression, targets: frozenset[str]) -> bool:
 
 
 _FEED = family("loop.feed")
-_LOADER = family("loop.loader")
 
 
 def note_draw(frame: Frame, node: cst.Call) -> None:

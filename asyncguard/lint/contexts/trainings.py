@@ -17,15 +17,8 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
-_FITS = family("function.fits")
-_LOADER = family("loop.loader")
-_MANY = family("total.given")
-_ONE_STEP = family("function.one_step")
-_ROUND = family("function.round")
-_STATE = family("state.itself")
-_TRAINING = family("function.training")
+_TRAINED = family("state.training")
 _TRAINS = family("function.trains")
-TO_HOST = family("function.to_host")
 
 
 class _Carried(NamedTuple):
@@ -40,10 +33,6 @@ class _Carried(NamedTuple):
     trains: bool  # it changes what is trained
     goes_on: bool  # it computes the next state of something
 
-    def keeps(self, path: str) -> bool:
-        """Whether a target is the agent itself, and no state that lies on the device."""
-        return path in self.agents and not _STATE(path)
-
 
 def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
     """`params, opt_state = update(params, opt_state)` is a training step, by any name.
@@ -54,7 +43,7 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
     framework = frame.analysis.knowledge.functional_of(frame.analysis.frameworks)
     if not framework and value.kind != UNKNOWN:
         return value  # steps change what they train in place
-    if names_epochs(call) or not call.args:
+    if not call.args:
         return value
     for target in node.targets if framework else ():
         carried = _carried(frame, target.target, call)
@@ -77,7 +66,7 @@ def _carried(frame: Frame, target: cst.BaseExpression, call: cst.Call) -> _Carri
     owner = dotted(call.func.value) if type(call.func) is cst.Attribute else ""
     acts = owner in targets and knowledge.updates("state", name, frameworks)
     changes = any(knowledge.updates(path.rpartition(".")[2], name, frameworks) for path in passed)
-    goes_on = any(knowledge.moves_on(path, name) for path in passed)
+    goes_on = any(map(_TRAINED, passed))
     return _Carried(targets, [owner] if acts else [], changes or acts, goes_on)
 
 
@@ -89,14 +78,16 @@ def _next_state(
     why = frame.reason(sure, f"`{_name_of(call)}` computes the next training state")
     made = Value(DEVICE, framework, why, Role.MODEL_OUTPUT)
     parts = zip(carried.targets, unpacked(frame, value, len(carried.targets)), strict=True)
-    known = (part if part.kind != UNKNOWN or carried.keeps(path) else made for path, part in parts)
+    known = (
+        part if part.kind != UNKNOWN or path in carried.agents else made for path, part in parts
+    )
     return container(None, tuple(known))
 
 
 def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
     """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
     path = dotted(node.targets[0].target)
-    if not path or path != dotted(call.args[0].value) or TO_HOST(_name_of(call)):
+    if not path or path != dotted(call.args[0].value):
         return value
     before = frame.lookup(path)
     if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
@@ -111,40 +102,9 @@ def _name_of(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
-def names_epochs(call: cst.Call) -> bool:
-    """Whether a call runs a loop of steps, by its name, or trains for a given number of them."""
-    name = _name_of(call)
-    return bool(name) and (_ROUND(name) or (_FITS(name) and any(map(_gives_many, call.args))))
-
-
-def _gives_many(argument: cst.Arg) -> bool:
-    """Whether an argument is a number of steps or epochs, which is not one."""
-    one = type(argument.value) is cst.Integer and argument.value.value == "1"
-    return argument.keyword is not None and _MANY(argument.keyword.value) and not one
-
-
 def names_training(node: cst.CSTNode) -> bool:
     """Whether a call runs a training step on what it is given, by the name of what is called."""
     if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
         return False
     switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
     return not switch and _TRAINS(node.func.attr.value)
-
-
-def is_training(name: str) -> bool:
-    """Whether a step of this name trains, and does not merely evaluate."""
-    return _TRAINING(name)
-
-
-def runs_step(call: cst.Call) -> bool:
-    """Whether a call runs one step or batch, by the name of what is called and what it is given."""
-    name = _name_of(call)
-    loads = any(_LOADER(dotted(argument.value)) for argument in call.args)
-    return bool(name) and _ONE_STEP(name) and not loads
-
-
-def evaluates(node: cst.CSTNode) -> bool:
-    """Whether this is a call of a step that is no training, by its name."""
-    if type(node) is not cst.Call or not runs_step(node):
-        return False
-    return not is_training(dotted(node.func).rpartition(".")[2])

@@ -131,7 +131,6 @@ OF_NAME = "~"  # `~kernel.sample`: a method of a class that is named like the va
 
 
 _ACTS = family("function.steps_environment")  # though it trains, now and then
-_BETWEEN = family("function.between")
 
 
 @dataclass(eq=False, slots=True)
@@ -220,9 +219,8 @@ class FunctionInfo:
         if summary is None or not self.name or _ONCE(self.name):
             return self.hook
         work = summary.work
-        acts = work & Work.STEPS_ENVIRONMENT and not _BETWEEN(self.name)
         whole = self.marks_step or not work & Work.CONTAINS_STEPS
-        if acts or (work & Work.TRAINS and whole):
+        if work & Work.STEPS_ENVIRONMENT or (work & Work.TRAINS and whole):
             return Loop.STEP
         rounds = work & Work.CONTAINS_TRAINING and not _ACTS(self.name)
         return Loop.EPOCH if rounds and self.hook == Loop.STEP else self.hook

@@ -117,11 +117,6 @@ class Value(NamedTuple):
         """Whether it is `None`."""
         return self.role is Role.ABSENT
 
-    @property
-    def is_device(self) -> bool:
-        """Whether reading this value waits for the device."""
-        return self.kind == DEVICE
-
 
 UNKNOWN_VALUE = Value()
 HOST_VALUE = Value(HOST)

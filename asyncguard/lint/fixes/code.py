@@ -65,6 +65,20 @@ class Code:
         found = self._by_span.get(span)
         return found if found is not None and self._is_placed(found) else None
 
+    def outermost(self, first: int, last: int) -> tuple[int, int]:
+        """Return the lines of the module's statements that some lines are in or follow, as indices.
+
+        Statements that share a line stay together.
+        """
+        starts = [0]
+        end = 0
+        for line, statement in zip(self._first_lines, self.tree.body, strict=True):
+            if line > end:
+                starts.append(line - 1)
+            end = statement.end_lineno or 0
+        begin = max((start for start in starts if start < first), default=0)
+        return begin, next((s for s in starts if s >= last and s > begin), len(self.lines))
+
     def parents(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield what is around a node, innermost first, the module last."""
         while (parent := self.parent(node)) is not None:

@@ -51,6 +51,25 @@ def is_mask(code: Code, node: ast.expr) -> bool:
     return infer(code, node).number == "bool"
 
 
+def is_long(code: Code, node: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether integers of a value have 64 bits: what was counted, summed, found or cast so."""
+    if isinstance(node, ast.Name):
+        values = flow.assignments(code.scope(node), node.id)
+        sure = bool(values) and not is_parameter(code.scope(node), node.id) and depth > 0
+        return sure and all(v is not None and is_long(code, v, depth - 1) for v in values)
+    if isinstance(node, ast.BinOp):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
+        return bool(sides) and all(is_long(code, side, depth) for side in sides)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    name = node.func.attr
+    if any(keyword.arg == "dtype" for keyword in node.keywords):
+        return False
+    if name in _KEEPING and not code.meaning(node.func).startswith(_LIBRARIES):
+        return is_long(code, node.func.value, depth)
+    return _REDUCING.get(name) in {"sum", "int"} or name == "long"
+
+
 def _constant(code: Code, node: ast.Constant, depth: int) -> Kind:
     if isinstance(node.value, (bool, int, float)):
         return Kind(type(node.value).__name__, scalar=True)

@@ -17,7 +17,7 @@ from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.holding import is_shadowed
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
-from asyncguard.lint.source.fixes import apply
+from asyncguard.lint.source.fixes import apply, lines_of
 from asyncguard.model import Applicability, Finding, Fix
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -58,7 +58,7 @@ def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
     left = [spot for finding in ordered if (spot := spot_of(code, finding)) is not None]
     fixes: dict[Finding, Fix] = {}
     for kind in _families():
-        for repair in _sound(code.text, [repair for repair in kind(left) if _is_clear(repair)]):
+        for repair in _sound(code, [repair for repair in kind(left) if _is_clear(repair)]):
             for spot in repair.spots:
                 if _is_better(repair.fix, fixes.get(spot.finding)):
                     fixes[spot.finding] = repair.fix
@@ -74,25 +74,38 @@ def _is_clear(repair: Repair) -> bool:
     return not any(is_shadowed(spot.code, spot.node, name) for name in known)
 
 
-def _sound(text: str, repairs: Sequence[Repair]) -> Sequence[Repair]:
+def _sound(code: Code, repairs: Sequence[Repair]) -> Sequence[Repair]:
     """Leave out repairs after which the file would not be Python.
 
     The text that edits replace may hold parentheses that the tree does not show.
     """
-    if not repairs or _is_python(apply(text, [repair.fix for repair in repairs])):
+    if not repairs or _is_python(code, apply(code.text, [repair.fix for repair in repairs])):
         return repairs
     half = len(repairs) // 2
-    return [*_sound(text, repairs[:half]), *_sound(text, repairs[half:])] if half else []
+    return [*_sound(code, repairs[:half]), *_sound(code, repairs[half:])] if half else []
 
 
-def _is_python(text: str) -> bool:
+def _is_python(code: Code, text: str) -> bool:
+    """Whether changed code is Python: those of its outermost statements that differ are parsed."""
+    lines = lines_of(text)
     try:
+        first, last = code.outermost(*_difference(code.lines, lines))
+        end = "" if last == len(code.lines) else "\n"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text)
+            ast.parse("\n".join(lines[first : len(lines) - (len(code.lines) - last)]) + end)
     except (SyntaxError, ValueError):
         return False
     return True
+
+
+def _difference(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """Return the stretch of lines that others took the place of, as indices."""
+    fewer = min(len(before), len(after))
+    first = next((n for n in range(fewer) if before[n] != after[n]), fewer)
+    most = fewer - first
+    same = next((n for n in range(most) if before[-1 - n] != after[-1 - n]), most)
+    return first, len(before) - same
 
 
 def _is_better(new: Fix, old: Fix | None) -> bool:

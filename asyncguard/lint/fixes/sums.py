@@ -6,7 +6,8 @@ import ast
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import LOOPS, Loop, dotted, same, written
+from asyncguard.lint.fixes.code import LOOPS, Code, Loop, dotted, same, written
+from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Spot, converts_to
@@ -39,6 +40,8 @@ def sum_of(spot: Spot, value: ast.expr, number: str | None = None) -> Sum | None
         return None
     name = dotted(target.value) if isinstance(target, ast.Subscript) else dotted(target)
     number = type_of(spot, value) if number is None else number
+    if number == "int":
+        number = _type_with(spot.code, spot.statement.value, spot.node, target)  # type: ignore[attr-defined]
     if number is None or flow.may_swallow(spot.code, spot.statement, loops[0]):
         return None
     return Sum(spot, target, value, loops[0], name, number)
@@ -82,6 +85,29 @@ def _is_term(node: ast.expr, read: ast.expr, target: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _is_term(node.operand, read, target)
     return is_plain(node)
+
+
+def _type_with(code: Code, node: ast.expr, read: ast.expr, target: ast.expr) -> str:
+    """Return the type of what is computed with integers that are read; "" where nothing tells."""
+    if node is read or same(node, target):
+        return "int"
+    if isinstance(node, ast.BinOp):
+        sides = {_type_with(code, side, read, target) for side in (node.left, node.right)}
+        if isinstance(node.op, ast.Div) or "float" in sides:
+            return "float"
+        return "" if "" in sides else "int"
+    if isinstance(node, ast.UnaryOp):
+        return _type_with(code, node.operand, read, target)
+    if isinstance(node, ast.Constant):
+        return type(node.value).__name__
+    if isinstance(node, ast.Name):
+        given_types = {
+            "" if value is None else _type_with(code, value, read, target)
+            for value in given(code, node)
+            if value is not node
+        }
+        return given_types.pop() if len(given_types) == 1 else ""
+    return "" if isinstance(node, ast.Attribute) or not is_plain(node) else "int"
 
 
 def is_plain(node: ast.expr) -> bool:

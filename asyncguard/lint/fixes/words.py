@@ -43,7 +43,9 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Of `modules`, what the file imports is tried first to last; `arrays` has `maximum` and its like.
     `wide` makes a scalar that sums like Python's floats, `exact` says whether it does so bit for
-    bit; `together` reads a list of scalars at once.
+    bit; `long` makes an integer that sums like Python's, up to 64 bits; `together` reads a list of
+    scalars at once; `wait` waits for one value, and is there where Python may run ahead without
+    bound.
     """
 
     modules: list[str]
@@ -52,6 +54,8 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: bool
     detach: str = ""
     together: str = ""
+    long: str = ""
+    wait: str = ""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -140,15 +140,6 @@ def argument_params(arguments: Arguments) -> Dependence:
     return together(a.value.params for a in arguments if a.value.kind == UNKNOWN)
 
 
-_SIZE = family("value.size")
-
-
-def is_size(argument: Argument) -> bool:
-    """Whether an argument is a number, or one by its name."""
-    last = dotted(argument.node).rpartition(".")[2]
-    return argument.value.kind == HOST or _SIZE(last)
-
-
 _UNREAD = frozenset({"out", "device", "dtype"})  # written, or no array
 
 

@@ -22,7 +22,6 @@ from asyncguard.lint.domain.values import (
     no_surer,
 )
 from asyncguard.lint.interpret.arguments import argument_params, conditions_hold
-from asyncguard.lint.interpret.lookup import DESCRIBES
 from asyncguard.lint.interpret.placement import as_mask, copied_to_host, moved_to, uploads
 from asyncguard.lint.interpret.reads import (
     blocking_value,
@@ -128,8 +127,7 @@ def device_method_result(
     """Return what a method of a device value returns."""
     for framework in frameworks:
         kind = frame.analysis.knowledge.methods[framework].get(method)
-        told = _ASKS_WHETHER(method) or DESCRIBES(method)
-        if kind == HOST or (kind is None and told):
+        if kind == HOST:
             return HOST_VALUE
         if kind == HOST_ARRAY:
             return copied_to_host(framework, method)
@@ -146,9 +144,6 @@ def device_method_result(
     frame.operation(owner.framework)
     made = owner._replace(literal=None, items=None)
     return as_mask(frame, made, method, [owner], arguments)
-
-
-_ASKS_WHETHER = family("function.asks_whether")
 
 
 def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Value:

@@ -6,7 +6,7 @@ import functools
 
 import libcst as cst
 
-from asyncguard.lint.contexts import conditions, trainings
+from asyncguard.lint.contexts import conditions
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
@@ -64,8 +64,6 @@ def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
 
 def _called(frame: Frame, node: cst.Call) -> Value:
     func = node.func
-    if frame.loops and trainings.names_epochs(node):
-        frame.loops[-1].work |= Work.CONTAINS_STEPS | Work.CONTAINS_TRAINING
     if type(func) is cst.Attribute:
         path = dotted(func)
         stored = frame.lookup(path) if path else None

@@ -65,8 +65,8 @@ def if_(frame: Frame, node: cst.If) -> bool:
 def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     """Return the guards of both branches: by the test, and by what the branches do."""
     guard_true, guard_false = conditions.guard_of(frame, node.test)
-    lasting = branches.leaves_loop(node.body) or caches.fills_in(node) or branches.is_once(node)
-    lasting = lasting or caches.begins(frame, node)
+    lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
+    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard_true is None:
         rarely = rarely or branches.is_rare(frame, node)
@@ -138,8 +138,6 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     trains = bool(evidence.work & Work.GRADIENTS)
-    if trains and not evidence.work & Work.UPDATES:
-        trains = not any(map(trainings.evaluates, walk(node.body)))
     return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
 
 

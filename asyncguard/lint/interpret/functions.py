@@ -22,7 +22,6 @@ from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
     DEVICE,
-    FUNCTION,
     HOST,
     HOST_ARRAY,
     UNKNOWN,
@@ -39,7 +38,6 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
 from asyncguard.lint.interpret.reads import may_be_read, translate
-from asyncguard.lint.interpret.structures import mapped_structure
 from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
 
@@ -50,8 +48,6 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
-    if len(arguments) > 1 and arguments[0].value.kind == FUNCTION and _MAPS(info.name):
-        return mapped_structure(frame, node, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
@@ -141,7 +137,6 @@ def _is_given_to(frame: Frame, value: Value | None) -> bool:
     return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
 
 
-_MAPS = family("function.maps_tree")
 _RUNS = family("function.runs_steps")
 
 
@@ -279,7 +274,8 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
     if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
-    return any(value.confidence == HIGH and value.role != Role.BATCH for value in there)
+    enough = MEDIUM if result.place is Place.EITHER else HIGH
+    return any(value.confidence >= enough and value.role != Role.BATCH for value in there)
 
 
 def note_act(frame: Frame) -> None:

@@ -91,8 +91,7 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
-_OPTIONS, _MANY = family("value.options"), family("parameter.many")
-_RUNS = family("parameter.runs")
+_OPTIONS, _RUNS = family("value.options"), family("parameter.runs")
 
 
 def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bool:
@@ -116,13 +115,11 @@ def is_likely_array(frame: Frame, node: cst.BaseExpression, value: Value) -> boo
     """
     if type(node) is not cst.Name or value.kind != UNKNOWN or node.value == "self":
         return False
-    named = any(names(node.value) for names in (_OPTIONS, _MANY, _RUNS))
+    named = _OPTIONS(node.value) or _RUNS(node.value)
     return not named and prior_for(frame, node.value).kind not in CALLABLE
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
-# Attributes and methods of someone's own that say what an array is like.
-DESCRIBES = family("function.describes")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
@@ -153,7 +150,7 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     if kind is None:
         # Maybe the method itself: `image.size`, of what may be no array at all.
         method = knowledge.methods.get(owner.framework, {}).get(attr)
-        if method == HOST or DESCRIBES(attr):
+        if method == HOST:
             return HOST_VALUE
         return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
     if kind != HOST:

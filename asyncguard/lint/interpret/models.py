@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
@@ -36,7 +35,6 @@ from asyncguard.lint.interpret.functions import call_function, note_act
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -139,8 +137,6 @@ def model_method(
     if ACTS(method):
         frame.nest.does(Work.RUNS_MODEL)
         return Value(role=Role.ACTION)  # an environment wants arrays in host memory mostly
-    if _GIVES_TEXT(method):
-        return UNKNOWN_VALUE
     inputs = [first_device(a.value) for a in arguments]
     tensors = [v for v in inputs if v.kind in (DEVICE, HOST_ARRAY)]
     if tensors:
@@ -157,8 +153,6 @@ def note_training(frame: Frame, arguments: Arguments) -> None:
         return
     loop.work |= Work.CONTAINS_STEPS | Work.CONTAINS_TRAINING
 
-
-_GIVES_TEXT = family("function.gives_text")
 
 # What methods of a model return that hold its parameters: all, with their names, by their names.
 _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
@@ -186,9 +180,6 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         _note_member(frame, node)
         frame.nest.does(Work.STEP)
         frame.event("work", node, owner.framework or active[0])
-    elif owner.kind in (UNKNOWN, MODEL) and trainings.runs_step(node):
-        updates = trainings.is_training(method)
-        frame.nest.does(Work.GRADIENTS | Work.UPDATES if updates else Work.GRADIENTS)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
 

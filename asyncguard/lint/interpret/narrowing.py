@@ -164,7 +164,7 @@ def _of_types(current: Value, known: list[Value]) -> Value:
     """Return what a variable is that is of one of these types."""
     value = functools.reduce(join, known)
     if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
-        value = container(current)
+        value = container(current)._replace(role=value.role)
     unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
     keep = current.params if unsure else INDEPENDENT
     role = Role.UNPLACED if value.kind == DEVICE else value.role
@@ -188,16 +188,16 @@ def _aliases(frame: Frame, path: str) -> list[str]:
     return [other for other, value in frame.env.items() if value.params == params]
 
 
-_COLLECTIONS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict", "Sequence"})
-_PLAIN_TYPES = family("type.plain")
+_MAPPINGS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict"})
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
     name = dotted(node).rpartition(".")[2]
-    if name in _COLLECTIONS:
+    if name in _MAPPINGS:
+        return container(None)._replace(role=Role.DICT)
+    if name == "Sequence":
         return container(None)
-    value = type_value(frame, node)
-    return HOST_VALUE if value.kind == UNKNOWN and _PLAIN_TYPES(name) else value
+    return type_value(frame, node)
 
 
 def guarded_by_omission(

@@ -9,7 +9,6 @@ import sys
 
 import libcst as cst
 
-from asyncguard.lint.contexts import trainings
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -20,11 +19,9 @@ from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
-_WAITS = family("function.waits")
-
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """Note a call out of sight if it may wait: it is handed a device value, or is named so.
+    """Note a call out of sight if it may wait: it is handed a device value.
 
     What one gives that is handed none, its name says little of: losses of a whole step are numbers.
     """
@@ -32,7 +29,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     given = any_device(arguments)
     if given and frame.loops:
         frame.loops[-1].work |= Work.ENQUEUES
-    if given or _WAITS(name):
+    if given:
         frame.event("opaque", node)
     if (made := of_parameters(frame, name, arguments)).kind == DEVICE:
         return made
@@ -44,10 +41,6 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
 _PARAMETERS = family("value.parameters")
-# Names of a training state, and of the functions that are handed one to run a step.
-_STATE = family("state.itself")
-_STEPS = family("function.runs_model")
-_NO_MODEL = family("function.runs_no_model")
 
 
 def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
@@ -60,9 +53,7 @@ def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
         return UNKNOWN_VALUE
     last = name.rpartition(".")[2]
     given = any(_PARAMETERS(dotted(argument.node)) for argument in arguments)
-    if not given and _STEPS(last):
-        given = any(_STATE(dotted(argument.node)) for argument in arguments)
-    if not given or len(arguments) < 2 or _NO_MODEL(last.lower()):
+    if not given or len(arguments) < 2:
         return UNKNOWN_VALUE
     frame.operation(framework)
     why = frame.by_name(f"`{last}` is passed the parameters of a model")
@@ -82,12 +73,7 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
     if given is None or library in sys.stdlib_module_names or library in elsewhere:
         return None
     *owners, last = name.split(".")
-    if (
-        not last
-        or any(part[:1].isupper() for part in (*owners, last))
-        or trainings.TO_HOST(last)
-        or _TELLS(last.lower())
-    ):
+    if not last or any(part[:1].isupper() for part in (*owners, last)) or _TELLS(last.lower()):
         return None
     if not frame.analysis.knowledge.functional_of((given.framework,)):
         return None
@@ -95,25 +81,11 @@ def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | No
     return Value(DEVICE, given.framework, why, Role.MODEL_OUTPUT)
 
 
-_FUNCTION = family("value.function")  # which an object holds
-_KEY = family("value.key")
-
-
-def _draws(arguments: Arguments) -> bool:
-    """Whether a method is handed a key to draw random numbers with, which is a device value."""
-    return any(
-        a.value.kind == DEVICE and _KEY(a.keyword or dotted(a.node).rpartition(".")[2])
-        for a in arguments
-    )
-
-
 def acted(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Value:
-    """Return the answer of a method out of sight, or what one gives that acts or is a function."""
-    acts = ACTS(method)
-    if answer.kind != UNKNOWN or not (acts or _FUNCTION(method) or _draws(arguments)):
+    """Return the answer of a method out of sight, or what one gives that acts."""
+    if answer.kind != UNKNOWN or not ACTS(method):
         return answer
-    computed = computed_purely(frame, method, arguments)
-    return computed or (answer._replace(role=Role.ACTION) if acts else answer)
+    return computed_purely(frame, method, arguments) or answer._replace(role=Role.ACTION)
 
 
 ACTS = family("function.acts")

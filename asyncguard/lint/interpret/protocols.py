@@ -54,10 +54,8 @@ def _is_unsure(value: Value) -> bool:
 
 
 def _is_a_word(value: Value, name: str) -> bool:
-    """Whether what is printed is no array by its name: a word, a number, the name of a part."""
+    """Whether what is printed is no array by its name: a word, the name of a part."""
     if value.kind == UNKNOWN and value.role == Role.PART_OF_ARGUMENT:
-        return True
-    if value.role == Role.MODEL_OUTPUT and _NUMBERS(name):
         return True
     return _is_unsure(value) and _NAMES(name)
 
@@ -79,7 +77,6 @@ def _as_used(frame: Frame, protocol: str, value: Value) -> Value:
 
 
 _NAMES = family("value.text")
-_NUMBERS = family("value.number")
 
 
 def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) -> None:

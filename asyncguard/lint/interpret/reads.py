@@ -26,11 +26,9 @@ from asyncguard.lint.domain.values import (
     doubted,
     from_params,
 )
-from asyncguard.lint.interpret.arguments import is_size, selected_arguments
+from asyncguard.lint.interpret.arguments import selected_arguments
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Confidence, SyncKind
 
 
@@ -152,7 +150,7 @@ def _uploads(point: SyncPoint, arguments: Arguments) -> bool:
     typed = len(arguments) > 1 or point.confidence == Confidence.HIGH
     given = selected_arguments(point.source.arguments, arguments)
     if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
-        given = [argument for argument in given if not is_size(argument)]
+        given = [argument for argument in given if argument.value.kind != HOST]
     return any(_is_uploaded(argument.value, typed=typed) for argument in given)
 
 
@@ -185,11 +183,8 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
             value = doubted(first_device(value), Doubt.MAY_BE_HOST)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
             value = _compared_first(value.element)
-        counts = trigger.protocol == "__int__" and value.kind == UNKNOWN
         if value.role == Role.ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
-        elif counts and _COUNT(dotted(argument.node)):
-            value = _converted(frame, value)  # a number of the host's is not converted to one
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
             value = first_device(value)
         listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
@@ -202,9 +197,6 @@ def _compared_first(element: Value) -> Value:
     while element.kind == CONTAINER and element.items:
         element = element.items[0]
     return element
-
-
-_COUNT = family("counter.of_state")
 
 
 def _converted(frame: Frame, given: Value) -> Value:

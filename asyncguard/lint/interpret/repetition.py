@@ -36,8 +36,6 @@ def for_(frame: Frame, node: cst.For) -> bool:
     unsure = iterable.kind in (DEVICE, UNKNOWN, "loader")
     if unsure and loops.goes_over_keys(node.iter, node.target, node.body):
         iterable, element = UNKNOWN_VALUE, HOST_VALUE
-    elif iteration.source_of(iterable).kind == "loader" and loops.names_loader(node.target):
-        iterable = element = UNKNOWN_VALUE  # several, each known by its name
     record = loops.for_record(frame, node, iterable)
     # A loop over a few device values (the losses of several devices) is part of one step.
     held = element.kind == DEVICE or iterable.role == Role.PAIRS

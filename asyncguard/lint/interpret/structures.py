@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts import iteration, trainings
+from asyncguard.lint.contexts import iteration
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
-    HOST_ARRAY,
     HOST_VALUE,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -58,8 +56,6 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
     given = [a for a in arguments[1:] if not a.keyword]
     leaves = [a._replace(value=leaf(a.value)) for a in given]
     result = call_value(frame, node, arguments[0].value, leaves)
-    if result.kind == UNKNOWN and _brings_to_host(arguments[0].value):
-        result = Value(HOST_ARRAY, "numpy", Reason(Provenance.USAGE))
     tree = given[0].value if given else UNKNOWN_VALUE
     if result.kind == UNKNOWN or tree.kind != CONTAINER:
         return result
@@ -71,14 +67,6 @@ def mapped_structure(frame: Frame, node: cst.Call, arguments: Arguments) -> Valu
             lambda value: call_value(frame, node, function, [given[0]._replace(value=leaf(value))])
         )
     return container(result)._replace(role=tree.role, fields=fields)
-
-
-def _brings_to_host(function: Value) -> bool:
-    """Whether a lambda calls a method named after what is in host memory: `x._numpy()`."""
-    node = function.ref.node if isinstance(function.ref, FunctionInfo) else None
-    body = node.body if type(node) is cst.Lambda else None
-    called = body.func if type(body) is cst.Call else None
-    return type(called) is cst.Attribute and trainings.TO_HOST(called.attr.value)
 
 
 def leaf(tree: Value) -> Value:

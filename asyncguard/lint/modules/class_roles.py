@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from asyncguard.lint.names import family, group, split
 
-_SUFFIX = family("type.suffix")
 _CRITERION = family("class.criterion")
 
 
 def kinds_by_name(name: str) -> list[str]:
-    """Return what a class is by the last word of its name that tells, or the first."""
+    """Return what a class is by the last word of its name, or the first."""
     words = split(name)
-    while len(words) > 1 and _SUFFIX(words[-1]):
-        words = words[:-1]
     kinds = [
         kind
         for kind, tells in group("class").items()

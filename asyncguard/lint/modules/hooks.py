@@ -13,9 +13,7 @@ from asyncguard.lint.modules.scope import Scope
 from asyncguard.lint.names import family
 from asyncguard.model import Loop
 
-_METHOD_ONLY = family("function.method_only")
-_STANDS_IN = family("function.stands_in")
-_LOSS = family("function.own_loss")
+_LOSS = family("function.loss")
 _RUNS = family("function.forward_of")
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
@@ -24,7 +22,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a framework enters a function of a file."""
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
-    if _is_nobodys(info, taken, scope):
+    if _is_nobodys(info, scope):
         return Loop.NONE
     knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
@@ -44,10 +42,9 @@ def _is_own_loss(info: FunctionInfo, outline: Outline) -> bool:
     return info.cls is not None and _LOSS(info.name) and MODEL in _kinds_of(info.cls, outline)
 
 
-def _is_nobodys(info: FunctionInfo, taken: tuple[str, ...], scope: Scope) -> bool:
+def _is_nobodys(info: FunctionInfo, scope: Scope) -> bool:
     """Whether no framework enters a function, whatever it is called."""
-    alone = info.cls is None and taken[:1] != ("self",) and _METHOD_ONLY(info.name)
-    return alone or is_test(info.name, scope.path) or _EXPORTS(scope.path)
+    return is_test(info.name, scope.path) or _EXPORTS(scope.path)
 
 
 def _is_listed(table: Mapping[str, frozenset[str]], names: list[str], scope: Scope) -> bool:
@@ -64,7 +61,7 @@ def _hook_names(
         names += [f"{kind}.{info.name}" for kind in _kinds_of(info.cls, outline)]
     if info.cls is not None and _RUNS(info.name) and MODEL in _kinds_of(info.cls, outline):
         names.append("forward")
-    if info.cls is None and taken[:1] == ("self",) and _STANDS_IN(info.name):
+    if info.cls is None and taken[:1] == ("self",) and _RUNS(info.name):
         names.append("forward")  # the method of a class elsewhere, which it replaces
     return names
 

@@ -22,10 +22,7 @@ from asyncguard.lint.syntax.signatures import parameters
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOSS = family("function.loss")
-_LOSS_OF = family("function.own_loss")  # a module's own
 _MANY = family("parameter.many")
-_ABOUT_LOSSES = family("function.about_losses")
-_LOADER = family("loop.loader")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
@@ -77,12 +74,8 @@ class Outline:
         A module's own method may loop over what it compares, levels or images; so may a function
         that is handed that alone, and no model or data.
         """
-        if _ABOUT_LOSSES(function.name):
-            return False
-        if of_model:
-            return _LOSS_OF(function.name)
         many = function.loops and (_takes_many(function) or bool(function.class_name))
-        return not many and _LOSS(function.name)
+        return (of_model or not many) and _LOSS(function.name)
 
 
 def _takes_many(function: Outlined) -> bool:
@@ -136,8 +129,6 @@ class _Look:
                     attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
-                elif kind is ast.comprehension:
-                    found.loops |= _over_batches(part.iter)
         found.attributes = frozenset(attributes)
         return found
 
@@ -186,13 +177,6 @@ def _self_path(node: ast.expr) -> str:
         node = node.value
     own = names and type(node) is ast.Name and node.id == "self"
     return ".".join(["self", *reversed(names)]) if own else ""
-
-
-def _over_batches(node: ast.expr) -> bool:
-    """Whether this is a loader by its name, or goes over one: `tqdm(DataLoader(x))`."""
-    while type(node) is ast.Call and node.args and not _LOADER(last_name(node.func)):
-        node = node.args[0]
-    return _LOADER(last_name(node.func if type(node) is ast.Call else node))
 
 
 def blocks(node: ast.AST) -> Iterator[ast.AST]:

@@ -128,8 +128,9 @@ class _Collected:
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
         """Note the methods that others override, though nothing in them waits."""
         for owner in facts.bare.keys() & roots:
-            for name in facts.bare[owner] & self._found.keys():
-                self._owners.setdefault(name, set()).add(owner)
+            for name in facts.bare[owner]:
+                if name in self._found:
+                    self._owners.setdefault(name, set()).add(owner)
 
     def definitions(self) -> Definitions:
         """Return the names that tell which functions are meant."""

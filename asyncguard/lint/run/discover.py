@@ -46,16 +46,12 @@ class _File(NamedTuple):
     settings: Settings
 
 
-def source_files(paths: Sequence[Path], settings: Settings) -> list[Path]:
+def choose(paths: Sequence[Path], configuration: Configuration) -> Chosen:
     """Return the files to check, each once, in the order of the paths and sorted within folders.
 
-    Raises AsyncguardError for a path that does not exist or cannot be checked.
+    Each has the settings nearest to it. Raises AsyncguardError for a path that does not exist or
+    cannot be checked.
     """
-    return [Path(name) for name in choose(paths, Configuration.fixed(settings)).files]
-
-
-def choose(paths: Sequence[Path], configuration: Configuration) -> Chosen:
-    """Do so with the settings nearest to each file."""
     chosen: dict[str, _File] = {}
     notes: list[str] = []
     for path in paths:

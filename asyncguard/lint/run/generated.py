@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 import msgspec
 import tomli
@@ -64,17 +63,21 @@ def named_source(text: str) -> str:
     return ""
 
 
-class Copy(NamedTuple):
+class Copy:
     """A generated file: the path of its source, and the lines of both."""
 
-    source: str
-    lines: list[str]
-    originals: list[str]
+    def __init__(self, source: str, lines: list[str], originals: list[str]) -> None:
+        self.source = source
+        self.lines = lines
+        self.originals = originals
+        self._numbers: dict[str, list[int]] = {}  # of the lines of the source, by what they say
+        for number, line in enumerate(originals, 1):
+            self._numbers.setdefault(line.strip(), []).append(number)
 
     def original(self, line: int) -> int:
         """Return the line of the source that a line was copied from; 0 if it was not."""
         text = self.lines[line - 1].strip() if line <= len(self.lines) else ""
-        same = [n for n, each in enumerate(self.originals, 1) if text and each.strip() == text]
+        same = self._numbers.get(text, []) if text else []
         return max(same, key=lambda n: self._alike(line, n), default=0)
 
     def _alike(self, line: int, original: int) -> int:

@@ -29,9 +29,6 @@ class Task(NamedTuple):
     repairs: bool
 
 
-Mender = pool.Pool[Task, tuple[Finding, ...]]
-
-
 def mended(
     linked: Mapping[str, FileResult], jobs: int | None, given: Mapping[str, bytes] | None = None
 ) -> dict[str, FileResult]:

@@ -7,7 +7,6 @@ bring a cache that would be believed.
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +47,8 @@ def _read(path: Path) -> bytes | None:
 
 def _make(path: Path) -> bytes | None:
     """Write a new key, unless another process was first: then return that one's."""
+    import secrets
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     scratch = path.with_name(f"{NAME}.{secrets.token_hex(8)}")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -7,7 +7,6 @@ to a bound. What they import is read where it is needed.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -91,6 +90,8 @@ def stamped(others: Iterable[str]) -> Stamps:
 
 def digest(others: Stamps) -> str:
     """Return what changes as soon as one of these files does."""
+    import hashlib  # a check of whole folders needs none
+
     stamps = "\n".join(f"{path} {stamp}" for path, stamp in others.items())
     return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -126,11 +127,20 @@ def _read(path: str) -> bytes:
 def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that import one of these modules, or say that they were made from it."""
     names = [name.encode("utf-8", "surrogatepass") for name in {_module(path) for path in paths}]
-    listed = b"|".join(map(re.escape, sorted(names)))
-    line = re.compile(rb"^[^\n]*\b(?:import|from)\b[^\n]*\b(?:%s)\b" % listed, re.MULTILINE)
+    imports = re.compile(rb"\b(?:import|from)\b.*\b(?:%s)\b" % b"|".join(map(re.escape, names)))
     for path, text in texts.items():
-        if any(name in text for name in names) and line.search(text):
+        if any(imports.search(line) for name in names for line in _lines_with(name, text)):
             yield path
+
+
+def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
+    """Yield the lines that hold a word, without looking at others: most files hold none."""
+    at = text.find(word)
+    while at >= 0:
+        end = text.find(b"\n", at)
+        end = len(text) if end < 0 else end
+        yield text[text.rfind(b"\n", 0, at) + 1 : end]
+        at = text.find(word, end)
 
 
 def _module(path: str) -> str:

@@ -539,3 +539,61 @@ def keeps_count_that_is_scaled(device):
         hits *= 0.5
         total += hits
     return total
+
+
+def fewer_counts_by_the_size_of_a_batch(device):
+    model, optimizer = parts(device)
+    share, scaled, weighted, weight = 0, 0, 0, 3
+    for x, y in batches(device):
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        share += (out.argmax(1) == y).sum().item() / y.size(0)
+        scaled += (y == 1).sum().item() * 0.5
+        weighted += (y == 2).sum().item() * weight
+    return share, scaled, weighted, type(weighted).__name__
+
+
+def fewer_small_integers(device):
+    model, optimizer = parts(device)
+    best, least, total = 0, 0, 0
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        best += (y.to(torch.uint8) * 100).max().item()
+        least += y.to(torch.int8).max().item() * 100
+        most = y.to(torch.int16).max() * 9000
+        total += most.item()
+    return best, least, total, type(best).__name__
+
+
+def keeps_count_times_what_nobody_knows(device, weight=0.5):
+    model, optimizer = parts(device)
+    right = 0
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        right += (y == 1).sum().item() * weight
+    return right
+
+
+def fewer_share_under_a_name(device):
+    model, optimizer = parts(device)
+    share, count = 0.0, 0
+    for x, y in batches(device):
+        out = model(x)
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        right = (out.argmax(1) == y).sum().item()
+        share += right / len(y)
+        found = (y == 1).sum().item()
+        count += found
+    return share, count

@@ -19,7 +19,7 @@ from asyncguard.lint.fixes.code import LOOPS, SCOPES, Code, Loop, dotted, writte
 from asyncguard.lint.fixes.dialects import call, module_name
 from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
-from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes.kinds import infer, is_long
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, start_of, sum_of
 from asyncguard.lint.source import parsed
@@ -199,6 +199,8 @@ def on_device(found: Sum) -> str:
     assert dialect is not None
     module = module_name(code, dialect)
     if found.number == "int":
+        if dialect.long and not is_long(code, found.value):
+            return call(dialect.long, code.operand(found.value), module)
         kind = infer(code, found.value).number
         text = code.source(found.value)
         return text if kind == "int" and _binds_tightly(found.value) else f"({text})"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.dialects import call
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.lint.source import parsed
@@ -19,7 +20,7 @@ from asyncguard.model import Applicability, Edit, Fix
 ORDER = 20
 _EVERYTHING = words("barrier.everything")
 _RELEASE = words("barrier.release")
-_DELICATE = pattern("barrier.delicate")
+_DELICATE = pattern("barrier.clocked"), pattern("barrier.copies")
 _READS = words("read.any")
 
 
@@ -42,19 +43,23 @@ def _fix(spot: Spot) -> Fix | None:
     text = code.source(spot.node)
     if api in _RELEASE:
         return _behind(spot, f"call `{text}` once behind the loop; memory stays with the allocator")
-    following = spot.body[spot.at + 1] if spot.at + 1 < len(spot.body) else None
+    rest = spot.body[spot.at + 1 :]
+    following = next((s for s in rest if _reads(s) or not flow.is_quiet(s)), None)
     if following is not None and _reads(following):
-        message = f"delete `{text}`: the next line waits for what it reads"
+        near = "line" if following is rest[0] else "read"
+        message = f"delete `{text}`: the next {near} waits for what it reads"
         return Fix(message, (code.delete(statement),), Applicability.UNSAFE)
-    return _behind(spot, f"wait once behind the loop; `{text}` let the device run dry in each step")
+    message = f"wait once behind the loop; `{text}` let the device run dry in each step"
+    if spot.dialect is not None and spot.dialect.wait:
+        one = call(spot.dialect.wait, "value", None)
+        message += f", but kept the queue short; `{one}` does so too, if memory becomes tight"
+    return _behind(spot, message)
 
 
 def _is_delicate(code: Code, spot: Spot) -> bool:
     """Whether something near the barrier may need it."""
-    return (
-        _DELICATE.search(code.source(spot.scope) if spot.scope is not code.tree else code.text)
-        is not None
-    )
+    text = code.source(spot.scope) if spot.scope is not code.tree else code.text
+    return any(pattern.search(text) for pattern in _DELICATE)
 
 
 def _reads(statement: ast.stmt) -> bool:

@@ -38,7 +38,7 @@ def _fix(spot: Spot) -> Fix | None:
     found = [sum_of(_at(spot, use), value, number) for use in used.plain]
     sums = [each for each in found if each is not None and each.loop is loops[0]]
     read = _read(sums) if len(sums) == len(found) else None
-    if read is None:
+    if read is None or len({each.number for each in sums}) > 1 or not sums[0].number:
         return None
     text = f"{name} = {number}({name})"
     edits = (

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.names import family
 from asyncguard.lint.report.statement_order import (
     DEFINITIONS,
     names_in,
@@ -150,13 +149,9 @@ def _reached(
     return found
 
 
-_OPTIMIZER = family("value.optimizer")
-
-
 def _updates(call: cst.Call) -> bool:
-    """Whether a call makes a loop one over optimizer steps: `optimizer.step()`, `.zero_grad()`."""
-    owner, _, method = dotted(call.func).rpartition(".")
-    return method == "zero_grad" or (method == "step" and _OPTIMIZER(owner))
+    """Whether a call makes a loop one over optimizer steps: `optimizer.zero_grad()`."""
+    return dotted(call.func).rpartition(".")[2] == "zero_grad"
 
 
 def _owner(call: cst.Call, methods: set[str]) -> cst.BaseExpression | None:

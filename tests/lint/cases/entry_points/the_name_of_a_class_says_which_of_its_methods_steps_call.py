@@ -6,11 +6,6 @@ class RPNLossComputation:
         return torch.nonzero(scores > 0)  # ASG105
 
 
-class BalancedSampler:
-    def __call__(self, scores):
-        return torch.nonzero(scores > 0)  # ASG105
-
-
 class BeamSearchLM:
     def advance(self, scores):
         return torch.nonzero(scores > 0)  # ASG105

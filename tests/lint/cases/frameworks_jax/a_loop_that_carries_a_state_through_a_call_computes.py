@@ -6,9 +6,3 @@ def evaluate(infer, data, state, num_steps):
     for _ in range(num_steps):
         state = infer(data, state)
         process_allgather(state.result)  # ASG202
-
-
-def evaluate_2(infer, data, state, num_steps):
-    for _ in range(num_steps):
-        state = load(data, state)
-        process_allgather(state.result)  # clean

@@ -13,12 +13,6 @@ def run_2(runner, xs, loss: torch.Tensor):
         print(loss.item())  # clean
 
 
-def run_3(runner, xs, loss: torch.Tensor):
-    for x in xs:
-        runner.eval_on_batch(x)
-        print(loss.item())  # ASG102
-
-
 def run_4(runner, xs, loss: torch.Tensor):
     for x in xs:
         runner.select_action(x)

@@ -14,12 +14,6 @@ class Trainer:
             print(loss)  # clean
 
 
-class Trainer2:
-    def training_step(self, x: torch.Tensor, loss):
-        for name, loss in self.parts(x):
-            print(self.model.to_string(x))  # clean
-
-
 class Trainer3:
     def training_step(self, x: torch.Tensor, loss):
         for name, loss in self.parts(x):

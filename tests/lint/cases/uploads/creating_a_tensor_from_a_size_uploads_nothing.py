@@ -7,12 +7,6 @@ def train(model, loader, labels, max_size):
         (y * torch.cuda.FloatTensor(x.size(0))).sum().backward()  # clean
 
 
-def train_2(model, loader, labels, max_size):
-    for x in loader:
-        y = model(x.cuda(non_blocking=True))
-        (y * torch.cuda.ByteTensor(max_size)).sum().backward()  # clean
-
-
 def train_3(model, loader, labels, max_size):
     for x in loader:
         y = model(x.cuda(non_blocking=True))

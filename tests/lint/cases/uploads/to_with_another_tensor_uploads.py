@@ -1,11 +1,11 @@
 import torch
 
 
-class Sampler:
-    def __call__(self, n, times):
+class Net(torch.nn.Module):
+    def forward(self, n, times):
         return torch.zeros(n).to(times)  # ASG106
 
 
-class Sampler:
-    def __call__(self, n, dtype):
+class Net(torch.nn.Module):
+    def forward(self, n, dtype):
         return torch.zeros(n).to(dtype)  # clean

@@ -11,7 +11,5 @@ def train(model, loader, optimizer, every, total_steps):
         if seen >= every or step >= total_steps:
             seen = seen - every
             print(loss)  # clean
-        if step >= total_steps or step % 10 == 0:
-            print(loss)  # clean
         if step >= every:
             print(loss)  # ASG101

@@ -1,0 +1,163 @@
+"""Barriers that can neither go nor move behind their loop: wait for one value, not for everything.
+
+A barrier in a branch, or in a loop with `else`, bounds the queue where Python may run ahead of the
+device without bound. A wait for the loss does that too, and beside it the update still runs.
+
+On CUDA a barrier behind a copy that does not block becomes an event behind that copy, so that the
+host does not wait for what was enqueued after it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code, Loop, dotted
+from asyncguard.lint.fixes.dialects import call, module_name
+from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.fixes.words import pattern, words
+from asyncguard.lint.source import parsed
+from asyncguard.model import Applicability, Fix
+
+ORDER = 21  # behind `barriers`
+_EVERYTHING = words("barrier.everything")
+_CLOCKED = pattern("barrier.clocked")
+_COPIES = pattern("barrier.copies")
+_READS = words("read.any") | words("read.one")
+_TO_HOST = words("copy.into")
+
+
+def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
+    """Yield the repair of each barrier that stands alone as a statement of a loop."""
+    for spot in spots:
+        if (fix := _one_value(spot) or _one_copy(spot)) is not None:
+            yield Repair(fix, (spot,))
+
+
+def _is_plain(spot: Spot) -> bool:
+    """Whether it is a barrier on lines of its own, in code without clocks and streams."""
+    statement = spot.statement
+    if spot.finding.api not in _EVERYTHING or not isinstance(statement, ast.Expr):
+        return False
+    if statement.value is not spot.node or not spot.code.is_alone(statement):
+        return False
+    return not _CLOCKED.search(_text(spot))
+
+
+def _text(spot: Spot) -> str:
+    code = spot.code
+    return code.text if spot.scope is code.tree else code.source(spot.scope)
+
+
+# ---- The loss
+
+
+def _one_value(spot: Spot) -> Fix | None:
+    """Wait for the loss alone, where nothing else in the loop bounds the queue."""
+    code, dialect = spot.code, spot.dialect
+    if dialect is None or not dialect.wait or not _is_plain(spot):
+        return None
+    loop = next(iter(flow.loops_around(code, spot.node)), None)
+    if loop is None or _waits_elsewhere(code, loop, spot):
+        return None
+    if flow.may_swallow(code, spot.statement, loop):  # errors of the other work come up here
+        return None
+    known = _computed_before(spot, loop)
+    starts = {root for root in _starts_of_backward(loop) if known.get(root)}
+    if len(starts) != 1:
+        return None
+    name = starts.pop()
+    text = call(dialect.wait, name, module_name(code, dialect))
+    message = (
+        f"wait for `{name}` alone: the queue stays as short, and what was enqueued behind it "
+        "runs beside the next step"
+    )
+    return Fix(message, (code.replace(spot.node, text),), Applicability.UNSAFE)
+
+
+def _waits_elsewhere(code: Code, loop: Loop, spot: Spot) -> bool:
+    """Whether a call of the loop reads, or is a barrier too."""
+    barrier = code.meaning(spot.node.func) if isinstance(spot.node, ast.Call) else ""
+    for part in parsed.walk(loop):
+        if not isinstance(part, ast.Call) or part is spot.node:
+            continue
+        reads = isinstance(part.func, ast.Attribute) and part.func.attr in _READS
+        if reads or dotted(part.func) in {"float", "int", "print"}:
+            return True
+        if code.meaning(part.func) == barrier:
+            return True
+    return False
+
+
+def _computed_before(spot: Spot, loop: Loop) -> dict[str, bool]:
+    """Return the names that the round binds before the barrier; whether plainly, and surely so."""
+    found: dict[str, bool] = {}
+    statement: ast.AST = spot.statement
+    while statement is not loop and isinstance(statement, ast.stmt):
+        body, at = spot.code.block(statement)
+        for before in reversed(body[:at]):
+            for name, plainly in _bindings(before):
+                found.setdefault(name, plainly)
+        statement = spot.code.parent(statement) or loop
+    return found
+
+
+def _bindings(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
+    """Yield what a statement binds: plainly where it is an assignment, or one in a `with`."""
+    if isinstance(statement, ast.With):
+        for inner in reversed(statement.body):
+            yield from _bindings(inner)
+    plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    for name in flow.bound(statement):
+        yield name, plain
+
+
+def _starts_of_backward(loop: Loop) -> Iterator[str]:
+    """Yield `loss` of `loss.backward()` and of `loss.sum().backward()`."""
+    for part in flow.walk_own(loop):
+        function = part.func if isinstance(part, ast.Call) and not part.args else None
+        if isinstance(function, ast.Attribute) and function.attr == "backward":
+            yield flow.root(function.value)
+
+
+# ---- A copy
+
+
+def _one_copy(spot: Spot) -> Fix | None:
+    """Wait for the one copy that does not block, by an event behind it."""
+    code, dialect = spot.code, spot.dialect
+    if dialect is None or spot.finding.framework != "torch" or not _is_plain(spot):
+        return None
+    module = module_name(code, dialect)
+    if module is None or len(_COPIES.findall(_text(spot))) != 1:
+        return None
+    if not isinstance(spot.node, ast.Call) or spot.node.args or spot.node.keywords:
+        return None
+    copies = [at for at, each in enumerate(spot.body[: spot.at]) if _copies(each)]
+    if len(copies) != 1 or not code.is_alone(spot.body[copies[0]]):
+        return None
+    if all(map(flow.is_quiet, spot.body[copies[0] + 1 : spot.at])):
+        return None  # nothing is enqueued behind the copy
+    if not flow.loops_around(code, spot.node):
+        return None
+    name = code.fresh("copied")
+    lines = (f"{name} = {module}.cuda.Event()", f"{name}.record()")
+    edits = (
+        code.insert_after(spot.body[copies[0]], *lines),
+        code.replace(spot.node, f"{name}.synchronize()"),
+    )
+    message = "wait for the copy alone, by an event behind it; what follows it may still run then"
+    return Fix(message, edits, Applicability.SHOWN)
+
+
+def _copies(statement: ast.stmt) -> bool:
+    """Whether a plain statement is `buffer.copy_(x, non_blocking=True)`, or moves to the CPU so."""
+    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    if value.func.attr not in _TO_HOST or not _COPIES.search(ast.unparse(value)):
+        return False
+    if value.func.attr == "copy_":
+        return True
+    return any(isinstance(a, ast.Constant) and a.value == "cpu" for a in value.args)

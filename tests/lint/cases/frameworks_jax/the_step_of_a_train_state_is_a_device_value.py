@@ -1,7 +1,0 @@
-import jax
-
-
-def main(trainer, loader):
-    for batch in loader:
-        trainer.train_step(batch)
-        keep(int(trainer.state.step))  # ASG102
