@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """What each family of names decides: the findings that differ when it says no to every name.
 
-    python benchmarks/names_use.py --wheels DIR [--sources DIR] [--only ID ...] [--jobs N] [--write]
+    python benchmarks/names_use.py --wheels DIR [--sources DIR] [--only ID ...] [--together]
+        [--jobs N] [--write]
 
 DIR of --wheels holds unpacked wheels, which are checked whole, at default settings. DIR of
 --sources holds the packages of the development labels, as for accuracy.py; of those the labelled
 files alone are checked. Each family is switched off by itself. A finding that is lost then was
 decided by it, and so was one that is new, which it keeps away; of the labels, hits and false
 findings are counted, too: as many as the family adds. `--only` takes ids of families and names of
-wheels. `--write` keeps the rows in benchmarks/results/names_use.json as they come. A family that
-decides nothing should be deleted, or say in names.toml why it stays (`reason`).
+wheels. `--together` switches all families off at once, those of `--only`, and prints the findings
+that differ: to see in one run whether any of many decides anything. `--write` keeps the rows in
+benchmarks/results/names_use.json as they come. A family that decides nothing should be deleted, or
+say in names.toml why it stays (`reason`).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import json
 import multiprocessing
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -98,15 +101,15 @@ PARTS: list[Part] = []  # what is checked; the processes inherit it
 
 
 def without(task: tuple[str, int]) -> tuple[str, int, Outcome]:
-    """Check one of PARTS with one family switched off; with none, if the id is empty.
+    """Check one of PARTS with families switched off; with none, if there is no id.
 
     It runs in a process of its own, which has asked nothing before.
     """
     id, index = task
     known = dict(FAMILIES.families())
-    if id:
-        known[id] = known[id]._replace(words=(), exact=(), pattern="(?!)")
-    else:
+    for each in id.split():
+        known[each] = known[each]._replace(words=(), exact=(), pattern="(?!)")
+    if not id:
         COUNTED.update({name: Counted(family) for name, family in known.items()})
     table = known if id else COUNTED
     FAMILIES.families = lambda: table
@@ -127,6 +130,7 @@ def main() -> int:
     parser.add_argument("--wheels", type=Path, required=True)
     parser.add_argument("--sources", type=Path, help="packages of the development labels")
     parser.add_argument("--only", nargs="+", metavar="ID", help="families, or wheels by name")
+    parser.add_argument("--together", action="store_true", help="switch all off at once")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -142,6 +146,10 @@ def main() -> int:
         every = range(len(PARTS))
         base = {i: run for _, i, run in pool.imap_unordered(without, [("", i) for i in every])}
         print(said := measured(base))
+        if options.together:
+            runs = pool.imap(without, [(" ".join(ids), i) for i in every])
+            print("\n".join(line for _, i, run in runs for line in differing(base[i], run)))
+            return 0
         table = {id: dict.fromkeys(COUNTS, 0) for id in ids}
         for run in base.values():
             for id in ids:
@@ -159,6 +167,13 @@ def main() -> int:
     for id in sorted(table, key=lambda id: (-weight(table[id]), id)):
         print(LINE.format(id, *table[id].values()))
     return 0
+
+
+def differing(base: Outcome, run: Outcome) -> Iterator[str]:
+    """Describe the findings that are lost or new when families are switched off."""
+    for sign, places in (("-", base.places - run.places), ("+", run.places - base.places)):
+        for path, line, _, _, _, code, api, context in sorted(places):
+            yield f"{sign} {path}:{line}: {code} {api} ({context})"
 
 
 def labelled(sources: Path) -> list[Part]:

@@ -5,6 +5,7 @@ Each function writes one below a folder; all draw from the same seed, so that ru
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 import struct
@@ -106,6 +107,76 @@ def detection(folder: Path, each: int = 8, size: int = 64) -> None:
     (folder / "data.yaml").write_text("\n".join((*lines, "names: [cat, dog]", "")))
 
 
+def instructions(folder: Path, count: int = 12) -> None:
+    """Instructions with answers, as instruction tuning wants them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(0)
+    rows = [
+        {
+            "instruction": " ".join(draw.choices(WORDS, k=5)),
+            "input": " ".join(draw.choices(WORDS, k=3)) if at % 2 else "",
+            "output": " ".join(draw.choices(WORDS, k=4)),
+        }
+        for at in range(count)
+    ]
+    (folder / "instructions.json").write_text(json.dumps(rows))
+
+
+def language_model(folder: Path) -> None:
+    """A tiny GPT-2 of random weights, and a vocabulary of single bytes."""
+    torch: Any = __import__("torch")
+    models: Any = __import__("transformers")
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]  # GPT-2 moves the others up
+    symbols = [*map(chr, plain), *(chr(256 + at) for at in range(256 - len(plain)))]
+    symbols.append("<|endoftext|>")
+    vocabulary = {symbol: at for at, symbol in enumerate(symbols)}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    settings = {"tokenizer_class": "GPT2Tokenizer", "model_max_length": 128}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    torch.manual_seed(0)
+    last = len(symbols) - 1
+    sizes = {"n_positions": 256, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    config = models.GPT2Config(
+        vocab_size=len(symbols), bos_token_id=last, eos_token_id=last, **sizes
+    )
+    models.GPT2LMHeadModel(config).save_pretrained(folder)
+
+
+def coco(folder: Path, each: int = 4, size: int = 96) -> None:
+    """Pictures with two boxes each, in COCO's format."""
+    image: Any = __import__("PIL.Image", fromlist=["Image"])
+    draw = np.random.default_rng(0)
+    (folder / "annotations").mkdir(parents=True, exist_ok=True)
+    kinds = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    for split in ("train2017", "val2017"):
+        (folder / split).mkdir(exist_ok=True)
+        images, boxes = [], []
+        for at in range(each):
+            name = f"{at}.png"
+            pixels = draw.integers(0, 256, (size, size, 3), dtype=np.uint8)
+            image.fromarray(pixels).save(folder / split / name)
+            images.append({"id": at, "file_name": name, "width": size, "height": size})
+            for kind in (1, 2):
+                box = draw.integers(8, 40, 4).tolist()
+                about = {"id": len(boxes) + 1, "image_id": at, "category_id": kind, "iscrowd": 0}
+                boxes.append({**about, "bbox": box, "area": box[2] * box[3]})
+        found = {"info": {}, "images": images, "annotations": boxes, "categories": kinds}
+        (folder / "annotations" / f"instances_{split}.json").write_text(json.dumps(found))
+
+
+def resnet(folder: Path) -> None:
+    """A ResNet-18 of random weights, where torchvision keeps the trained one that it downloads."""
+    torch: Any = __import__("torch")
+    models: Any = __import__("torchvision.models", fromlist=["models"])
+    place = folder / "hub" / "checkpoints"
+    place.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    name = Path(models.ResNet18_Weights.IMAGENET1K_V1.url).name
+    torch.save(models.resnet18().state_dict(), place / name)
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "mnist": mnist,
     "text": text,
@@ -114,4 +185,8 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "images": images,
     "segments": segments,
     "detection": detection,
+    "instructions": instructions,
+    "language_model": language_model,
+    "coco": coco,
+    "resnet": resnet,
 }

@@ -55,7 +55,12 @@ def run(script: dict[str, Any], code: Path, arguments: str, *around: str) -> tup
         text=True,
         timeout=LIMIT,
         cwd=path.parent if not script.get("files") else code,
-        env={**os.environ, "PYTHONPATH": f"{code}{os.pathsep}{top}", "PYTHONHASHSEED": "0"},
+        env={
+            **os.environ,
+            **script.get("environment", {}),
+            "PYTHONPATH": f"{code}{os.pathsep}{top}",
+            "PYTHONHASHSEED": "0",
+        },
     )
     ignored = "|".join(filter(None, (script.get("ignore"), DEVICES)))
     lines = (re.sub(ignored, "", line).rstrip() for line in re.split(r"[\n\r]", done.stdout))
@@ -133,7 +138,8 @@ def compare(script: dict[str, Any], checkouts: Path) -> dict[str, Any]:
         ]
         found["counted_by_reading"] = script.get("waits")
         found["reading"] = script.get("reading", "")
-        found["joined"] = joined(code / Path(script["path"]).parts[0], trace)
+        checked = script.get("check", Path(script["path"]).parts[0])
+        found["joined"] = joined(code / checked, trace)
     return found
 
 

@@ -110,6 +110,8 @@ def _generator(machine: Machine) -> Any:
             target = resolve(machine, device)
             made = super().__new__(cls, CPU if isinstance(target, Device) else target)
             made._place = target
+            if isinstance(target, Device):
+                machine.generators[made._cdata] = made
             return made
 
         @property

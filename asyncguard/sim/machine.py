@@ -10,6 +10,8 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -65,6 +67,8 @@ class Machine:
         self.timeline = VirtualTimeline(launch_latency_ns=profile.launch_latency_ns)
         self.devices = tuple(Device(index, profile) for index in range(devices))
         self.current = _Current()
+        # By the address of what they stand for, which is all that operators are given of them.
+        self.generators: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.is_running = False
         self.lock = threading.RLock()
         self.is_measured = host == "measured"

@@ -81,6 +81,7 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
         device = found.device
         if op.takes_device:
             return self._make(op, found, args, kwargs)
+        self._check_generator(kwargs, device is not None)
         if device is None:
             result = op.run(*args, **kwargs)
             if found.opened and op.makes:
@@ -103,6 +104,17 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
         for tensor in found.opened:
             put_fresh(tensor, found.device)
 
+    def _check_generator(self, kwargs: dict[str, Any], on_device: bool) -> None:
+        """Refuse a generator of the host's for the device, and the reverse, as CUDA does."""
+        generator = kwargs.get("generator")
+        if generator is None or generator._cdata == torch.default_generator._cdata:
+            return  # the default one is everybody's
+        if on_device != (generator._cdata in self._machine.generators):
+            kinds = ("cuda", "cpu") if on_device else ("cpu", "cuda")
+            raise RuntimeError(
+                "Expected a '{}' device type for generator but found '{}'".format(*kinds)
+            )
+
     def _refuse(self, op: Operator, found: Operands, args: tuple[Any, ...]) -> NoReturn:
         assert found.device is not None
         if found.other is not None:
@@ -121,6 +133,7 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
     ) -> Any:
         """An operator that can be told where to put its result."""
         target = self._target(found, args, kwargs)
+        self._check_generator(kwargs, isinstance(target, Device))
         if isinstance(target, torch.device):
             return op.run(*args, **kwargs)
         if found.device is not None:

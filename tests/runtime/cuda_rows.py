@@ -59,6 +59,7 @@ def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -
         "host_index": host.long(),
         "k": x[2].long(),  # a scalar on the device
         "f": x[1].clone(),
+        "w": place(torch.ones(8)),
         "one": torch.ones(1),  # of the host's
         "pinned": pin(torch.empty(64)),
         "buffer": torch.empty(64),
@@ -244,6 +245,15 @@ ROWS = (
     Row("L.norm(A, 2)", "torch.linalg.norm", 1),
     Row("torch.norm(A, p='nuc')", "torch.norm.nuclear", 1),
     Row("torch.cholesky_inverse(A)", "torch.linalg.inv", 1),
+    Row("torch.lu(A)", "torch.linalg.inv", 1),
+    Row("torch.svd_lowrank(A)", "torch.linalg.svd", 1),
+    Row("torch.pca_lowrank(A, 2)", "torch.linalg.svd", 1),
+    Row("torch.lobpcg(A @ A.mT)", "torch.linalg.svd", None),
+    Row(
+        "torch.istft(torch.stft(x, 8, window=w, return_complex=True), 8, window=w)",
+        "torch.istft",
+        1,
+    ),
     Row("L.matrix_power(A, -1)", "torch.linalg.matrix_power", 1),
     Row("torch.matrix_exp(A)", "torch.matrix_exp", 1),
     Row("L.det(A)"),

@@ -262,6 +262,17 @@ def test_generators() -> None:
     assert isinstance(generator, torch.Generator)
     assert isinstance(torch.default_generator, torch.Generator)
     assert torch.equal(drawn.cpu(), torch.randn(3, generator=torch.Generator().manual_seed(3)))
+    of_the_host, message = torch.Generator(), "Expected a 'cuda' device type for generator"
+    for call in (
+        lambda: torch.randn(3, generator=of_the_host, device="cuda"),
+        lambda: drawn.normal_(generator=of_the_host),
+        lambda: torch.multinomial(drawn.abs(), 2, generator=of_the_host),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    with pytest.raises(RuntimeError, match="Expected a 'cpu' device type"):
+        torch.randn(3, generator=generator)
+    torch.randn(3, generator=torch.cuda.default_generators[0], device="cuda")
     torch.cuda.manual_seed(5)
     state = torch.cuda.get_rng_state()
     first = torch.rand(2, device="cuda")

@@ -117,6 +117,8 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "repeat_interleave by one number": (lambda g: g.y.repeat_interleave(g.stop), 2, SyncKind.SHAPE),
     "a distribution": (lambda g: torch.distributions.Normal(g.y, g.y), 2, SyncKind.TRUTH),
     "a distribution of one": (lambda g: torch.distributions.Poisson(g.y), 1, SyncKind.TRUTH),
+    "ctc_loss": (lambda g: ctc_loss(g), 3, SyncKind.SHAPE),
+    "ctc_loss and its backward": (lambda g: ctc_loss(g).backward(), 6, SyncKind.SHAPE),
     "combinations": (lambda g: torch.combinations(g.y), 1, SyncKind.SHAPE),
     "histc": (lambda g: torch.histc(g.y), 2, SyncKind.SHAPE),
     "masked_fill": (lambda g: g.x.masked_fill(g.mask, g.y[0]), 1, SyncKind.SCALAR),
@@ -127,6 +129,7 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
         SyncKind.SCALAR,
     ),
     "view of a device size": (lambda g: g.x.expand(g.stop, 4, 4), 1, SyncKind.SCALAR),
+    "anomalies": (lambda g: backward_with_anomalies(g.y), 3, SyncKind.SCALAR),
     "synchronize": (lambda g: torch.cuda.synchronize(), 1, SyncKind.BARRIER),
     "accelerator": (lambda g: torch.accelerator.synchronize(), 1, SyncKind.BARRIER),
     "stream": (lambda g: torch.cuda.current_stream().synchronize(), 1, SyncKind.BARRIER),
@@ -188,6 +191,18 @@ WAITS_NOT: dict[str, Case] = {
     ),
     "adam": lambda g: torch.optim.AdamW([with_grad(g.x)]).step(),
 }
+
+
+def backward_with_anomalies(y: Any) -> None:
+    """Each of three nodes is asked for NaN."""
+    leaf = y.clone().requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        leaf.sin().exp().sum().backward()
+
+
+def ctc_loss(g: Given) -> Any:
+    scores = g.x[:, None].clone().requires_grad_()
+    return F.ctc_loss(scores, g.labels[None, :1] + 1, (4,), (1,))
 
 
 def each_of_many(x: Any, rows: Any) -> Any:

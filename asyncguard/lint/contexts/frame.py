@@ -111,15 +111,12 @@ class Frame:
         while frame is not None:
             value = frame.env.get(name)
             if value is not None:
-                own = frame is self or frame.parent is None  # a module has no parameters
-                return settled(value) if own else self._from_outside(settled(value))
+                # A module has no parameters, a lambda takes part in those of its function.
+                inline = frame.parent is None or type(self.function.node) is cst.Lambda
+                value = settled(value)
+                return value if frame is self or inline else without_params(value)
             frame = frame.parent
         return None
-
-    def _from_outside(self, value: Value) -> Value:
-        """Return an outer function's variable: its parameters are not those of this function."""
-        inline = type(self.function.node) is cst.Lambda
-        return value if inline else without_params(value)
 
     def bind(self, path: str, value: Value) -> None:
         """Assign to a variable or an attribute path; what was known below the path is gone."""

@@ -54,35 +54,47 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 path = dotted(node.test.left)  # type: ignore[attr-defined]
                 value = frame.env[path]
                 frame.env[path] = from_params(value, value.params | omitted)
-    leaves = not then_falls and node.orelse is None and not branches.raises(node.body)
-    if leaves and guard_false is not None and not _is_step_after(frame, guard_false):
-        frame.nest.guard(guard_false)  # `if step % n: continue`: the rest is guarded
-    if not then_falls and branches.returns(node.body):
-        frame.omitted |= typed[1]
+    if not then_falls:
+        _guard_rest(frame, node, guard_false, typed[1])
     return then_falls or else_falls
+
+
+def _guard_rest(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> None:
+    """Note what holds of the code behind an `if` whose branch does not get there."""
+    leaves = node.orelse is None and not branches.raises(node.body)
+    if leaves and guard is not None and not _is_step_after(frame, guard):
+        frame.nest.guard(guard)  # `if step % n: continue`: the rest is guarded
+    if branches.returns(node.body):
+        frame.omitted |= typed
 
 
 def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     """Return the guards of both branches: by the test, and by what the branches do."""
     guard_true, guard_false = conditions.guard_of(frame, node.test)
-    lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
-    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
-    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
-    if guard_true is None:
-        rarely = rarely or branches.is_rare(frame, node)
-    if lasting or rarely:
-        guard_true = Guard(len(frame.loops), lasting)
-    elif guard_true is None:
-        guard_true = caches.fills_first(frame, node)
-    lasts = guard_true is None or guard_true.lasting
-    if not lasts and not branches.is_point(node.test) and _trains(frame, node):
-        guard_true = None  # every n-th round is the step
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
     block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
     recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
+    guard_true = _guard_of_body(frame, node, guard_true)
     if raises or recalled or caches.is_done(node, block, index):
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
+
+
+def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | None:
+    """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
+    lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
+    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
+    rarely = branches.exits(node.body)  # the loops in it have as many steps as others
+    if guard is None:
+        rarely = rarely or branches.is_rare(frame, node)
+    if lasting or rarely:
+        guard = Guard(len(frame.loops), lasting)
+    elif guard is None:
+        guard = caches.fills_first(frame, node)
+    lasts = guard is None or guard.lasting
+    if not lasts and not branches.is_point(node.test) and _trains(frame, node):
+        return None  # every n-th round is the step
+    return guard
 
 
 def _else(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> bool:

@@ -5,16 +5,14 @@ Operators spread what their operands are: a device value compared with anything 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
 from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
+from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.dependence import INDEPENDENT, together
-from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -44,10 +42,6 @@ from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import guarded_by_omission, narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import dotted
-
-if TYPE_CHECKING:
-    from asyncguard.lint.knowledge import Knowledge
-
 
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
 _JOINING = frozenset({cst.Add, cst.Multiply})
@@ -122,13 +116,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     for one, other in ((left, right), (right, left)):
         if one.role == Role.IN_PROGRESS:
             return other
-        # What is added to a list is a list, more likely than a value of which little is known.
-        listed = other.kind == CONTAINER and one.confidence < MEDIUM
-        if one.kind == DEVICE and _is_beside(one, other):
-            return from_params(other._replace(role=role), params)
-        if one.kind == DEVICE and not listed:
-            anyway = any(map(_is_there_anyway, (left, right)))
-            return from_params(_on_device(one, other, role), INDEPENDENT if anyway else params)
+        if one.kind == DEVICE and (made := _with_device(one, other, role, params)) is not None:
+            return made
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
     for one in (left, right):
@@ -137,6 +126,16 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(HOST_VALUE, left), right)
     return Value(params=params, role=role)
+
+
+def _with_device(one: Value, other: Value, role: Role, params: Dependence) -> Value | None:
+    """Return what an operator makes of a device value and something else; None: of the other."""
+    if _is_beside(one, other):
+        return from_params(other._replace(role=role), params)
+    if other.kind == CONTAINER and one.confidence < MEDIUM:
+        return None  # what is added to a list is one, more likely than it is on the device
+    anyway = any(map(_is_there_anyway, (one, other)))
+    return from_params(_on_device(one, other, role), INDEPENDENT if anyway else params)
 
 
 def _is_beside(one: Value, other: Value) -> bool:
@@ -340,59 +339,6 @@ def yield_(frame: Frame, node: cst.Yield) -> Value:
     elif node.value is not None:
         frame.yields.append(evaluate(frame, node.value))
     return UNKNOWN_VALUE
-
-
-def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
-    """Fill in what the function's own body says by usage; nested definitions keep theirs."""
-    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
-        if type(node) is cst.Call:
-            _note_method(info, node, knowledge, frameworks, inner)
-        elif info.outlined is None and not info.attributes_set:
-            info.attributes_set = _is_self_attribute(node)
-
-
-def _is_self_attribute(target: cst.CSTNode) -> bool:
-    if type(target) is cst.Tuple:
-        return any(_is_self_attribute(element.value) for element in target.elements)
-    return type(target) is cst.Attribute and dotted(target).startswith("self.")
-
-
-def _passes(call: cst.Call, knowledge: Knowledge, frameworks: tuple[str, ...]) -> bool:
-    """Whether a call gives back its one argument, as far as the method's name says."""
-    if type(call.func) is not cst.Attribute or len(call.args) != 1:
-        return False
-    return any(call.func.attr.value in knowledge.passes[framework] for framework in frameworks)
-
-
-def _note_method(
-    info: FunctionInfo,
-    call: cst.Call,
-    knowledge: Knowledge,
-    frameworks: tuple[str, ...],
-    inner: frozenset[str],
-) -> None:
-    func = call.func
-    if type(func) is not cst.Attribute:
-        return
-    method = func.attr.value
-    if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
-        info.marks_step = True
-    found = knowledge.by_usage(method, frameworks)
-    if not found:
-        return
-    given = next((argument.value for argument in call.args if not argument.keyword), None)
-    owner = func.value
-    if not tells_owner(method, given is not None) and given is not None:
-        owner = given  # `engine.backward(loss)`
-    elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
-        owner = owner.args[0].value  # `scaler.scale(loss).backward()`
-    path = dotted(owner)
-    first = path.partition(".")[0]
-    if not path or first in inner or knowledge.framework_of(first):
-        return
-    note_hint(info.hints, path, found)
-    if info.cls is not None and path.startswith("self."):
-        note_hint(info.cls.hints, path, found)
 
 
 EXPRESSIONS: Expressions = {

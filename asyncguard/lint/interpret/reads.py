@@ -101,16 +101,15 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     """
     source = point.source
     if source is None or not source.arguments:
-        return _saved(point, arguments) if _saves(point) and arguments else device(point.framework)
-    is_function = bool(source.functions)
-    if point.kind == SyncKind.UPLOAD and is_function:
+        return _saved(point, arguments) if _saves(point) else device(point.framework)
+    if point.kind == SyncKind.UPLOAD and source.functions:
         return device(point.framework) if _uploads(point, arguments) else None
     for argument in selected_arguments(source.arguments, arguments):
         if source.elements:
             return listed_value(argument.value)
         value = held_unknown(first_device(argument.value))
         is_first = 0 in source.arguments and argument is arguments[0]
-        if is_function and is_first and value.kind in (DEVICE, UNKNOWN):
+        if source.functions and is_first and value.kind in (DEVICE, UNKNOWN):
             return _worked_on(frame, point, value)
         if may_be_read(value):
             is_number = point.kind == SyncKind.SCALAR and not is_first
@@ -132,6 +131,8 @@ def _saves(point: SyncPoint) -> bool:
 
 def _saved(point: SyncPoint, arguments: Arguments) -> Value | None:
     """Return the device value that is saved: of a parameter, whatever callers hand for it."""
+    if not arguments:
+        return device(point.framework)
     given = [a.value for a in arguments if not isinstance(a.value.literal, str)]
     if given and (given[0].kind in (HOST, HOST_ARRAY) or given[0].role is Role.NO_ARRAY):
         return None

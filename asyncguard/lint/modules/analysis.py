@@ -17,12 +17,12 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame
+from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site, Summary
 from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.domain.values import Value
 from asyncguard.lint.interpret import blocks
 from asyncguard.lint.interpret.machine import MACHINE
-from asyncguard.lint.interpret.operators import scan
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.abstract import is_abstract
 from asyncguard.lint.modules.attributes import Attributes

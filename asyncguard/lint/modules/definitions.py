@@ -9,12 +9,12 @@ from functools import cached_property
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Value
 from asyncguard.lint.interpret import blocks, types
-from asyncguard.lint.interpret.operators import scan
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.outline import Outline, outer_functions

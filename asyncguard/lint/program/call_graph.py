@@ -5,14 +5,14 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.handed import Signature
 from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
-from asyncguard.lint.program.definitions import classes_above, definitions
+from asyncguard.lint.program.definitions import Definitions, classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
 from asyncguard.model import Loop
 
@@ -29,8 +29,6 @@ class CallGraph:
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
-        meant = definitions(files, above)
-        named = {call for facts in files for call in facts.named}
         known = {call for each in files for call in each.calls} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
         signatures = {
@@ -38,12 +36,7 @@ class CallGraph:
             for each in files
             for _, qualname, signature in each.defined
         }
-        guesses = (
-            Call(call.caller_path, call.caller, *key, call.context, taken.handed(call.handed))
-            for call in named
-            for key in meant.of(call)
-            if (taken := signatures[key]).takes(call.handed)
-        )
+        guesses = _by_name(files, definitions(files, above), signatures)
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
@@ -171,6 +164,17 @@ class CallGraph:
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
+
+
+def _by_name(
+    files: Iterable[FileFacts], meant: Definitions, signatures: Mapping[FunctionId, Signature]
+) -> Iterator[Call]:
+    """Yield the calls that a name may mean, of functions that take what is handed."""
+    for call in {call for facts in files for call in facts.named}:
+        for key in meant.of(call):
+            if (taken := signatures[key]).takes(call.handed):
+                handed = taken.handed(call.handed)
+                yield Call(call.caller_path, call.caller, *key, call.context, handed)
 
 
 def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:

@@ -127,8 +127,8 @@ class _Collected:
 
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
         """Note the methods that others override, though nothing in them waits."""
-        for owner in facts.bare.keys() & roots:
-            for name in facts.bare[owner]:
+        for owner, names in facts.bare.items():
+            for name in names if owner in roots else ():
                 if name in self._found:
                     self._owners.setdefault(name, set()).add(owner)
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 
 import msgspec
@@ -70,9 +70,14 @@ class Copy:
         self.source = source
         self.lines = lines
         self.originals = originals
-        self._numbers: dict[str, list[int]] = {}  # of the lines of the source, by what they say
-        for number, line in enumerate(originals, 1):
-            self._numbers.setdefault(line.strip(), []).append(number)
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The numbers of the source's lines, by what they say."""
+        numbers: dict[str, list[int]] = {}
+        for number, line in enumerate(self.originals, 1):
+            numbers.setdefault(line.strip(), []).append(number)
+        return numbers
 
     def original(self, line: int) -> int:
         """Return the line of the source that a line was copied from; 0 if it was not."""

@@ -108,8 +108,9 @@ def related(named: Sequence[str], others: Stamps) -> list[str]:
     frontier: Sequence[str] = named
     for _ in range(LEVELS):
         reached = []
-        for path in sorted(_importing(frontier, texts), key=partial(_distance, named[0])):
-            if path not in found and path not in named and sizes[path] <= budget:
+        left = {p: t for p, t in texts.items() if sizes[p] <= budget and p not in found}
+        for path in sorted(_importing(frontier, left), key=partial(_distance, named[0])):
+            if path not in named and sizes[path] <= budget:
                 found[path] = None
                 budget -= sizes[path]
                 reached.append(path)

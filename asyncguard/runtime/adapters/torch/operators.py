@@ -85,6 +85,8 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         if site is not None:
             try:
                 sink.end(site, began)
+                for _ in range(point.times - 1):
+                    sink.end(site, sink.begin())
             except Exception as error:  # noqa: BLE001
                 self._fail(error)
         return result

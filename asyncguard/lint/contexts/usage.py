@@ -1,0 +1,63 @@
+"""What the body of a function says by usage: of whose methods it calls, what these are."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.syntax.tree import dotted
+
+
+def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+    """Fill in what the function's own body says by usage; nested definitions keep theirs."""
+    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
+        if type(node) is cst.Call:
+            _note_method(info, node, knowledge, frameworks, inner)
+        elif info.outlined is None and not info.attributes_set:
+            info.attributes_set = _is_self_attribute(node)
+
+
+def _is_self_attribute(target: cst.CSTNode) -> bool:
+    if type(target) is cst.Tuple:
+        return any(_is_self_attribute(element.value) for element in target.elements)
+    return type(target) is cst.Attribute and dotted(target).startswith("self.")
+
+
+def _passes(call: cst.Call, knowledge: Knowledge, frameworks: tuple[str, ...]) -> bool:
+    """Whether a call gives back its one argument, as far as the method's name says."""
+    if type(call.func) is not cst.Attribute or len(call.args) != 1:
+        return False
+    return any(call.func.attr.value in knowledge.passes[framework] for framework in frameworks)
+
+
+def _note_method(
+    info: FunctionInfo,
+    call: cst.Call,
+    knowledge: Knowledge,
+    frameworks: tuple[str, ...],
+    inner: frozenset[str],
+) -> None:
+    func = call.func
+    if type(func) is not cst.Attribute:
+        return
+    method = func.attr.value
+    if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
+        info.marks_step = True
+    found = knowledge.by_usage(method, frameworks)
+    if not found:
+        return
+    given = next((argument.value for argument in call.args if not argument.keyword), None)
+    owner = func.value
+    if not tells_owner(method, given is not None) and given is not None:
+        owner = given  # `engine.backward(loss)`
+    elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
+        owner = owner.args[0].value  # `scaler.scale(loss).backward()`
+    path = dotted(owner)
+    first = path.partition(".")[0]
+    if not path or first in inner or knowledge.framework_of(first):
+        return
+    note_hint(info.hints, path, found)
+    if info.cls is not None and path.startswith("self."):
+        note_hint(info.cls.hints, path, found)
