@@ -44,8 +44,8 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Of `modules`, what the file imports is tried first to last; `arrays` has `maximum` and its like.
     `wide` makes a scalar that sums like Python's floats, `exact` says whether it does so bit for
     bit; `long` makes an integer that sums like Python's, up to 64 bits; `together` reads a list of
-    scalars at once; `wait` waits for one value, and is there where Python may run ahead without
-    bound.
+    scalars at once; `scalar` has no dimension; `wait` waits for one value, and is there where
+    Python may run ahead without bound.
     """
 
     modules: list[str]
@@ -55,6 +55,7 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     detach: str = ""
     together: str = ""
     long: str = ""
+    scalar: str = "{}.reshape(())"
     wait: str = ""
 
 

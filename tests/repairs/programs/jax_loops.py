@@ -45,3 +45,11 @@ def fewer_reports(device):
         params, loss = update(params, batch)
         print(f"{step}: {loss}")
     return params.tolist()
+
+
+def fewer_small_integers(device):
+    params, most = jnp.ones(3), 0
+    for batch in batches():
+        params, loss = update(params, batch)
+        most += ((batch > 0).astype(jnp.uint8) * 100).max().item()
+    return most, type(most).__name__

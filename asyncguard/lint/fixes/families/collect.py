@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.dialects import module_name
+from asyncguard.lint.fixes.dialects import call, module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.lint.fixes.words import pattern, words
@@ -40,7 +40,7 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if converts_to(spot.node) == "int" and infer(code, value).number != "int":
         return None
-    kept = _kept(spot, value, form)
+    kept = _kept(spot, value, form, module)
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (
@@ -51,13 +51,14 @@ def _fix(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _kept(spot: Spot, value: ast.expr, form: str) -> str:
+def _kept(spot: Spot, value: ast.expr, form: str, module: str | None) -> str:
     """Return the source of a value as it is kept: without its graph, and its own."""
     code, shape = spot.code, infer(spot.code, value)
     detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
     kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
-    if not shape.scalar and ".stack" in form:
-        kept = f"{code.operand(value)}{detach}.reshape(())"
+    if not shape.scalar and ".stack" in form and spot.dialect is not None:
+        detached = f"{code.operand(value)}{detach}"
+        kept = call(spot.dialect.scalar, detached, module)
     if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
         kept = f"{kept}.clone()"  # who made it may write to it again
     return kept
