@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Compare what a file gives when it is checked alone with what it gives with its whole package.
 
-    python benchmarks/alone.py --sources DIR [DIR...] [--packages N] [--files N] [--seed N]
-        [--write]
+    python benchmarks/alone.py --sources DIR [DIR...] [--packages N] [--largest N] [--files N]
+        [--seed N] [--findings F] [--write]
 
-Each DIR holds unpacked packages, of which N are drawn (all, if it holds fewer). Each is checked
-whole, then N of its files are checked one by one, as an editor or pre-commit does: half of them
-drawn from those with findings, the others from all. A finding is the same if its place, rule and
-API are, and how often it happens. `--write` keeps the counts in benchmarks/results/alone.json.
+Each DIR holds unpacked packages, of which N are drawn (all, if it holds fewer), of `--largest`
+files at most. Each is checked whole, then N of its files are checked one by one, as an editor or
+pre-commit does: half of them drawn from those with findings, the others from all. A finding is the
+same if its place, rule and API are, and how often it happens. `--findings F` takes what the whole
+packages gave from JSON lines that `findings_sample.py` kept, of the same code. `--write` keeps the
+counts in benchmarks/results/alone.json.
 """
 
 from __future__ import annotations
@@ -64,9 +66,23 @@ def drawn(
     return half + chosen.sample(rest, min(len(rest), count - len(half)))
 
 
-def compare(package: Path, count: int, chosen: random.Random) -> Counts:
+Kept = dict[str, dict[str, set[Key]]]
+
+
+def kept_in(path: Path | None) -> Kept:
+    """Return findings kept as JSON lines, by package and file."""
+    kept: Kept = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path is not None else ():
+        row = json.loads(line)
+        finding = Finding.from_dict(row["finding"])
+        files = kept.setdefault(row["wheel"], {})
+        files.setdefault(finding.path, set()).add(key_of(finding))
+    return kept
+
+
+def compare(package: Path, kept: Kept, count: int, chosen: random.Random) -> Counts:
     """Check a package, and some of its files alone."""
-    whole = found_in([package])
+    whole = kept[package.name] if package.name in kept else found_in([package])
     counts = Counts()
     for path in drawn(sorted(map(str, package.rglob("*.py"))), whole, count, chosen):
         alone = found_in([Path(path)]).get(path, set())
@@ -89,17 +105,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sources", type=Path, nargs="+", required=True)
     parser.add_argument("--packages", type=int, default=10)
+    parser.add_argument("--largest", type=int, default=5000)
     parser.add_argument("--files", type=int, default=10)
+    parser.add_argument("--findings", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     chosen = random.Random(options.seed)
+    kept = kept_in(options.findings)
     total = Counts()
     rows = {}
     for folder in options.sources:
-        packages = sorted(path for path in folder.iterdir() if path.is_dir())
+        packages = [
+            path
+            for path in sorted(folder.iterdir())
+            if path.is_dir() and len([*path.rglob("*.py")]) <= options.largest
+        ]
         for package in sorted(chosen.sample(packages, min(len(packages), options.packages))):
-            counts = compare(package, options.files, chosen)
+            counts = compare(package, kept, options.files, chosen)
             rows[package.name] = [
                 counts.files,
                 counts.findings,

@@ -121,12 +121,7 @@ class Gathering:
         ranked = self.is_ranked
         order = self._by_rank() if ranked else list(range(len(self._members)))
         ordered = [self._members[at] for at in order]
-        sites = tuple(
-            sorted(
-                (gathered.over(order) for gathered in self._sites.values()),
-                key=lambda item: (-item.total_ns, -sum(item.counts)),
-            )
-        )
+        sites = self._costliest_first(order)
         if load is not None:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
@@ -144,6 +139,10 @@ class Gathering:
             "rank" if ranked else "trace",
             tuple(_common([member.identity for member in ordered])),
         )
+
+    def _costliest_first(self, order: Sequence[int]) -> tuple[RankSite, ...]:
+        found = (gathered.over(order) for gathered in self._sites.values())
+        return tuple(sorted(found, key=lambda item: (-item.total_ns, -sum(item.counts))))
 
     def _by_rank(self) -> list[int]:
         ranks = [member.identity.rank or 0 for member in self._members]

@@ -135,3 +135,42 @@ def test_the_home_and_the_root_are_not_projects(
     monkeypatch.setenv("HOME", str(tmp_path))
     named = [str(tmp_path / "scripts" / "train.py")]
     assert surroundings.around(named, Configuration.fixed(SETTINGS)) == []
+
+
+PREDICTOR = """\
+import torch
+class Predictor:
+    def stream(self, source):
+        for batch in source:
+            image = self.preprocess(batch)
+            result = self.model(image)
+    def preprocess(self, batch):
+        return batch
+"""
+CLASSIFIER = """\
+import torch
+from ..engine import Predictor
+class Classifier(Predictor):
+    def preprocess(self, image):
+        image = torch.stack([self.transform(part) for part in image])
+        return image.to(self.model.device)
+"""
+
+
+def test_of_a_large_project_those_that_define_bases_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A method that overrides another is as hot as the calls of the other, by its own class."""
+    monkeypatch.setattr(surroundings, "SMALL", 10)
+    for folder in ("pkg", "pkg/engine", "pkg/models"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "pkg/engine/__init__.py").write_text("from .predictor import Predictor\n")
+    (tmp_path / "pkg/engine/predictor.py").write_text(PREDICTOR)
+    (tmp_path / "pkg/models/classifier.py").write_text(CLASSIFIER)
+    whole = check_paths([tmp_path], SETTINGS).findings
+    assert [(f.code, f.line) for f in whole] == [("ASG106", 6)]
+    assert check_paths([tmp_path / "pkg/models/classifier.py"], SETTINGS).findings == whole
+    monkeypatch.setattr(surroundings, "MOST_OF_BASES", 10)
+    assert check_paths([tmp_path / "pkg/models/classifier.py"], SETTINGS).findings == ()

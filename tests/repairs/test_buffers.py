@@ -75,3 +75,39 @@ def test_a_name_that_the_module_has_is_not_taken() -> None:
 def test_a_constant_that_may_be_seen_elsewhere_is_no_buffer(before: str, after: str) -> None:
     assert before in MODULE
     assert "register_buffer" not in repaired(MODULE.replace(before, after))
+
+
+LOOP = """
+import torch
+import torch.nn.functional as F
+
+def train(loader, model, optimizer, device):
+    for x, y in loader:
+        weight = torch.tensor([1.0, 2.0], device=device)
+        loss = F.cross_entropy(model(x), y, weight=weight)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_a_constant_of_a_loop_is_uploaded_before_it() -> None:
+    value = "torch.tensor([1.0, 2.0], device=device)"
+    assert repaired(LOOP) == LOOP.replace(f"weight = {value}", "weight = weight_constant").replace(
+        "    for x", f"    weight_constant = {value}\n    for x"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("device=device", "device=x.device"),
+        ("    for x, y in loader", "    for device, x, y in loader"),
+        ("        loss.backward()\n", "        loss.backward()\n        device = other\n"),
+        ("        loss.backward()\n", "        loss.backward()\n        weight[0] += 1\n"),
+        ("        loss.backward()\n", "        loss.backward()\n        kept.append(weight)\n"),
+        ("[1.0, 2.0]", "[1.0, float(len(x))]"),
+    ],
+)
+def test_a_constant_that_changes_stays_in_the_loop(before: str, after: str) -> None:
+    assert before in LOOP
+    assert "_constant" not in repaired(LOOP.replace(before, after))

@@ -285,7 +285,25 @@ def is_looped_over_here(scene: Scene) -> bool:
 @predicate
 def is_taken_at_the_first(scene: Scene) -> bool:
     """Of the places that are found, the first one is taken."""
-    return _goes(scene, _is_first)
+    node = scene.spot.node
+    found = [use for use in uses(scene.spot, _goes_round) if _is_first(use)]
+    if not _is_tuple_of_places(node):
+        return bool(found)
+    # `torch.where(mask)[0]` are all places along the first dimension
+    along_one = isinstance(scene.spot.code.parent(node), ast.Subscript)
+    return along_one and any(use.child is not node for use in found)
+
+
+def _goes_round(use: Use) -> bool:
+    return isinstance(use.parent, ast.For | ast.comprehension)
+
+
+def _is_tuple_of_places(node: ast.AST) -> bool:
+    """Whether a call gives the places along each dimension, as a tuple."""
+    if not isinstance(node, ast.Call):
+        return False
+    as_tuple = any(keyword.arg == "as_tuple" for keyword in node.keywords)
+    return as_tuple or last_name(node.func) == "where"
 
 
 def _is_first(use: Use) -> bool:

@@ -15,11 +15,17 @@ _DOES = family("function.does")
 _WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 
 
+def _in_words(kind: str) -> str:
+    """Return what a kind of values is called in a sentence."""
+    return _WORDS.get(kind) or f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
     """Return what usage and, if `named`, names say about a path of unknown value."""
     found = _usage(frame, path)
     if found:
-        why = frame.reason(Provenance.USAGE, f"the methods called on `{path}` are those of one")
+        text = f"the methods called on `{path}` are those of {_in_words(found[0])}"
+        why = frame.reason(Provenance.USAGE, text)
         role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
         return Value(found[0], found[1], why, role)
     if not named:
@@ -31,7 +37,7 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
         if found[0] == MODEL and _DOES(last):
             return UNKNOWN_VALUE
         kind, framework = found
-        text = f"`{path}` is named like {_WORDS.get(kind, kind)}"
+        text = f"`{path}` is named like {_in_words(kind)}"
         told = frame.analysis.named(*found, frame.by_name(text, f"{framework}.names.{kind}"))
         return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
     return UNKNOWN_VALUE

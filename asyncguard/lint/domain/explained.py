@@ -8,29 +8,29 @@ from asyncguard.model import FindingReason
 PLACE, VALUE, DOUBT = "place", "value", "doubt"
 # What is said of a provenance that came without words.
 _BY_ITSELF = {
-    Provenance.CATALOGUE: "the catalogue says that what makes it returns device values",
+    Provenance.CATALOGUE: "it comes from an operation that returns device values",
     Provenance.HOOK: "the framework passes it",
-    Provenance.TRAINS: "the code computes with it as with a model's output",
+    Provenance.TRAINS: "the code uses it as a model's output",
     Provenance.CALL: "a caller passes it",
     Provenance.LOADER: "a loader yields it",
     Provenance.ANNOTATION: "its annotation says so",
     Provenance.DOCSTRING: "the docstring says so",
-    Provenance.TYPE_TEST: "the code tests for its type",
-    Provenance.USAGE: "it is used like one",
-    Provenance.ATTRIBUTE: "an attribute tells",
+    Provenance.TYPE_TEST: "the code tests its type",
+    Provenance.USAGE: "the code uses it as a device value",
+    Provenance.ATTRIBUTE: "an attribute says so",
     Provenance.MOVED: "it is moved to a device",
-    Provenance.OPAQUE: "an unresolved call makes it from device values",
+    Provenance.OPAQUE: "a call that could not be resolved makes it from device values",
     Provenance.HOT_NAME: "its name says so, in code that trains",
     Provenance.NAME: "its name says so",
     Provenance.ARGUMENT: "it is an argument of a function that the framework enters",
-    Provenance.GUESS: "it mostly is",
+    Provenance.GUESS: "such values mostly are",
 }
 DOUBTS = {
-    Doubt.ANOTHER_PATH: "another path makes it something else",
-    Doubt.HOST_PATH: "another path makes it a plain object",
-    Doubt.INFERRED: "it is inferred from something less sure",
-    Doubt.MAY_HOLD: "it may be a dict or a tuple of arrays, or none",
-    Doubt.MAY_BE_HOST: "values of the host are used so more often",
+    Doubt.ANOTHER_PATH: "it is something else on another path",
+    Doubt.HOST_PATH: "it is a plain object on another path",
+    Doubt.INFERRED: "it is inferred from a value that is less certain",
+    Doubt.MAY_HOLD: "it may be a dict or a tuple of arrays, or `None`",
+    Doubt.MAY_BE_HOST: "values on the host are more often used this way",
 }
 
 

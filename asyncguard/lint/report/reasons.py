@@ -16,7 +16,7 @@ def of_site(site: Site) -> tuple[FindingReason, ...]:
 
 def _of_value(site: Site) -> Iterator[FindingReason]:
     if site.point.kind == SyncKind.BARRIER:
-        yield FindingReason(VALUE, f"`{site.point.id}` waits whatever it is handed")
+        yield FindingReason(VALUE, f"`{site.point.id}` always waits")
         return
     yield said(VALUE, site.why)
     for doubt, text in DOUBTS.items():

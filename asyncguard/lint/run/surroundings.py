@@ -1,8 +1,9 @@
 """What is read beside files that are checked alone, so that they give what their project gives.
 
 How often a function runs, and on what values, is often decided in another file. Of a small project
-all files are looked at; of a large one those that import the file, then those that import these, up
-to a bound. What they import is read where it is needed.
+all files are looked at; of a large one those that define the bases of its classes, and those that
+import the file, then those that import these, each up to a bound. What they import is read where it
+is needed.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
 from asyncguard import files
+from asyncguard.lint.run.bases import Bases, distance, module
 from asyncguard.lint.run.cache import Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
@@ -26,6 +27,7 @@ MOST_FILES = 5_000  # of a project; of a larger one only the package counts
 SMALL = 300_000  # bytes of a project of which all files are looked at
 MOST = 60_000  # bytes of the files of a larger one
 LEVELS = 2  # of importing: those that import the file, and those that import these
+MOST_OF_BASES = 60_000  # bytes of the files that define bases of its classes
 MOST_OF_ONE = 400_000
 
 
@@ -105,11 +107,17 @@ def related(named: Sequence[str], others: Stamps) -> list[str]:
     texts = {path: _read(path) for path in sizes}
     found = dict.fromkeys(_sources(named, texts))
     budget = MOST - sum(sizes[path] for path in found)
+    room = MOST_OF_BASES
+    for path in Bases(texts).of({path: _read(path) for path in named}):
+        if path not in found and sizes[path] <= room:
+            found[path] = None
+            room -= sizes[path]
     frontier: Sequence[str] = named
     for _ in range(LEVELS):
         reached = []
-        for path in sorted(_importing(frontier, texts), key=partial(_distance, named[0])):
-            if path not in found and path not in named and sizes[path] <= budget:
+        left = {p: t for p, t in texts.items() if sizes[p] <= budget and p not in found}
+        for path in sorted(_importing(frontier, left), key=partial(distance, named[0])):
+            if path not in named and sizes[path] <= budget:
                 found[path] = None
                 budget -= sizes[path]
                 reached.append(path)
@@ -126,7 +134,7 @@ def _read(path: str) -> bytes:
 
 def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that import one of these modules, or say that they were made from it."""
-    names = [name.encode("utf-8", "surrogatepass") for name in {_module(path) for path in paths}]
+    names = [name.encode("utf-8", "surrogatepass") for name in {module(path) for path in paths}]
     imports = re.compile(rb"\b(?:import|from)\b.*\b(?:%s)\b" % b"|".join(map(re.escape, names)))
     for path, text in texts.items():
         if any(imports.search(line) for name in names for line in _lines_with(name, text)):
@@ -143,11 +151,6 @@ def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
         at = text.find(word, end)
 
 
-def _module(path: str) -> str:
-    name = Path(path).stem
-    return Path(os.path.abspath(path)).parent.name if name == "__init__" else name
-
-
 def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that those to check were generated from."""
     for path in named:
@@ -162,9 +165,3 @@ def generated(named: Iterable[str], others: Sequence[str]) -> Iterator[str]:
     for path in named:
         for source in _sources([path], texts):
             yield f"{path}: generated from {source}, where its findings are reported"
-
-
-def _distance(named: str, path: str) -> tuple[int, str]:
-    """Order files: those in the same folder first, then those close to it."""
-    folders = zip(path.split(os.sep), named.split(os.sep), strict=False)
-    return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), path

@@ -100,3 +100,34 @@ def once_constants_of_a_module_without_layers(device):
         loss.backward()
         optimizer.step()
     return [p.detach().tolist() for p in net.parameters()], sorted(loss_of.state_dict())
+
+
+def once_constants_of_a_loop(device):
+    torch.manual_seed(1)
+    model = nn.Linear(4, 3).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        for x, y in batches(device):
+            weight = torch.tensor([1.0, 2.0, 3.0], device=device)
+            x = x * torch.tensor([0.5, 1, 2, -1]).to(device)
+            loss = F.cross_entropy(model(x), y, weight=weight)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return model.weight.detach().tolist()
+
+
+def once_constants_of_a_loop_without_a_round(device):
+    torch.manual_seed(1)
+    model, seen = nn.Linear(4, 3).to(device), []
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for number in (0, 3):
+        for x, y in batches(device, number):
+            if len(x) < 9:
+                shift = torch.tensor([0.5, 1, 2], device=device)
+            loss = F.cross_entropy(model(x) + shift, y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            seen.append((model(x) - shift).sum())
+    return [round(value.item(), 5) for value in seen]

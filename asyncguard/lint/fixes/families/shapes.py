@@ -204,8 +204,11 @@ def _counting(code: Code, node: ast.expr) -> ast.expr | None:
     parent = code.parent(node)
     if isinstance(parent, ast.Call) and parent.args == [node]:
         return parent if isinstance(parent.func, ast.Name) and parent.func.id == "len" else None
-    if not isinstance(parent, ast.Attribute):
-        return None
+    return _counting_by(code, parent, node) if isinstance(parent, ast.Attribute) else None
+
+
+def _counting_by(code: Code, parent: ast.Attribute, node: ast.expr) -> ast.expr | None:
+    """Return `node.size(0)` or `node.shape[0]`, of the attribute that is asked for."""
     around = code.parent(parent)
     if parent.attr == "shape" and isinstance(around, ast.Subscript):
         return around if _is_zero(around.slice) else None

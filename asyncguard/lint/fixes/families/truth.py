@@ -209,12 +209,7 @@ def _tested(node: ast.expr) -> str | None:
 def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
     """Whether a branch does no more than compute bounds and clamp a variable to them."""
     *bounds, last = body
-    if not all(isinstance(s, ast.Assign) and flow.bound(s) != {name} for s in bounds):
-        return False
-    if any(
-        "finfo" not in {n.attr for n in parsed.walk(s) if isinstance(n, ast.Attribute)}
-        for s in bounds
-    ):
+    if not all(_is_bound(statement, name) for statement in bounds):
         return False
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
         return False
@@ -226,6 +221,13 @@ def _is_clamp(body: Sequence[ast.stmt], name: str) -> bool:
         return False
     first = function.value if flow.root(function) == name else next(iter(value.args), None)
     return isinstance(first, ast.Name) and first.id == name
+
+
+def _is_bound(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement computes a bound for a variable: `most = torch.finfo(x.dtype).max`."""
+    if not isinstance(statement, ast.Assign) or flow.bound(statement) == {name}:
+        return False
+    return any(isinstance(n, ast.Attribute) and n.attr == "finfo" for n in parsed.walk(statement))
 
 
 def rest_of_test(code: Code, test: ast.expr, node: ast.expr) -> str | None:
