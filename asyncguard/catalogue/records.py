@@ -61,6 +61,7 @@ class Source(NamedTuple):
     operators: tuple[str, ...] = ()  # subscripts: some of OPERATORS
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
     arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any but `out`
+    elements: bool = False  # of lists: an array that is given itself is not read
 
 
 class Runtime(NamedTuple):
@@ -170,6 +171,7 @@ class Framework(NamedTuple):
     blocking_internals: tuple[str, ...] | None = None  # None: every module's
     makes: tuple[str, ...] = ()  # functions, by their last name, that fill or place an array
     whole: tuple[str, ...] = ()  # methods that give as much of an array as it holds
+    joins: tuple[str, ...] = ()  # functions that make one array of a list of them, where they are
     shaped: tuple[str, ...] = ()  # methods that take a shape, wherever that comes from
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves

@@ -124,7 +124,7 @@ def is_period(frame: Frame, node: cst.If) -> bool:
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
     `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
     """
-    held = frame.conditions.get(dotted(node.test))  # of a flag, which later branches ask as well
+    held = frame.held.get(dotted(node.test))  # of a flag, which later branches ask as well
     if held is not None and _starts_anew(held, node.body):
         frame.periods.add(dotted(node.test))
     if dotted(node.test) in frame.periods:

@@ -6,6 +6,7 @@ is not a guard: that rank still waits.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeGuard
 
@@ -32,14 +33,16 @@ _PERIOD = family("period.length")
 _COUNTER = family("counter.compared")
 _STEP = family("counter.step")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
-_CHOOSING = _CONDITIONS | {cst.IfExp}
+_KEPT = _CONDITIONS | {cst.Subscript}
+_CHOOSING = _KEPT | {cst.IfExp}
 _SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
 
 
 def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
     """Keep the condition that a variable is assigned: `due = step % n == 0`.
 
-    Or each of several: `log, save = [step % n == 0 for n in (10, 100)]`.
+    Or each of several: `log, save = [step % n == 0 for n in (10, 100)]`. Likewise what is chosen by
+    an index, `state = states[indices]`: a later call may tell where that was.
     """
     if type(target) is cst.Tuple and type(value) in _SEVERAL:
         for index, element in enumerate(target.elements):
@@ -49,16 +52,16 @@ def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression
                 remember(frame, element.value, value.elements[index].value)
         return
     asks = type(value) in _CHOOSING or asks_type(value)
-    if not (frame.conditions or asks):
+    if not (frame.held or asks):
         return  # there is nothing to forget
     path = dotted(target)
     frame.periods.discard(path)
     if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
         value = value.test
-    if path and (type(value) in _CONDITIONS or asks_type(value)):
-        frame.conditions[path] = value
+    if path and (type(value) in _KEPT or asks_type(value)):
+        frame.held[path] = value
     else:
-        frame.conditions.pop(path, None)
+        frame.held.pop(path, None)
 
 
 def asks_type(node: cst.BaseExpression) -> bool:
@@ -154,17 +157,18 @@ def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 
 def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    return RARELY_TRUE if is_flag(test) or _asks_when(frame, test) else None
+    flag = is_flag(test) and not (frame.trains and is_on_by_default(frame, test))
+    return RARELY_TRUE if flag or _asks_when(frame, test) else None
 
 
 def _of_remembered(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """Answer for the condition that a variable holds, which may name the variable itself."""
     path = dotted(test)
-    condition = frame.conditions.pop(path, None)
+    condition = frame.held.pop(path, None)
     if condition is None:
         return None
     remembered = rare(frame, condition)
-    frame.conditions[path] = condition
+    frame.held[path] = condition
     return remembered
 
 
@@ -297,6 +301,54 @@ def is_flag(test: cst.BaseExpression) -> bool:
         return bool(_FLAG(dotted(test.func).rpartition(".")[2]))
     path = dotted(test)
     return bool(path and _FLAG(path.rpartition(".")[2]))
+
+
+def is_on_by_default(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a condition asks for an option that holds unless it is turned off.
+
+    An argument by its default, `verbose=True`, or the attribute that keeps one of `__init__`. It
+    says so of steps alone: elsewhere much is told once, for that is what such an option is for.
+    """
+    asked = test.left if type(test) is cst.Comparison else test
+    default = _default(frame, dotted(asked))
+    if default is None:
+        return False
+    if type(test) is not cst.Comparison:
+        return default != 0
+    bound = test.comparisons[0].comparator
+    if len(test.comparisons) > 1 or type(bound) is not cst.Integer:
+        return False
+    holds = _HOLDS.get(type(test.comparisons[0].operator))
+    return holds is not None and holds(default, bound.evaluated_value)
+
+
+_HOLDS: Mapping[type[cst.CSTNode], Callable[[int, int], bool]] = {
+    cst.Equal: operator.eq,
+    cst.NotEqual: operator.ne,
+    cst.GreaterThan: operator.gt,
+    cst.GreaterThanEqual: operator.ge,
+}
+
+
+def _default(frame: Frame, path: str) -> int | None:
+    """Return the number or truth value that an argument is by default; None if it has none."""
+    owner, _, name = path.rpartition(".")
+    asked: Frame | None = frame
+    while asked is not None and asked.function is not None:
+        cls = asked.function.cls
+        function = asked.function if not owner else cls.lookup("__init__") if cls else None
+        if owner in ("", "self") and function is not None:
+            for parameter in function.parameters:
+                if parameter.name == name:
+                    return _number(parameter.default)
+        asked = asked.parent
+    return None
+
+
+def _number(node: cst.BaseExpression | None) -> int | None:
+    if type(node) is cst.Integer:
+        return node.evaluated_value
+    return {"True": 1, "False": 0}.get(dotted(node)) if node is not None else None
 
 
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:

@@ -65,7 +65,7 @@ class Frame:
     analysis: Host
     function: FunctionInfo
     env: Variables = field(default_factory=Variables)
-    conditions: dict[str, cst.BaseExpression] = field(default_factory=dict)  # that variables hold
+    held: dict[str, cst.BaseExpression] = field(default_factory=dict)  # conditions and choices
     periods: set[str] = field(default_factory=set)  # variables that are true once a period
     parent: Frame | None = None
     speculative: bool = False

@@ -123,6 +123,13 @@ class Nesting:
             done = work if work & Work.TRAINS else work & ~Work.UPDATES
             self.work |= done | Work.RUNS_MODEL
 
+    def goes_over_members(self) -> None:
+        """Note that the innermost loop goes over parts of one step: its work is that step's."""
+        record = self.loops[-1]
+        if not record.transparent:
+            record.transparent, work, record.work = True, record.work, Work.NONE
+            self.does(work)
+
     def enqueues(self, besides: Work | None) -> None:
         """Note that device work is enqueued, and what that says besides; None: of a stranger."""
         if self.loops and self.loops[-1].comprehension:

@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.definitions import OF_NAME, ClassInfo, class_of, function_of
 from asyncguard.lint.domain.handed import Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -50,6 +50,8 @@ from asyncguard.lint.interpret.structures import container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
+SHORT = 4  # characters: a shorter variable tells nothing of its class
+
 
 def call_method(
     frame: Frame, node: cst.Call, owner: Value, func: cst.Attribute, arguments: Arguments
@@ -63,7 +65,12 @@ def call_method(
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
     if owner.kind == UNKNOWN:
-        frame.call_by_name(method, handed(frame, arguments))
+        given = handed(frame, arguments)
+        frame.call_by_name(method, given)
+        # A name of several words tells by itself.
+        variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
+        if len(variable) >= SHORT:
+            frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
     if may_be_moved(frame, owner, func.value, arguments) and (

@@ -45,9 +45,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.role == Role.GRADIENT_FUNCTION:
         frame.nest.does(Work.GRADIENTS)
     frame.nest.does(Work.RUNS_MODEL)
-    for argument in arguments:
-        if argument.value.kind == UNKNOWN and type(argument.node) is cst.Subscript:
-            chosen_from_device(frame, argument.node, callee.framework)
+    _note_choices(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
@@ -58,6 +56,15 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return _call_compiled(frame, callee.ref, callee.framework)
     role = Role.NONE if callee.kind == "criterion" else Role.MODEL_OUTPUT
     return derived(callee, DEVICE, callee.framework, role)
+
+
+def _note_choices(frame: Frame, model: Value, arguments: Arguments) -> None:
+    """Note what indices have cost by which a model's arguments were chosen."""
+    for argument in arguments:
+        if argument.value.kind == UNKNOWN:
+            chosen = frame.held.get(dotted(argument.node), argument.node)
+            if type(chosen) is cst.Subscript:
+                chosen_from_device(frame, chosen, model.framework)
 
 
 def _makes_node(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> bool:
@@ -126,6 +133,7 @@ def model_method(
             frame.nest.does(Work.RUNS_MODEL)  # it predicts
         return derived(owner, kind, owner.framework)
     frame.call_by_name(method, handed(frame, arguments))
+    _note_choices(frame, owner, arguments)
     if ACTS(method):
         frame.nest.does(Work.RUNS_MODEL)
         return Value(role=Role.ACTION)  # an environment wants arrays in host memory mostly
@@ -161,16 +169,35 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
     if method in knowledge.step_methods and not knowledge.step_methods[method].isdisjoint(active):
         if owner.kind not in (HOST, HOST_ARRAY):
             updates = method in knowledge.updating
+            if updates:
+                _note_member(frame, node)
             frame.nest.does(Work.STEP if updates else Work.GRADIENTS | Work.TRAINS)
             frame.event("work", node, owner.framework or active[0])
     elif method == "step" and _is_environment(frame, node, owner):
         frame.nest.does(Work.RUNS_MODEL)
         note_act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
+        _note_member(frame, node)
         frame.nest.does(Work.STEP)
         frame.event("work", node, owner.framework or active[0])
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
+
+
+def _note_member(frame: Frame, node: cst.Call) -> None:
+    """Note that a loop goes over what one step trains, where each round has its own optimizer.
+
+    `for key in self.keys: self.optimizers[key].step()`.
+    """
+    loop = frame.loops[-1] if frame.loops else None
+    if loop is None or not loop.targets or loop.shape.batches >= 0:
+        return
+    stepping = node.func.value if type(node.func) is cst.Attribute else None
+    if type(stepping) is cst.Subscript and len(stepping.slice) == 1:
+        index = stepping.slice[0].slice
+        stepping = index.value if type(index) is cst.Index else None
+    if type(stepping) is cst.Name and stepping.value in loop.targets:
+        frame.nest.goes_over_members()
 
 
 def _is_environment(frame: Frame, node: cst.Call, owner: Value) -> bool:

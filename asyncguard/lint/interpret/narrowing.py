@@ -100,7 +100,7 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
-    elif (asked := frame.conditions.get(dotted(test))) is not None and asks_type(asked):
+    elif (asked := frame.held.get(dotted(test))) is not None and asks_type(asked):
         if _own_parameter(frame, dotted(asked.args[0].value)) >= 0:  # type: ignore[attr-defined]
             narrow(frame, asked, holds)
     elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
@@ -228,7 +228,7 @@ def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Depe
     """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`."""
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return guarded_by_type(frame, test.expression, not holds)
-    asked = frame.conditions.get(dotted(test), test)  # of a flag
+    asked = frame.held.get(dotted(test), test)  # of a flag
     if type(asked) is not cst.Call or not asks_type(asked):
         return INDEPENDENT
     types = asked.args[1].value

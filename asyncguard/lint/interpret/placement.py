@@ -256,11 +256,16 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
 
 
 def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression calls something with device values: what comes out mostly is one."""
+    """Whether an expression calls something with device values: what comes out mostly is one.
+
+    Not so of what makes one array of several, which computes nothing.
+    """
+    if type(node) is not cst.Call:
+        return False
     with frame.speculation():
-        return type(node) is cst.Call and any(
-            evaluate(frame, argument.value).kind == DEVICE for argument in node.args
-        )
+        if evaluate(frame, node.func).name in frame.analysis.knowledge.joins:
+            return False
+        return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
 def copied_to_host(framework: str, method: str) -> Value:

@@ -105,6 +105,8 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     if point.kind == SyncKind.UPLOAD and source.functions:
         return device(point.framework) if _uploads(point, arguments) else None
     for argument in selected_arguments(source.arguments, arguments):
+        if source.elements:
+            return listed_value(argument.value)
         value = held_unknown(first_device(argument.value))
         is_first = 0 in source.arguments and argument is arguments[0]
         if source.functions and is_first and value.kind in (DEVICE, UNKNOWN):
@@ -113,6 +115,13 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
             is_number = point.kind == SyncKind.SCALAR and not is_first
             return as_number(value) if is_number else value
     return None
+
+
+def listed_value(value: Value) -> Value | None:
+    """Return the device value that a list holds, for sure: `[loss, loss / 2]`; else None."""
+    held = first_device(value) if value.kind == CONTAINER else value
+    listed = held is not value and held.kind == DEVICE and held.confidence >= MEDIUM
+    return held if listed else None
 
 
 def _saves(point: SyncPoint) -> bool:
@@ -174,7 +183,7 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
         if trigger.traced and not frame.is_eager:
             value = doubted(first_device(value), Doubt.MAY_BE_HOST)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
-            value = value.element
+            value = _compared_first(value.element)
         if value.role == Role.ACTION and trigger.protocol == "__array__":
             value = _converted(frame, value)
         if trigger.protocol in ("__float__", "__int__", "__array__", "__index__", "__reduce_ex__"):
@@ -182,6 +191,13 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
         listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
         if _any_protocol(frame, trigger, node, value, listed=listed):
             return
+
+
+def _compared_first(element: Value) -> Value:
+    """Return what a comparison of two such elements asks first: of tuples, their first items."""
+    while element.kind == CONTAINER and element.items:
+        element = element.items[0]
+    return element
 
 
 def _converted(frame: Frame, given: Value) -> Value:

@@ -35,6 +35,7 @@ from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import first_host_array
 from asyncguard.lint.interpret.placement import NOTHING, as_mask, placed
 from asyncguard.lint.interpret.structures import leaf
+from asyncguard.model import SyncKind
 
 
 class Callee(NamedTuple):
@@ -91,7 +92,23 @@ def _masked(frame: Frame, made: Value, callee: Callee, arguments: Arguments) -> 
 
 
 def _anywhere(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
-    return _masked(frame, placed(frame, callee.framework, arguments), callee, arguments)
+    made = placed(frame, callee.framework, arguments)
+    if made.kind == HOST_ARRAY and arguments and _converts(frame, callee):
+        made = _where_it_was(made, arguments[0].value)
+    return _masked(frame, made, callee, arguments)
+
+
+def _converts(frame: Frame, callee: Callee) -> bool:
+    """Whether a function makes an array of what it is given, which it uploads if it is told to."""
+    points = frame.analysis.knowledge.sync_functions.get(callee.name, ())
+    return any(point.kind == SyncKind.UPLOAD for point in points)
+
+
+def _where_it_was(made: Value, given: Value) -> Value:
+    """Return what is made of an array without a word about the place: it is where that was."""
+    if given.kind == DEVICE and given.confidence >= MEDIUM and given.place is Place.DEVICE:
+        return from_params(derived(given, DEVICE, made.framework), given.params)
+    return from_params(made, given.params)
 
 
 def _leaves(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
@@ -110,7 +127,18 @@ def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     moves = callee.last in keeps and "_like" not in callee.last
     if made.place is Place.EITHER and not moves:
         made = made._replace(role=Role.NONE)  # it computes, which is done on the device
+    if callee.name in knowledge.joins and arguments:
+        made = _joined(made, first_device(arguments[0].value))
     return _masked(frame, made, callee, arguments)
+
+
+def _joined(made: Value, given: Value) -> Value:
+    """Return one array of several: of arguments that are no more than taken for device values.
+
+    They may be in host memory still, which a move to the device would show.
+    """
+    doubtful = given.kind == DEVICE and given.confidence <= MEDIUM and given.params
+    return made._replace(role=Role.UNPLACED, params=given.params) if doubtful else made
 
 
 def _on_host(frame: Frame, callee: Callee, arguments: Arguments) -> Value:

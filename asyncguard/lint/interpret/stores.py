@@ -29,7 +29,7 @@ from asyncguard.lint.domain.values import (
     part_of,
     with_role,
 )
-from asyncguard.lint.interpret.binding import SEQUENCES, bind_target
+from asyncguard.lint.interpret.binding import SEQUENCES, bind_target, holding, rebind
 from asyncguard.lint.interpret.indexing import (
     DEVICE_INDEX,
     MASK_INDEX,
@@ -138,6 +138,8 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         _write_to_host(frame, target, owner, indices, value)
     elif path:
         _store_entry(frame, path, owner, key, value)
+    elif owner.kind == CONTAINER:
+        rebind(frame, target.value, holding(owner, key if isinstance(key, str) else "", value))
 
 
 def _takes(frame: Frame, target: cst.Subscript, indices: list[Value], value: Value) -> bool:

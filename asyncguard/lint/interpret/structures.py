@@ -25,7 +25,7 @@ from asyncguard.lint.domain.values import (
     part_of,
 )
 from asyncguard.lint.domain.work import LoopShape
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.interpret.binding import rebind
 
 
 def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Arguments:
@@ -134,8 +134,7 @@ def container_method(
 def _grow(
     frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
 ) -> None:
-    path = dotted(target)
-    if not path or not arguments:
+    if not arguments:
         return
     added = arguments[-1].value
     if method in ("extend", "update"):
@@ -146,4 +145,4 @@ def _grow(
         if added.kind == UNKNOWN and not added.params:
             return
     element = added if owner.element is None else join(owner.element, added)
-    frame.bind(path, owner._replace(element=element, items=None))
+    rebind(frame, target, owner._replace(element=element, items=None))

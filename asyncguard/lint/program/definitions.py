@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard import catalogue
+from asyncguard.lint.domain.definitions import OF_NAME
 from asyncguard.lint.program.facts import FileFacts, FunctionId, NamedCall
 
 
@@ -35,8 +36,12 @@ MANY, FEW, MOST = 12, 1, 40
 def is_distinctive(name: str, definitions: int = 1) -> bool:
     """Whether a name, of so many functions, is rare enough to say what is called by it.
 
-    `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class.
+    `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class, and
+    `~kernel.method` one of a class that is named like the variable.
     """
+    if name.startswith(OF_NAME):
+        method = name.rpartition(".")[2]
+        return definitions <= MOST and method not in common()
     if "." in name:
         anybodys = name.startswith(".") and name[1:] in common()
         return definitions <= MOST and not anybodys
@@ -113,8 +118,12 @@ class _Collected:
         if called:
             self._owners.setdefault(name, set()).add(owner)
         if bases := self._wanted.get(name):
-            for base in bases & (self._above.get(owner, ANYBODY) | ANYBODY):
+            above = self._above.get(owner, ANYBODY)
+            for base in bases & (above | ANYBODY):
                 self._found.setdefault(f"{base}.{name}", set()).add(key)
+            for base in bases:
+                if base.startswith(OF_NAME) and any(_is_named_like(cls, base) for cls in above):
+                    self._found.setdefault(f"{base}.{name}", set()).add(key)
 
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
         """Note the methods that others override, though nothing in them waits."""
@@ -143,6 +152,11 @@ def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]
         return is_distinctive(name, count)
     overriding = sum(_overrides(owner, owners, above) for owner in owners)
     return is_distinctive(name, max(count - overriding, 1))
+
+
+def _is_named_like(cls: str, variable: str) -> bool:
+    """Whether a variable is named after what a class is: `kernel` of an `MCMCKernel`."""
+    return cls.lower().endswith(variable[len(OF_NAME) :].replace("_", "").lower())
 
 
 def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
