@@ -117,7 +117,7 @@ def main() -> int:
     rows = {}
     for folder in options.sources:
         packages = [
-            path
+            path.resolve()
             for path in sorted(folder.iterdir())
             if path.is_dir() and len([*path.rglob("*.py")]) <= options.largest
         ]

@@ -128,6 +128,15 @@ def test_a_wait_that_left_no_device_idle_is_zero_not_none() -> None:
     assert play.stop() == {site: 0}
 
 
+def test_a_device_that_ran_dry_some_microseconds_after_the_wait_ran_dry_within_it() -> None:
+    """CUPTI's clock of the device is off by an amount that it does not tell."""
+    play, site = Playground(), make_site()
+    play.source.run(1_000, 30_000, launched=500)
+    play.source.run(60_000, 70_000, launched=58_000)
+    play.wait(site, 2_000, 22_000)
+    assert play.stop() == {site: 30_000}
+
+
 def test_a_source_that_saw_no_device_leaves_none_behind_and_a_note() -> None:
     play, site = Playground(), make_site()
     play.wait(site, 12, 22)
