@@ -97,6 +97,30 @@ def test_every_order_finds_the_same(
         assert checked(order, files) == expected, order
 
 
+def test_reads_of_a_helper_stay_apart_when_its_tree_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call causes both, in files that are checked before and after it goes."""
+    (tmp_path / "helper.py").write_text("def show(a, b):\n    return a.tolist(), b.tolist()\n")
+    (tmp_path / "other.py").write_text("import torch\ndef f(x):\n    return x + 1\n")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(
+            "import torch\nimport helper\n"
+            "def train(model, loader, optimizer):\n"
+            "    for x in loader:\n"
+            "        loss = model(x.cuda()).sum()\n"
+            "        loss.backward()\n"
+            "        optimizer.step()\n"
+            "        helper.show(loss, loss.detach())\n"
+        )
+    paths = sorted(str(path) for path in tmp_path.glob("*.py"))
+    expected = checked(paths, paths)
+    reads = [f for f in expected if f.code == "ASG102" and f.loop.value == "step"]
+    assert sorted((f.column, len(f.reached_from)) for f in reads) == [(12, 2), (24, 2)]
+    monkeypatch.setattr(project, "MAX_TREES", 1)
+    assert checked(paths, paths) == expected
+
+
 def test_a_file_checked_beside_others_is_told_the_same_as_in_a_process_of_its_own(
     files: list[str],
 ) -> None:

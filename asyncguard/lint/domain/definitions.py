@@ -6,7 +6,7 @@ callers, and the checks read them. These records name one another, so they stand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -297,6 +297,13 @@ class Site:
     compared: bool = False  # it reads the outcome of a comparison
     hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
+
+    @property
+    def where(self) -> Hashable:
+        """What tells the places of sites apart: the node, or once that is gone, where it stood."""
+        if self.node is not NO_TREE:
+            return id(self.node)
+        return (self.function.module.path, self.place) if self.place is not None else id(self)
 
     @property
     def read(self) -> Site:

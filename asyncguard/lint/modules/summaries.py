@@ -169,8 +169,8 @@ def _site_key(site: Site) -> Key:
 
     Around a circle of calls they grow longer in each round.
     """
-    where = (site.point.id, id(site.node), site.context, site.confidence, site.params)
-    return (*where, site.sink, site.whole, site.compared, id(site.read.node))
+    known = (site.point.id, site.where, site.context, site.confidence, site.params)
+    return (*known, site.sink, site.whole, site.compared, site.read.where)
 
 
 def _value_key(value: Value | None) -> Key:

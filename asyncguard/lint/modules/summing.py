@@ -31,7 +31,7 @@ def summary_of(frame: Frame) -> Summary:
 
 def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
     """Keep one site a node, and a read within: the last noted, when the most was known."""
-    return tuple({(id(s.node), s.point.rule, id(s.read.node)): s for s in sites}.values())
+    return tuple({(s.where, s.point.rule, s.read.where): s for s in sites}.values())
 
 
 def _join_all(values: Sequence[Value]) -> Value:
