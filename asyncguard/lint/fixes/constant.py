@@ -40,12 +40,11 @@ def constant_of(code: Code, node: ast.expr) -> Constant | None:
     if code.meaning(call.func) not in _MAKERS or len(call.args) != 1:
         return None
     told = {keyword.arg: keyword.value for keyword in call.keywords}
-    if not told.keys() <= {"dtype", "device"} or (call is not node and "device" in told):
+    if not told.keys() <= {"dtype", "device"}:
         return None
-    if call is not node:
-        device = _destination(code, node)
-    else:
-        device = code.source(told["device"]) if "device" in told else ""
+    at = code.source(told["device"]) if "device" in told else ""
+    to = _destination(code, node) if call is not node else ""
+    device = "" if at and to else at or to
     if not device or not _is_list_of_numbers(call.args[0]) or "cpu" in device:
         return None
     dtype = told.get("dtype")

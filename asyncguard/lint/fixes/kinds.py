@@ -60,7 +60,11 @@ def is_long(code: Code, node: ast.expr, depth: int = _DEPTH) -> bool:
     if isinstance(node, ast.BinOp):
         sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
         return bool(sides) and all(is_long(code, side, depth) for side in sides)
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    return isinstance(node, ast.Call) and _returns_long(code, node, depth)
+
+
+def _returns_long(code: Code, node: ast.Call, depth: int) -> bool:
+    if not isinstance(node.func, ast.Attribute):
         return False
     name = node.func.attr
     if any(keyword.arg == "dtype" for keyword in node.keywords):

@@ -112,14 +112,21 @@ def related(named: Sequence[str], others: Stamps) -> list[str]:
         if path not in found and sizes[path] <= room:
             found[path] = None
             room -= sizes[path]
+    others_left = {path: text for path, text in texts.items() if path not in found}
+    return [*found, *_importers(named, others_left, budget)]
+
+
+def _importers(named: Sequence[str], texts: Mapping[str, bytes], budget: int) -> list[str]:
+    """Return who imports the files that are checked, or imports that, as far as there is room."""
+    found: dict[str, None] = {}
     frontier: Sequence[str] = named
     for _ in range(LEVELS):
         reached = []
-        left = {p: t for p, t in texts.items() if sizes[p] <= budget and p not in found}
+        left = {p: t for p, t in texts.items() if len(t) <= budget and p not in found}
         for path in sorted(_importing(frontier, left), key=partial(distance, named[0])):
-            if path not in named and sizes[path] <= budget:
+            if path not in named and len(texts[path]) <= budget:
                 found[path] = None
-                budget -= sizes[path]
+                budget -= len(texts[path])
                 reached.append(path)
         frontier = reached
     return list(found)

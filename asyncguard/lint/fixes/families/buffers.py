@@ -74,21 +74,26 @@ def _place(spot: Spot) -> Place | None:
     owner = code.parent(method)
     if not isinstance(method, FUNCTIONS) or not isinstance(owner, ast.ClassDef):
         return None
-    if method.name == "__init__" or method.decorator_list or not method.args.args:
+    if method.name == "__init__" or method.decorator_list:
         return None
     if [code.meaning(base) for base in owner.bases] != ["torch.nn.Module"]:
         return None
-    begin = [s for s in owner.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
-    begun = [s for s in begin[0].body if _begins_module(s)] if len(begin) == 1 else []
-    if len(begun) != 1 or not code.is_alone(begun[0]) or not begin[0].args.args:
+    begins = [s for s in owner.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
+    if len(begins) != 1:
+        return None
+    (begin,) = begins
+    begun = [s for s in begin.body if _begins_module(s)]
+    me, at_begin = _own_name(method), _own_name(begin)
+    if len(begun) != 1 or not code.is_alone(begun[0]) or not (me and at_begin):
         return None
     assert isinstance(begun[0], ast.Expr)
-    me, at_begin = method.args.args[0].arg, begin[0].args.args[0].arg
-    if me in flow.bound(ast.Module(method.body, [])) or at_begin in flow.bound(
-        ast.Module(begin[0].body, [])
-    ):
-        return None
-    return Place(owner, me, begun[0], at_begin, _makes_layers(code, begin[0]))
+    return Place(owner, me, begun[0], at_begin, _makes_layers(code, begin))
+
+
+def _own_name(method: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Return the name of a method's instance; "" where it has none, or assigns it."""
+    name = method.args.args[0].arg if method.args.args else ""
+    return "" if name in flow.bound(ast.Module(method.body, [])) else name
 
 
 def _begins_module(statement: ast.stmt) -> bool:
