@@ -42,9 +42,7 @@ def constant_of(code: Code, node: ast.expr) -> Constant | None:
     told = {keyword.arg: keyword.value for keyword in call.keywords}
     if not told.keys() <= {"dtype", "device"}:
         return None
-    at = code.source(told["device"]) if "device" in told else ""
-    to = _destination(code, node) if call is not node else ""
-    device = "" if at and to else at or to
+    device = _device(code, node, call, told.get("device"))
     if not device or not _is_list_of_numbers(call.args[0]) or "cpu" in device:
         return None
     dtype = told.get("dtype")
@@ -52,6 +50,13 @@ def constant_of(code: Code, node: ast.expr) -> Constant | None:
         return None  # a type that the call decides
     kind = "" if dtype is None else f", dtype={code.source(dtype)}"
     return Constant(flat(code.source(call.args[0])), kind, flat(device))
+
+
+def _device(code: Code, node: ast.Call, call: ast.Call, at: ast.expr | None) -> str:
+    """Return where the tensor comes to be; "" where nothing says so, or the call and its move."""
+    if call is node:
+        return code.source(at) if at is not None else ""
+    return _destination(code, node) if at is None else ""
 
 
 def _destination(code: Code, move: ast.Call) -> str:
