@@ -85,6 +85,12 @@ def test_a_full_disk_keeps_what_was_saved(
     assert capsys.readouterr().err.count("No space left on device") == 1
 
 
+def _hear_signals() -> None:
+    """Have the signals do what they do by default: under `nohup` or behind `&` some are ignored."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Running:
     """A program under `asyncguard run` that waits five times, and once for each line it is sent."""
 
@@ -95,7 +101,7 @@ class Running:
             [sys.executable, "-m", "asyncguard", "run", "-q", *options, "-o", "trace.json",
              "script.py"],
             cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=_hear_signals,
         )  # fmt: skip
         self.read("waited")
 
