@@ -66,7 +66,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly where no host can be reached."""
     require("mkdocs")
     target = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(target)]
+    # Not --quiet, with which warnings do not count.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(target)]
     offline = {
         **os.environ,
         "NO_MKDOCS_2_WARNING": "1",

@@ -34,6 +34,13 @@ from asyncguard.lint.run.settings import DOCUMENTED, Settings  # noqa: E402
 from asyncguard.render.settings import written  # noqa: E402
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the page of each rule below the table of all."""
+    rules = ["rules/index.md", *(f"rules/{rule.code}.md" for rule in registry.rules())]
+    config.nav = [{"Rules": rules} if "Rules" in entry else entry for entry in config.nav or ()]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is made."""
     for name, text in made().items():
