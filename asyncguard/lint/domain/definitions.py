@@ -127,9 +127,6 @@ def class_of(value: Value) -> ClassInfo:
     return value.ref
 
 
-OF_NAME = "~"  # `~kernel.sample`: a method of a class that is named like the variable
-
-
 _ACTS = family("function.steps_environment")  # though it trains, now and then
 
 

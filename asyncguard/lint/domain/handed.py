@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 
+OF_NAME = "~"  # `~kernel.sample`: a method of a class that is named like the variable
+
 
 class Given(enum.IntFlag):
     """What is known of one argument."""

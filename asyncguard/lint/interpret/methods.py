@@ -7,8 +7,8 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import OF_NAME, ClassInfo, class_of, function_of
-from asyncguard.lint.domain.handed import Handed
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.handed import OF_NAME, Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,

@@ -19,9 +19,11 @@ from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
+_WAITS = family("function.waits")
+
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """Note a call out of sight if it may wait: it is handed a device value.
+    """Note a call out of sight if it may wait: it is handed a device value, or is named so.
 
     What one gives that is handed none, its name says little of: losses of a whole step are numbers.
     """
@@ -29,7 +31,7 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     given = any_device(arguments)
     if given and frame.loops:
         frame.loops[-1].work |= Work.ENQUEUES
-    if given:
+    if given or _WAITS(name):
         frame.event("opaque", node)
     if (made := of_parameters(frame, name, arguments)).kind == DEVICE:
         return made

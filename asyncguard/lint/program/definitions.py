@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard import catalogue
-from asyncguard.lint.domain.definitions import OF_NAME
+from asyncguard.lint.domain.handed import OF_NAME
 from asyncguard.lint.program.facts import FileFacts, FunctionId, NamedCall
 
 
