@@ -234,7 +234,7 @@ note_fault(const Read *self)
 static PyObject *
 site_of(Read *self, PyObject *value, PyFrameObject *frame)
 {
-    int same = self->tickets > 0 && is_same_place(self, frame);
+    int same = is_same_place(self, frame);
     if (same) {
         PyObject *told = told_of(self, value);
         if (told == NULL) {
@@ -243,7 +243,7 @@ site_of(Read *self, PyObject *value, PyFrameObject *frame)
         same = told == self->value;
         Py_DECREF(told);
     }
-    if (!same) {
+    if (!same || self->tickets <= 0) {
         PyObject *unused = PyLong_FromSsize_t(self->tickets);
         if (unused == NULL) {
             return NULL;

@@ -27,6 +27,7 @@ NEAREST = 3  # callers that are compared at each wait
 MOST_FRAMES = 32  # of one call path; the outermost are cut
 MOST_PATHS = 16_384  # of the process; callers beyond are not told apart
 LONGEST = 64  # waits between two looks at the whole stack
+MOST_KEPT = 64  # callers that are compared at a look
 NOT_TOLD_APART: Frames = ("other callers",)
 
 
@@ -48,10 +49,10 @@ class Way:
     `flat` are instruction and code of each, in one tuple; `TOP`'s where there are fewer.
 
     `left` says for how many more waits that may be taken for granted; for good 0 where several
-    call paths end with these.
+    call paths end with these. Then it is enough that the whole stack is as it was at the last look.
     """
 
-    __slots__ = ("_nearest", "_several", "_stride", "callers", "flat", "left")
+    __slots__ = ("_nearest", "_several", "_stack", "_stride", "callers", "flat", "left")
 
     def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
         self._nearest = nearest
@@ -61,11 +62,12 @@ class Way:
         self.callers = callers
         self.left = self._stride = 1
         self._several = False
+        self._stack: tuple[CodeType | int, ...] = ()  # of all callers, as far as it was looked at
 
     def leads_to(self, frame: FrameType) -> bool:
         """Whether `frame` was called from here, as far as can be told without a look."""
         if not self.left:
-            return False
+            return self._still_leads_to(frame)
         back: FrameType | None = frame
         for code, instruction in self._nearest:
             back = back.f_back  # type: ignore[union-attr]  # there are as many, or we return
@@ -74,6 +76,18 @@ class Way:
         self.left -= 1
         return True
 
+    def _still_leads_to(self, frame: FrameType) -> bool:
+        """Whether all callers are where they were: then there is nothing new to see."""
+        if not self._stack or self._stack != _stack_of(frame):
+            return False
+        self.looked(self.callers)
+        self.left -= bool(self.left)
+        return True
+
+    def remember(self, frame: FrameType) -> None:
+        """Keep what the whole stack is now, where it is no longer than `MOST_KEPT`."""
+        self._stack = _stack_of(frame)
+
     def looked(self, callers: Frames) -> None:
         """The whole stack was looked at."""
         if callers is not self.callers:
@@ -81,6 +95,18 @@ class Way:
             self.callers = callers
         self._stride = 0 if self._several else min(2 * self._stride, LONGEST)
         self.left = self._stride
+
+
+def _stack_of(frame: FrameType) -> tuple[CodeType | int, ...]:
+    """Code and instruction of all callers; nothing where there are too many."""
+    found: list[CodeType | int] = []
+    back = frame.f_back
+    while back is not None:
+        found += (back.f_code, back.f_lasti)
+        back = back.f_back
+        if len(found) > 2 * MOST_KEPT:
+            return ()
+    return tuple(found)
 
 
 class Callers:
@@ -107,6 +133,7 @@ class Callers:
             way = Way(tuple([(f.f_code, f.f_lasti) for f in nearest]), callers)
             if self._are_kept(nearest) and len(self._ways) < MOST_PATHS:
                 self._ways[key] = way
+        way.remember(frame)
         return way, callers
 
     def entry(self, frame: FrameType) -> str:

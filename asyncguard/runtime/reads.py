@@ -86,13 +86,13 @@ def _read_hook(
                     if (
                         frame.f_lasti == at
                         and frame.f_code is code
-                        and told(self) is value
                         and one.f_lasti == at1
                         and one.f_code is code1
                         and two.f_lasti == at2
                         and two.f_code is code2
                         and three.f_lasti == at3
                         and three.f_code is code3
+                        and told(self) is value
                     ):
                         site = next(tickets, None)
                     if site is None:

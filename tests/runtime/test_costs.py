@@ -15,6 +15,7 @@ from asyncguard.engine import np
 from asyncguard.model import TraceRecord
 from asyncguard.render import Screen, TraceReport, formats
 from asyncguard.runtime import compiled, store
+from asyncguard.runtime.callers import Callers
 from asyncguard.runtime.frames import line_of
 from asyncguard.runtime.sites import ranks
 
@@ -60,6 +61,25 @@ def test_a_read_is_found_again_wherever_the_one_before_it_was(tmp_path: Path) ->
         one = calls_of(lambda: alone(value, 8 * ROUNDS))
         eight = calls_of(lambda: turns(value, ROUNDS))
     assert eight < one * 2
+
+
+def test_a_stack_that_is_as_it_was_is_not_looked_at_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only whether it is the same is asked, every so often."""
+    torch = pytest.importorskip("torch")
+    value = torch.ones(())
+    alone = function(tmp_path / "same.py", "        x.item()\n")
+    looks: list[int] = []
+    look = Callers._look
+    monkeypatch.setattr(Callers, "_look", lambda *args: looks.append(1) or look(*args))
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True) as trace:
+        for _ in range(3):
+            before = len(looks)
+            alone(value, 20 * ROUNDS)
+    assert before > 0
+    assert len(looks) == before
+    assert trace.total_syncs == 60 * ROUNDS
 
 
 def test_reads_that_take_turns_enter_no_frame_of_pythons_where_they_are_compiled(
