@@ -77,11 +77,14 @@ class Way:
         return True
 
     def _still_leads_to(self, frame: FrameType) -> bool:
-        """Whether all callers are where they were: then there is nothing new to see."""
-        if not self._stack or self._stack != _stack_of(frame):
+        """Whether all callers are where they were: then there is nothing new to see.
+
+        Not once there were several call paths: other lines know this way by an earlier one.
+        """
+        if self._several or not self._stack or self._stack != _stack_of(frame):
             return False
         self.looked(self.callers)
-        self.left -= bool(self.left)
+        self.left -= 1
         return True
 
     def remember(self, frame: FrameType) -> None:

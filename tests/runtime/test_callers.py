@@ -100,6 +100,27 @@ def test_callers_beyond_the_nearest_are_found_before_long() -> None:
     assert 500 - counts[0] <= callers_module.LONGEST
 
 
+def test_lines_with_the_same_nearest_callers_tell_those_beyond_apart_each() -> None:
+    value = torch.ones(())
+
+    def both(times: int) -> None:
+        for _ in range(times):
+            value.item()
+            value.tolist()
+
+    def run(times: int) -> None:
+        deep(callers_module.NEAREST, lambda: both(times))
+
+    with asyncguard.trace() as trace:
+        run(500)
+        run(500)
+    for site in trace.sites:
+        counts = sorted(path.count for path in site.call_paths)
+        assert sum(counts) == 1000
+        assert len(counts) == 2
+        assert 500 - counts[0] <= callers_module.LONGEST
+
+
 def test_the_number_of_call_paths_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(callers_module, "MOST_PATHS", 4)
     known = Callers(Ranks())
