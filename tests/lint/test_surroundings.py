@@ -9,7 +9,7 @@ import pytest
 from asyncguard.lint import check
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.live import check_text
-from asyncguard.lint.run import surroundings, worker
+from asyncguard.lint.run import bases, surroundings, worker
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding
@@ -174,3 +174,14 @@ def test_of_a_large_project_those_that_define_bases_are_looked_at(
     assert check_paths([tmp_path / "pkg/models/classifier.py"], SETTINGS).findings == whole
     monkeypatch.setattr(surroundings, "MOST_OF_BASES", 10)
     assert check_paths([tmp_path / "pkg/models/classifier.py"], SETTINGS).findings == ()
+
+
+def test_a_file_with_odd_escapes_is_read_in_silence(recwarn: pytest.WarningsRecorder) -> None:
+    tree = bases.parsed(b'from a import B\nPATTERN = "\\d"\nclass C(B): pass\n')
+    assert [bound for bound, _ in bases.imports(tree)] == ["B"]
+    assert not recwarn.list
+
+
+def test_text_that_is_no_python_defines_nothing() -> None:
+    for text in (b"def (", b"# coding: nonsense\nx = 1", b"x = '\0'", b"(" * 10_000):
+        assert not bases.parsed(text).body

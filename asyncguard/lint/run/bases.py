@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from asyncguard.lint.source.decode import SourceError, check_syntax, decode
+
 LEVELS = 3  # of bases of bases, and of packages that hand a name on
 
 
@@ -28,6 +30,7 @@ class Bases:
         self._by_module: dict[str, list[str]] = {}
         for path in sorted(texts):
             self._by_module.setdefault(module(path), []).append(path)
+        self._names: dict[str, dict[str, Imported]] = {}  # that packages bind by importing them
 
     def of(self, named: Mapping[str, bytes]) -> Iterator[str]:
         """Yield the files that define bases of classes of some files, then those of theirs."""
@@ -50,7 +53,9 @@ class Bases:
             home = self._file_of(base, path)
             if home is None or os.path.basename(home) != "__init__.py":
                 return home
-            handed = dict(imports(parsed(self._texts[home]))).get(base.name)
+            if home not in self._names:
+                self._names[home] = dict(imports(parsed(self._texts[home])))
+            handed = self._names[home].get(base.name)
             if handed is None:
                 return home
             base, path = handed, home
@@ -81,8 +86,8 @@ def imported_bases(text: bytes) -> list[Imported]:
 def parsed(text: bytes) -> ast.Module:
     """Return the syntax tree of a text; an empty one if it has none."""
     try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return check_syntax(decode(text))
+    except SourceError:
         return ast.Module([], [])
 
 
