@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, flat
+from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import words
 
 _MAKERS = words("factory.tensor")
@@ -30,6 +31,15 @@ def maker_of(node: ast.expr) -> ast.Call:
     assert isinstance(node, ast.Call)
     inner = node.func.value if isinstance(node.func, ast.Attribute) else None
     return inner if isinstance(inner, ast.Call) else node
+
+
+def holder_of(spot: Spot) -> str:
+    """Return the name of the variable that is given what waits; "" where none is."""
+    statement = spot.statement
+    if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
+        return ""
+    target = statement.targets[0]
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def constant_of(code: Code, node: ast.expr) -> Constant | None:

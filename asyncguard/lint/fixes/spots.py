@@ -29,6 +29,12 @@ class Spot(NamedTuple):
         """How the finding's framework writes things; None where repairs do not know it."""
         return dialects().get(self.finding.framework)
 
+    @property
+    def scope_text(self) -> str:
+        """The text of the function around it, or of the file."""
+        code = self.code
+        return code.text if self.scope is code.tree else code.source(self.scope)
+
 
 class Repair(NamedTuple):
     """A fix, and the spots whose waits it takes out of the step."""

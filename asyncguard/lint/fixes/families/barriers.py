@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.dialects import call
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
@@ -38,7 +37,7 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if statement.value is not spot.node or not code.is_alone(statement) or len(spot.body) == 1:
         return None
-    if _is_delicate(code, spot):
+    if _is_delicate(spot):
         return None
     text = code.source(spot.node)
     if api in _RELEASE:
@@ -56,9 +55,9 @@ def _fix(spot: Spot) -> Fix | None:
     return _behind(spot, message)
 
 
-def _is_delicate(code: Code, spot: Spot) -> bool:
+def _is_delicate(spot: Spot) -> bool:
     """Whether something near the barrier may need it."""
-    text = code.source(spot.scope) if spot.scope is not code.tree else code.text
+    text = spot.scope_text
     return any(pattern.search(text) for pattern in _DELICATE)
 
 

@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code
-from asyncguard.lint.fixes.constant import Constant, constant_of, is_computed_with, maker_of
+from asyncguard.lint.fixes.constant import (
+    Constant,
+    constant_of,
+    holder_of,
+    is_computed_with,
+    maker_of,
+)
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.source import parsed
@@ -49,7 +55,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 def _fix(spot: Spot, constant: Constant, place: Place, taken: set[str]) -> Fix:
     code = spot.code
-    name = _free(_wanted(spot), taken)
+    name = _free(holder_of(spot) or "constant", taken)
     taken.add(name)
     maker = code.source(maker_of(spot.node).func)
     value = f"{maker}({constant.numbers}{constant.dtype})"
@@ -132,16 +138,6 @@ def _attributes(tree: ast.Module) -> set[str]:
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
             found.add(part.value)
     return found
-
-
-def _wanted(spot: Spot) -> str:
-    """Return the name of the variable that holds the constant, if one does."""
-    statement = spot.statement
-    if isinstance(statement, ast.Assign) and statement.value is spot.node:
-        target = statement.targets[0]
-        if len(statement.targets) == 1 and isinstance(target, ast.Name):
-            return target.id
-    return "constant"
 
 
 def _free(name: str, taken: set[str]) -> str:

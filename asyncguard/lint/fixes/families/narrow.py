@@ -42,12 +42,7 @@ def _is_plain(spot: Spot) -> bool:
         return False
     if statement.value is not spot.node or not spot.code.is_alone(statement):
         return False
-    return not _CLOCKED.search(_text(spot))
-
-
-def _text(spot: Spot) -> str:
-    code = spot.code
-    return code.text if spot.scope is code.tree else code.source(spot.scope)
+    return not _CLOCKED.search(spot.scope_text)
 
 
 # ---- The loss
@@ -130,7 +125,7 @@ def _one_copy(spot: Spot) -> Fix | None:
     if dialect is None or spot.finding.framework != "torch" or not _is_plain(spot):
         return None
     module = module_name(code, dialect)
-    if module is None or len(_COPIES.findall(_text(spot))) != 1:
+    if module is None or len(_COPIES.findall(spot.scope_text)) != 1:
         return None
     if not isinstance(spot.node, ast.Call) or spot.node.args or spot.node.keywords:
         return None

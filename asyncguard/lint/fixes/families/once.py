@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Loop, flat
-from asyncguard.lint.fixes.constant import constant_of, is_computed_with
+from asyncguard.lint.fixes.constant import constant_of, holder_of, is_computed_with
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.model import Applicability, Fix
 
@@ -37,7 +37,8 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if any(isinstance(parent, flow.COMPREHENSIONS) for parent in code.parents(node)):
         return None
-    name = code.fresh(_wanted(spot))
+    holder = holder_of(spot)
+    name = code.fresh(f"{holder}_constant" if holder else "constant")
     value = flat(code.source(node))
     edits = (code.insert_before(loop, f"{name} = {value}"), code.replace(node, name))
     message = "upload the constant once before the loop, also if it has no round"
@@ -54,11 +55,3 @@ def _outermost(spot: Spot, device: ast.expr) -> Loop | None:
             break
         found = loop
     return found
-
-
-def _wanted(spot: Spot) -> str:
-    """Return a name for the constant, after the variable that holds it, if one does."""
-    statement = spot.statement
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    held = isinstance(target, ast.Name) and statement.value is spot.node  # type: ignore[attr-defined]
-    return f"{target.id}_constant" if held and isinstance(target, ast.Name) else "constant"
