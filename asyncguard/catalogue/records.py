@@ -61,7 +61,7 @@ class Source(NamedTuple):
     operators: tuple[str, ...] = ()  # subscripts: some of OPERATORS
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
     arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any but `out`
-    elements: bool = False  # of lists: an array that is given itself is not read
+    elements: bool = False  # whether it reads the elements of a list, but not an array itself
 
 
 class Runtime(NamedTuple):

@@ -63,7 +63,7 @@ def uses(spot: Spot, ends: Ends = lambda use: False) -> Iterator[Use]:
 
 
 def hands_on(use: Use) -> bool:
-    """Whether what is done there gives the value on, to what stands around it or to a name."""
+    """Whether this place passes the value on, to the expression around it or to a name."""
     return isinstance(use.parent, Binds) or _hands_on(use.parent, use.child)
 
 

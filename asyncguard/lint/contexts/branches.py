@@ -42,7 +42,7 @@ def improves(node: cst.If) -> bool:
 
 
 def is_once(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch sees to it that it does not run again: `if not told: told = True`.
+    """Whether a branch keeps itself from running again: `if not told: told = True`.
 
     Or calls a method that does: `if not self.ready: self.prepare()`.
     """
@@ -52,7 +52,7 @@ def is_once(frame: Frame, node: cst.If) -> bool:
 
 
 def _is_answered_by_a_method(frame: Frame, node: cst.If) -> bool:
-    """Whether a test asks for an attribute, and a method that the branch calls assigns it.
+    """Whether a method that the branch calls assigns an attribute that its test reads.
 
     Not one that runs a step, which may find that it was the last.
     """

@@ -282,7 +282,7 @@ _NAMING = frozenset({cst.Call, cst.Name, cst.Attribute})
 
 
 def _abnormal(test: cst.BaseExpression) -> bool:
-    """Whether the test asks for NaN, infinity or overflow."""
+    """Whether the test checks for NaN, infinity or overflow."""
     named = type(test) in _NAMING
     return named and any(_ABNORMAL(n.value) for n in walk(test) if type(n) is cst.Name)
 
@@ -304,7 +304,7 @@ def is_flag(test: cst.BaseExpression) -> bool:
 
 
 def is_on_by_default(frame: Frame, test: cst.BaseExpression) -> bool:
-    """Whether a condition asks for an option that holds unless it is turned off.
+    """Whether a condition reads an option that is on unless it is turned off.
 
     An argument by its default, `verbose=True`, or the attribute that keeps one of `__init__`. It
     says so of steps alone: elsewhere much is told once, for that is what such an option is for.
