@@ -12,7 +12,7 @@
 #include <frameobject.h>
 #include <structmember.h>
 
-#define INTERFACE 1 /* `compiled.INTERFACE`: another one belongs to another release */
+#define INTERFACE 2 /* `compiled.INTERFACE`: another one belongs to another release */
 #define FRAMES 4 /* the line that reads, and its nearest callers: `callers.NEAREST` of them */
 
 #if PY_VERSION_HEX < 0x030A0000
@@ -119,7 +119,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *original;
-    PyObject *told; /* of values that wait for the same, the same; NULL: their type */
+    PyObject *judge; /* says what a read of a value waits for */
     PyObject *rare; /* `reads._Rare`: what is done every so often */
     PyObject *hook; /* the long way */
     PyObject *known; /* a dictionary; the short way is closed while it holds anything */
@@ -128,11 +128,13 @@ typedef struct {
     Places places;
     int above; /* how many frames the caller is above the one that called */
     /* The place of the last read, and for how many more its site may be taken for granted. */
-    PyObject *value;
+    PyObject *value; /* what it waited for, or the type of its value */
     PyObject *code[FRAMES];
     int at[FRAMES];
     PyObject *site;
     Py_ssize_t tickets;
+    int by_type;  /* whether the type of a value tells what its reads wait for */
+    int stand_in; /* whether what was read there stood in for a device's value */
 } Read;
 
 static PyObject *name_append, *name_failed, *name_gave_itself, *name_look;
@@ -171,22 +173,24 @@ is_same_place(const Read *self, PyFrameObject *frame)
 
 /* What reads of `value` wait for, to be compared by identity; NULL with an exception. */
 static PyObject *
-told_of(const Read *self, PyObject *value)
+waited_for(const Read *self, PyObject *value)
 {
-    if (self->told == NULL) {
+    if (self->by_type) {
         return Py_NewRef((PyObject *)Py_TYPE(value));
     }
-    return PyObject_CallOneArg(self->told, value);
+    return PyObject_CallOneArg(self->judge, value);
 }
 
-/* Take over what `look` returned: (place, site, tickets). */
+/* Take over what `look` returned, a `reads._Found`. */
 static int
 settle(Read *self, PyObject *found)
 {
     PyObject *place, *site;
     Py_ssize_t tickets;
+    int by_type, stand_in;
     self->tickets = 0;
-    if (!PyArg_ParseTuple(found, "O!On", &PyTuple_Type, &place, &site, &tickets)) {
+    if (!PyArg_ParseTuple(
+            found, "O!Onpp", &PyTuple_Type, &place, &site, &tickets, &by_type, &stand_in)) {
         return -1;
     }
     if (PyTuple_GET_SIZE(place) != 1 + 2 * FRAMES) {
@@ -204,6 +208,8 @@ settle(Read *self, PyObject *found)
     Py_XSETREF(self->value, Py_NewRef(PyTuple_GET_ITEM(place, 0)));
     Py_XSETREF(self->site, Py_NewRef(site));
     self->tickets = tickets;
+    self->by_type = by_type;
+    self->stand_in = stand_in;
     return 0;
 }
 
@@ -236,12 +242,12 @@ site_of(Read *self, PyObject *value, PyFrameObject *frame)
 {
     int same = is_same_place(self, frame);
     if (same) {
-        PyObject *told = told_of(self, value);
-        if (told == NULL) {
+        PyObject *now = waited_for(self, value);
+        if (now == NULL) {
             return NULL;
         }
-        same = told == self->value;
-        Py_DECREF(told);
+        same = now == self->value;
+        Py_DECREF(now);
     }
     if (!same || self->tickets <= 0) {
         PyObject *unused = PyLong_FromSsize_t(self->tickets);
@@ -289,13 +295,13 @@ log_wait(
         return -1;
     }
     Py_DECREF(done);
-    if (result == value) {
+    if (self->stand_in && result == value) {
         PyObject *number = PyLong_FromSsize_t(held);
         if (number == NULL) {
             return -1;
         }
         done = PyObject_CallMethodObjArgs(
-            self->rare, name_gave_itself, value, site, (PyObject *)frame, number, NULL);
+            self->rare, name_gave_itself, value, (PyObject *)frame, number, NULL);
         Py_DECREF(number);
         Py_XDECREF(done);
         return done == NULL ? -1 : 0;
@@ -368,7 +374,7 @@ read_traverse(PyObject *object, visitproc visit, void *arg)
     Read *self = (Read *)object;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(self->original);
-    Py_VISIT(self->told);
+    Py_VISIT(self->judge);
     Py_VISIT(self->rare);
     Py_VISIT(self->hook);
     Py_VISIT(self->known);
@@ -387,7 +393,7 @@ read_clear(PyObject *object)
 {
     Read *self = (Read *)object;
     Py_CLEAR(self->original);
-    Py_CLEAR(self->told);
+    Py_CLEAR(self->judge);
     Py_CLEAR(self->rare);
     Py_CLEAR(self->hook);
     Py_CLEAR(self->known);
@@ -415,12 +421,12 @@ static PyObject *
 read_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
     static char *names[] = {
-        "original", "told", "rare", "hook", "known", "front", "beat", "doing", "above", NULL};
-    PyObject *original, *told, *rare, *hook, *known, *front;
+        "original", "judge", "rare", "hook", "known", "front", "beat", "doing", "above", NULL};
+    PyObject *original, *judge, *rare, *hook, *known, *front;
     PyTypeObject *beat, *doing;
     int above;
     if (!PyArg_ParseTupleAndKeywords(
-            args, named, "OOOOO!OO!O!i:Read", names, &original, &told, &rare, &hook,
+            args, named, "OOOOO!OO!O!i:Read", names, &original, &judge, &rare, &hook,
             &PyDict_Type, &known, &front, &PyType_Type, &beat, &PyType_Type, &doing, &above)) {
         return NULL;
     }
@@ -436,7 +442,7 @@ read_new(PyTypeObject *type, PyObject *args, PyObject *named)
         return NULL;
     }
     self->original = Py_NewRef(original);
-    self->told = told == (PyObject *)&PyType_Type ? NULL : Py_NewRef(told);
+    self->judge = Py_NewRef(judge);
     self->rare = Py_NewRef(rare);
     self->hook = Py_NewRef(hook);
     self->known = Py_NewRef(known);

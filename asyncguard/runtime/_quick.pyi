@@ -11,7 +11,7 @@ class Read:
     def __init__(
         self,
         original: Callable[..., Any],
-        told: Callable[[Any], object],
+        judge: Callable[[Any], object],
         rare: object,
         hook: Callable[..., Any],
         known: dict[int, Any],

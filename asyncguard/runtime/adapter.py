@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from asyncguard.catalogue import Framework, SyncPoint
 from asyncguard.runtime.copies import Copies, Memory
@@ -26,17 +26,6 @@ HOST = "cpu"  # itself, not in a device's stead
 Clock = Callable[[], int]
 Undo = Callable[[], None]
 Judge = Callable[[Any], "Blocker | None"]
-
-
-class Quick(NamedTuple):
-    """How to tell what a read of a plain value waits for.
-
-    The `judge` says it of each value. Reads whose values are `told` the same wait for the same: by
-    the judge itself, or by the type alone where that decides.
-    """
-
-    judge: Judge
-    told: Callable[[Any], object]
 
 
 class Adapter:
@@ -125,10 +114,12 @@ class Adapter:
 
         return judge
 
-    def quick(self, known: Mapping[str, Blocker]) -> Quick:
-        """`quick_judge`, and the cheapest way to tell apart the values that it judges."""
-        judge = self.quick_judge(known)
-        return Quick(judge, judge)
+    def has_one_device(self) -> bool:
+        """Whether all values of a plain type are, and will be, on the same device.
+
+        Asked only where there is such a value, so that whatever makes them has started.
+        """
+        return False
 
     def memory_of(self, value: Any) -> Memory | None:
         """The memory of a device value, where CPU values stand in for such; else None."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from types import ModuleType
 
-INTERFACE = 1  # of `_quick.c`: a checkout that was updated may hold what was built before
+INTERFACE = 2  # of `_quick.c`: a checkout that was updated may hold what was built before
 
 
 def load() -> ModuleType | None:

@@ -46,7 +46,7 @@ def make(
     else:
         hook = _hook(original, watch)
         if len(probes) == 1 and probes[0].quick is not None:
-            hook = reads.read_hook(original, name, probes[0].quick, hook, adapter.copies, up)
+            hook = reads.read_hook(original, name, probes[0].quick, hook, adapter, up)
     if name.endswith(".__getitem__"):
         hook = _subscript_hook(original, hook)
     if len(probes) == 1 and (first := probes[0].numbers_from) is not None:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from asyncguard.catalogue import Condition, SyncPoint
-from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter, Quick
+from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter, Judge
 from asyncguard.runtime.sites import Blocker
 from asyncguard.runtime.sizes import NUMBERS
 
@@ -51,9 +51,9 @@ class Probe:
         self.numbers_from: int | None = None
         if runtime.value == "number":
             self.numbers_from = _first_listed(point, method)
-        self.quick: Quick | None = None  # by the value alone; None: take the long way
+        self.quick: Judge | None = None  # by the value alone; None: take the long way
         if method and runtime.value == "self" and not parts and adapter.times_of(point) is None:
-            self.quick = adapter.quick(self._blockers)
+            self.quick = adapter.quick_judge(self._blockers)
 
     def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
         """What a call that `applies` has waited for, judged by where its result is."""

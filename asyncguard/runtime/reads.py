@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Sized
 from itertools import repeat
 from operator import length_hint
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
-from asyncguard.runtime.adapter import Quick
+from asyncguard.runtime.adapter import Adapter, Judge
 from asyncguard.runtime.callers import TOP, Way
 from asyncguard.runtime.compiled import quick as compiled
-from asyncguard.runtime.copies import FRESH, Copies
+from asyncguard.runtime.copies import FRESH
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import Beat, Doing, front, hub, running_tasks
 from asyncguard.runtime.sites import Site
@@ -38,37 +38,36 @@ _getframe, getrefcount, get_ident = sys._getframe, sys.getrefcount, threading.ge
 
 
 def read_hook(
-    original: Function, name: str, quick: Quick, hook: Function, copies: Copies, up: int
+    original: Function, name: str, judge: Judge, hook: Function, adapter: Adapter, up: int
 ) -> Function:
     """Put the short way in front of another hook.
 
     It is open for one listener, where no limit holds, in its first thread, outside of asyncio's
     tasks, for reads without arguments while no value is known to be a copy on the host.
     """
-    rare = _Rare(name, quick, copies, FRESH[up].read)
-    told, known = quick.told, copies.known
+    rare, known = _Rare(name, judge, adapter, FRESH[up].read), adapter.copies.known
     if compiled is not None:
         read: Function = compiled.Read(
-            original, told, rare, hook, known, front, Beat, Doing, above=up - 1
+            original, judge, rare, hook, known, front, Beat, Doing, above=up - 1
         )
         return read
-    return _read_hook(original, told, rare, hook, known, up)
+    return _read_hook(original, judge, rare, hook, known, up)
 
 
 def _read_hook(
     original: Function,
-    told: Callable[[Any], object],
+    judge: Callable[[Any], object],
     rare: _Rare,
     hook: Function,
     known: Sized,
     up: int,
 ) -> Function:
     """The short way in Python."""
-    last = _NOWHERE
+    last, by_type, stand_in = _NOWHERE, False, False
     tickets: Iterator[Site | None] = iter(())
 
     def read(self: Any, /, *rest: Any, **named: Any) -> Any:
-        nonlocal last, tickets
+        nonlocal last, by_type, stand_in, tickets
         try:
             site = None
             beat = front.reads
@@ -92,12 +91,13 @@ def _read_hook(
                         and two.f_code is code2
                         and three.f_lasti == at3
                         and three.f_code is code3
-                        and told(self) is value
+                        and (type(self) if by_type else judge(self)) is value
                     ):
                         site = next(tickets, None)
                     if site is None:
-                        last, found, number = rare.look(self, frame, length_hint(tickets))
-                        tickets = repeat(found, number)
+                        found = rare.look(self, frame, length_hint(tickets))
+                        last, by_type, stand_in = found.place, found.by_type, found.stand_in
+                        tickets = repeat(found.site, found.tickets)
                         site = next(tickets, None)
                     if site is not None:
                         clock = beat.clock
@@ -114,9 +114,9 @@ def _read_hook(
                 doing.waiting = False
             try:
                 beat.log.append((site, began, clock(), beat.step))
-                if result is self:
+                if stand_in and result is self:
                     held = getrefcount(self)
-                    rare.gave_itself(self, site, frame, held)
+                    rare.gave_itself(self, frame, held)
             except Exception as error:  # noqa: BLE001
                 rare.failed(error)
             return result
@@ -127,36 +127,44 @@ def _read_hook(
     return read
 
 
+class _Found(NamedTuple):
+    """What a look at a read has found: nothing, where it is not settled what waits there."""
+
+    place: _Place = _NOWHERE
+    site: Site | None = None
+    tickets: int = 0  # for how many reads there the site may be taken for granted
+    by_type: bool = False  # whether what the place waits for is told by the value's type
+    stand_in: bool = False  # whether the value stands in for a device's
+
+
 class _Rare:
     """What one read does at most every so often, kept together out of its way."""
 
-    def __init__(self, name: str, quick: Quick, copies: Copies, fresh: int) -> None:
+    def __init__(self, name: str, judge: Judge, adapter: Adapter, fresh: int) -> None:
         self._name = name
-        self._quick = quick
-        self._copies = copies
+        self._judge = judge
+        self._adapter = adapter
         self._fresh = fresh
         self._way: Way | None = None
 
-    def look(self, value: Any, frame: FrameType, unused: int) -> tuple[_Place, Site | None, int]:
-        """The read's place, the site, and for how many reads there that may be taken for granted.
-
-        None and 0 where it is not settled what waits there. `unused` are left of the last ones.
-        """
+    def look(self, value: Any, frame: FrameType, unused: int) -> _Found:
+        """Look at a read of `value` by `frame`; `unused` are left of the last look's tickets."""
         if self._way is not None:
             self._way.left = min(self._way.left, unused)
             self._way = None
-        blocker = self._quick.judge(value)
+        blocker = self._judge(value)
         site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
         if not site or site.way is None or running_tasks or not site.way.leads_to(frame):
-            return _NOWHERE, None, 0
+            return _Found()
         self._way = site.way
-        place = self._quick.told(value), frame.f_lasti, frame.f_code, *site.way.flat
-        return place, site, 1 + site.way.left
+        by_type = self._adapter.has_one_device()
+        told = type(value) if by_type else blocker
+        place = told, frame.f_lasti, frame.f_code, *site.way.flat
+        return _Found(place, site, 1 + site.way.left, by_type, site.blocker.stand_in)
 
-    def gave_itself(self, value: Any, site: Site, frame: FrameType, held: int) -> None:
+    def gave_itself(self, value: Any, frame: FrameType, held: int) -> None:
         """Note that a value which stands in for a device's is its own copy on the host."""
-        if site.blocker.stand_in:
-            self._copies.add(value, frame, held - self._fresh)
+        self._adapter.copies.add(value, frame, held - self._fresh)
 
     def failed(self, error: Exception) -> None:
         """Note a fault of asyncguard's own."""

@@ -129,6 +129,29 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_reads_of_one_line_count_for_the_device_that_each_waits_for(devices: int) -> None:
+    script = """
+import collections, jax, asyncguard
+first, last = jax.devices()[0], jax.devices()[-1]
+values = [jax.device_put(float(n), first if n % 3 else last) for n in range(300)]
+with asyncguard.trace() as trace:
+    for value in values:
+        value.block_until_ready()
+found = collections.Counter()
+for site in trace.record.sites:
+    found[site.device] += site.count
+print(sorted(found.items()))
+"""
+    several = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", **several}
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    expected = [("cpu:0", 300)] if devices == 1 else [("cpu:0", 200), ("cpu:1", 100)]
+    assert ran.stdout == f"{expected}\n"
+
+
 def test_jaxs_own_annotation_of_a_step_marks_one() -> None:
     step = jax.jit(lambda x: x + 1)
 

@@ -39,6 +39,7 @@ class World:
         self.diary: list[object] = []
         self.tickets = 0  # that the next look grants
         self.broken: set[str] = set()
+        self.by_type = False
         self.known: dict[int, object] = {}
         self._time = itertools.count(1)
         self.doing = Doing()
@@ -49,8 +50,8 @@ class World:
         self._may_fail("clock")
         return next(self._time)
 
-    def told(self, value: Value) -> object:
-        self._may_fail("told")
+    def judge(self, value: Value) -> object:
+        self._may_fail("judge")
         return value.told
 
     def original(self, value: Value, *rest: object, **named: object) -> object:
@@ -62,19 +63,22 @@ class World:
         self.diary.append(("long", len(args), sorted(named)))
         return self.original(*args, **named)  # type: ignore[arg-type]
 
-    def look(self, value: Value, frame: Any, unused: int) -> tuple[Any, object, int]:
+    def look(self, value: Value, frame: Any, unused: int) -> reads._Found:
         self.diary.append(("look", unused))
         self._may_fail("look")
         if not self.tickets:
-            return reads._NOWHERE, None, 0
-        place = [value.told, frame.f_lasti, frame.f_code]
+            return reads._Found()
+        told = type(value) if self.by_type else value.told
+        place: list[object] = [told, frame.f_lasti, frame.f_code]
         for _ in range(3):
             frame = frame.f_back or TOP
             place += [frame.f_lasti, frame.f_code]
-        return tuple(place), f"site {self.tickets}", self.tickets
+        site: Any = f"site {self.tickets}"
+        stand_in = self.tickets % 2 == 0
+        return reads._Found(tuple(place), site, self.tickets, self.by_type, stand_in)
 
-    def gave_itself(self, value: Value, site: object, frame: Any, held: int) -> None:
-        self.diary.append(("itself", site, frame.f_lasti))
+    def gave_itself(self, value: Value, frame: Any, held: int) -> None:
+        self.diary.append(("itself", frame.f_lasti))
         self._may_fail("gave_itself")
 
     def failed(self, error: Exception) -> None:
@@ -87,10 +91,12 @@ class World:
     def way(self, compiled_one: bool) -> Hook:
         rare: Any = self
         if not compiled_one:
-            return reads._read_hook(self.original, self.told, rare, self.long_way, self.known, up=1)
+            return reads._read_hook(
+                self.original, self.judge, rare, self.long_way, self.known, up=1
+            )
         assert compiled.quick is not None
         made: Hook = compiled.quick.Read(
-            self.original, self.told, rare, self.long_way, self.known, front, Beat, Doing, above=0
+            self.original, self.judge, rare, self.long_way, self.known, front, Beat, Doing, above=0
         )
         return made
 
@@ -116,9 +122,10 @@ STEPS = st.one_of(
     st.tuples(st.just("grant"), st.integers(0, 4), st.none()),
     st.tuples(
         st.just("break"),
-        st.sampled_from(["clock", "told", "original", "look", "gave_itself"]),
+        st.sampled_from(["clock", "judge", "original", "look", "gave_itself"]),
         st.booleans(),
     ),
+    st.tuples(st.just("one device"), st.booleans(), st.none()),
     st.tuples(st.just("known"), st.booleans(), st.none()),
     st.tuples(st.just("thread"), st.booleans(), st.none()),
     st.tuples(st.just("waiting"), st.booleans(), st.none()),
@@ -141,6 +148,8 @@ def lived(steps: list[tuple[str, Any, Any]], compiled_one: bool) -> tuple[object
                 world.tickets = one
             elif what == "break":
                 (world.broken.add if other else world.broken.discard)(one)
+            elif what == "one device":
+                world.by_type = one
             elif what == "known":
                 world.known.update({1: 1}) if one else world.known.clear()
             elif what == "thread":
@@ -215,7 +224,7 @@ def test_nothing_is_held_by_reads(in_use: tuple[World, Hook]) -> None:
     for _ in range(9):
         at_one_line(way, value)
     before = held()
-    for broken in ("", "original", "look", "clock", "told"):
+    for broken in ("", "original", "look", "clock", "judge"):
         world.broken = {broken}
         for _ in range(300):
             _note(world, lambda: at_one_line(way, value))

@@ -31,6 +31,11 @@ class Adapter(Base):
             return f"{device.platform}:{device.id}"
         return f"{next(iter(devices)).platform} x {len(devices)}"
 
+    def has_one_device(self) -> bool:
+        """Whether the backends, all of which start together, have one device between them."""
+        backends = getattr(jax._src.xla_bridge, "_backends", {}).values()  # jax's own affair
+        return bool(sum(backend.device_count() for backend in backends) == 1)
+
     def default_device(self) -> str:
         """The platform that computations go to."""
         return str(jax.default_backend())

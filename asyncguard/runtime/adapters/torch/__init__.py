@@ -24,7 +24,7 @@ from torch.utils.data import dataloader
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
-from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Quick, Undo
+from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapters.torch.calls import CALLS, DISTRIBUTION, WORK, checks
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
@@ -140,13 +140,18 @@ class Adapter(Base):
 
         return judge
 
-    def quick(self, known: Mapping[str, Blocker]) -> Quick:
-        """Where torch was built for no other device, all tensors of the plain type are the host's.
+    def has_one_device(self) -> bool:
+        """Whether torch was built for the host alone: all tensors of the plain type are there.
 
         (But for those without data, whose reads raise.)
         """
-        judge = self.quick_judge(known)
-        return Quick(judge, type if _has_only_the_host() else judge)
+        accelerator = getattr(torch._C, "_get_accelerator", None)  # older versions lack it
+        return (
+            accelerator is not None
+            and accelerator().type == "cpu"
+            and torch._C._get_privateuse1_backend_name() == "privateuseone"
+            and "torch_xla" not in sys.modules
+        )
 
     def memory_of(self, value: Any) -> Memory | None:
         """A tensor's storage; that of one which nothing in C++ holds either is not shared."""
@@ -232,17 +237,6 @@ class Adapter(Base):
                 loader.remove(layer)
 
         return undo
-
-
-def _has_only_the_host() -> bool:
-    """Whether tensors are nowhere but in the host's memory, in this build of torch."""
-    accelerator = getattr(torch._C, "_get_accelerator", None)  # older versions lack it
-    return (
-        accelerator is not None
-        and accelerator().type == "cpu"
-        and torch._C._get_privateuse1_backend_name() == "privateuseone"
-        and "torch_xla" not in sys.modules
-    )
 
 
 def _is_away(value: Any, owner: Any) -> bool:
