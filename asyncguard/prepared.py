@@ -18,8 +18,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from asyncguard import files
-
 _PACKAGE = Path(__file__).parent
 MOST = 4_000  # texts; more than that are of versions that are gone
 _NAME = "exec"  # of the function that `dataclasses` calls; Python's own is found behind it
@@ -28,25 +26,25 @@ _codes: dict[str, CodeType] | None = None  # by their texts, within `kept_code`
 
 
 @contextmanager
-def kept_code() -> Iterator[None]:
-    """Let what is imported within compile no text that an earlier process has compiled."""
+def kept_code(name: str) -> Iterator[None]:
+    """Let what is imported within compile no text that an earlier process has compiled.
+
+    `name` says what is imported, where not all processes import the same.
+    """
     global _codes
-    if _codes is not None:
-        yield
-        return
-    place = _beside("code")
+    place = _beside(name)
     before = _load(place)
-    _codes = dict(before) if isinstance(before, dict) else {}
-    known = len(_codes)
+    outer, _codes = _codes, before if isinstance(before, dict) else {}
+    codes, known = _codes, len(_codes)
     setattr(dataclasses, _NAME, execute)
     try:
         yield
     finally:
-        delattr(dataclasses, _NAME)
-        codes, _codes = _codes, None
+        _codes = outer
+        if outer is None:
+            delattr(dataclasses, _NAME)
         if known < len(codes):
-            newest = [*codes.items()][-MOST:]
-            _store(place, dict(newest))
+            _store(place, dict([*codes.items()][-MOST:]))
 
 
 def execute(text: str, names: dict[str, Any], local: dict[str, Any] | None = None) -> None:
@@ -77,6 +75,8 @@ def toml(path: Path) -> dict[str, Any]:
             return known
     import tomli
 
+    from asyncguard import files
+
     data: dict[str, Any] = tomli.loads(files.read_text(path))
     _store(place, (stamp, data))
     return data
@@ -91,7 +91,7 @@ def _beside(name: str) -> Path | None:
 def _load(place: Path | None) -> Any:
     """Return what is kept; None if nothing is."""
     try:
-        return marshal.loads(files.read(place)) if place is not None else None
+        return marshal.loads(place.read_bytes()) if place is not None else None
     except (OSError, ValueError, EOFError, TypeError):
         return None
 
@@ -99,6 +99,8 @@ def _load(place: Path | None) -> Any:
 def _store(place: Path | None, value: Any) -> None:
     if place is None or sys.dont_write_bytecode:
         return
+    from asyncguard import files
+
     with suppress(OSError, ValueError):  # ValueError: it holds a date, which marshal does not know
         place.parent.mkdir(exist_ok=True)
         files.replace(place, [marshal.dumps(value)])

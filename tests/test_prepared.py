@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def point() -> object:
     """Make a class as libcst makes its own, and one of its objects."""
-    with prepared.kept_code():
+    with prepared.kept_code("code"):
         made = dataclasses.make_dataclass("Point", [("x", int), ("y", int, 3)], frozen=True)
     found: object = made(1)
     return found
@@ -43,7 +43,7 @@ def test_a_class_is_compiled_once(here: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_dataclasses_are_as_before_outside() -> None:
     point()
     assert "exec" not in vars(dataclasses)
-    with pytest.raises(ZeroDivisionError), prepared.kept_code():
+    with pytest.raises(ZeroDivisionError), prepared.kept_code("code"):
         raise ZeroDivisionError
     assert "exec" not in vars(dataclasses)
 

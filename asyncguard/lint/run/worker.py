@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard import files, prepared
@@ -40,9 +41,10 @@ def index(paths: Sequence[str]) -> dict[str, str]:
     return by_name(paths)
 
 
+@cache
 def load() -> type[Project]:
     """Import libcst and the analyzer, which processes that fork afterwards then share."""
-    with prepared.kept_code():
+    with prepared.kept_code("libcst"):
         from asyncguard.lint.modules.project import Project
     return Project
 
