@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from asyncguard import files
+from asyncguard import files, prepared
 from asyncguard.additions import Addition
 from asyncguard.lint import knowledge, names
 from asyncguard.lint.program.facts import FileFacts, unreadable
@@ -35,9 +36,15 @@ class Options(NamedTuple):
 
 def index(paths: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
-    from asyncguard.lint.modules.project import index as by_name
+    found: dict[str, str] = _project().index(paths)
+    return found
 
-    return by_name(paths)
+
+def _project() -> ModuleType:
+    """Return the module of projects; importing it brings libcst, and most of the analyzer."""
+    with prepared.kept_code():
+        from asyncguard.lint.modules import project
+    return project
 
 
 class Worker:
@@ -59,10 +66,9 @@ class Worker:
     def project(self) -> Project:
         """The modules read so far."""
         if self._project is None:
-            from asyncguard.lint.modules.project import Project
-
             known = knowledge.load(self.options.catalogue)
-            self._project = Project(self.modules, known, self.options.device, self.wanted)
+            made = _project().Project
+            self._project = made(self.modules, known, self.options.device, self.wanted)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
