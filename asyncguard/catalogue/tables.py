@@ -146,6 +146,7 @@ def by_kind(where: str, table: str, data: Mapping[str, Any]) -> dict[str, tuple[
     return result
 
 
+_SYNC_KINDS = {kind.value for kind in SyncKind}
 _REQUIRED = ("id", "rule", "kind", "waits_for", "url", "advice", "hit", "miss")
 
 
@@ -177,7 +178,7 @@ def _check_entry(entry: Mapping[str, Any], required: Iterable[str], where: str) 
             raise CatalogueError(f"{where}: missing {key!r}")
         if not isinstance(entry[key], str):
             raise CatalogueError(f"{where}: {key!r} must be a string")
-    if entry["kind"] not in {kind.value for kind in SyncKind}:
+    if entry["kind"] not in _SYNC_KINDS:
         raise CatalogueError(f"{where}: unknown kind {entry['kind']!r:.50}")
     if entry["waits_for"] not in WAITS_FOR:
         raise CatalogueError(f"{where}: unknown waits_for {entry['waits_for']!r}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard import files, prepared
@@ -36,15 +35,16 @@ class Options(NamedTuple):
 
 def index(paths: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
-    found: dict[str, str] = _project().index(paths)
-    return found
+    from asyncguard.lint.modules.naming import index as by_name
+
+    return by_name(paths)
 
 
-def _project() -> ModuleType:
-    """Return the module of projects; importing it brings libcst, and most of the analyzer."""
+def load() -> type[Project]:
+    """Import libcst and the analyzer, which processes that fork afterwards then share."""
     with prepared.kept_code():
-        from asyncguard.lint.modules import project
-    return project
+        from asyncguard.lint.modules.project import Project
+    return Project
 
 
 class Worker:
@@ -67,8 +67,7 @@ class Worker:
         """The modules read so far."""
         if self._project is None:
             known = knowledge.load(self.options.catalogue)
-            made = _project().Project
-            self._project = made(self.modules, known, self.options.device, self.wanted)
+            self._project = load()(self.modules, known, self.options.device, self.wanted)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -78,9 +77,10 @@ class Worker:
                 data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
+        project = self.project  # which imports libcst as `load` does
         from asyncguard.lint.report import file as facts
 
-        return facts.of_source(data, path, self.project)
+        return facts.of_source(data, path, project)
 
     def newly_asked(self) -> set[tuple[str, str]]:
         """Return which files asked for which others, beyond what was returned before."""
