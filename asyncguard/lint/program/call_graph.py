@@ -80,7 +80,7 @@ class CallGraph:
             return False
         if any(map(_PIPELINE, names)):
             return _PIPES(name)
-        return any(map(_PREPARES, names))
+        return any(map(_PREPARES, names)) and not _OF_OUTPUTS(name)
 
     def _runs(self, call: Call) -> bool:
         """Whether a call says how often a program runs: not in a test, nor while it is traced."""
@@ -200,8 +200,9 @@ def _tests(call: Call) -> bool:
 _CHECKPOINT = family("function.saves")
 
 
-# Classes that prepare data on the host, and those that are models.
+# Classes that prepare data on the host, and their methods that take a model's outputs.
 _PREPARES, _MODEL = family("role.prepares"), family("role.runs_a_model")
+_OF_OUTPUTS = family("function.takes_outputs")
 # Pipelines, which do the same before and after they run a model.
 _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
 # What runs many steps of its own: what it does beside them, it does once a run.
