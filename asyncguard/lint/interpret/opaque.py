@@ -12,6 +12,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.handed import OF_NAME, Handed
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
@@ -20,6 +21,7 @@ from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 _WAITS = family("function.waits")
+SHORT = 4  # characters: a shorter variable tells nothing of its class
 
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -39,6 +41,17 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
     return UNKNOWN_VALUE if unknown else Value(role=Role.OPAQUE_RESULT)
+
+
+def call_of_name(frame: Frame, variable: str, method: str, given: Handed) -> None:
+    """Note the call of a method of a class that may be named like the variable."""
+    if len(variable) >= SHORT:
+        frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
+
+
+def called_itself(frame: Frame, variable: str, given: Handed) -> None:
+    """Note the call of an object whose class may be named like the variable: `callback(step)`."""
+    call_of_name(frame, variable, "__call__", given)
 
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.

@@ -122,7 +122,8 @@ class _Collected:
             for base in bases & (above | ANYBODY):
                 self._found.setdefault(f"{base}.{name}", set()).add(key)
             for base in bases:
-                if base.startswith(OF_NAME) and any(_is_named_like(cls, base) for cls in above):
+                alike = (_is_named_like(cls, base) for cls in {owner} | above)
+                if base.startswith(OF_NAME) and any(alike):
                     self._found.setdefault(f"{base}.{name}", set()).add(key)
 
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
