@@ -47,6 +47,7 @@ from asyncguard.lint.interpret.opaque import (
     call_of_name,
     called_itself,
     of_parameters,
+    of_pure_environment,
     opaque,
 )
 from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
@@ -203,6 +204,8 @@ def unknown_method(
         else:
             run_given(frame, arguments)
         return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
+    if owner.kind == "environment" and (made := of_pure_environment(frame, method, arguments)):
+        return made
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
