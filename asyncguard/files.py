@@ -27,6 +27,7 @@ _FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO would keep us waiting for its writer
     | getattr(os, "O_NOCTTY", 0)
 )
+_LEAST = 4096  # bytes to ask for; files of the kernel say that they hold none
 FOLDER = "is a directory"
 _KINDS = (
     (stat.S_ISDIR, FOLDER),
@@ -43,9 +44,14 @@ def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
     says why in words, for everything else: directories, FIFOs, sockets and devices (which are not
     even opened), files that are missing or too large, names that no file can have.
     """
-    descriptor = _open(path, most, follow)
-    with open(descriptor, "rb") as file:
-        return file.read()
+    descriptor, size = _open(path, most, follow)
+    parts: list[bytes] = []
+    try:
+        while part := os.read(descriptor, max(size + 1, _LEAST)):
+            parts.append(part)
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
 
 
 def read_text(path: str | Path, most: int = MOST) -> str:
@@ -108,7 +114,8 @@ def require_replaceable(path: Path, sources: Iterable[str | Path] = ()) -> None:
 _NO_NAME = "no file can have this name"
 
 
-def _open(path: str | Path, most: int, follow: bool) -> int:
+def _open(path: str | Path, most: int, follow: bool) -> tuple[int, int]:
+    """Open a regular file; returns its descriptor and its size."""
     try:
         # Looked at before it is opened as well: opening a device can do something.
         _require(os.stat(path, follow_symlinks=follow), most)
@@ -116,11 +123,12 @@ def _open(path: str | Path, most: int, follow: bool) -> int:
     except ValueError:  # a null character, or one that the file system's encoding lacks
         raise OSError(errno.EINVAL, _NO_NAME) from None
     try:
-        _require(os.fstat(descriptor), most)
+        status = os.fstat(descriptor)
+        _require(status, most)
     except OSError:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, status.st_size
 
 
 def _require(status: os.stat_result, most: int) -> None:

@@ -44,6 +44,8 @@ def _required(record: type[object]) -> tuple[str, ...]:
 
 def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of a type; integers also if they are of at most 64 bits."""
+    if type(value) is hint and hint is not int:
+        return True
     kinds, parts = _taken_apart(hint)
     if kinds is None:
         return any(fits(value, part) for part in parts)
@@ -53,7 +55,7 @@ def fits(value: Any, hint: Any) -> bool:
         return False
     if kinds is int:
         return bool(value.bit_length() <= BITS)
-    if kinds in (tuple, frozenset):
+    if kinds is tuple or kinds is frozenset:
         return all(fits(item, parts[0]) for item in value)
     if parts:  # a mapping
         items = value.items()

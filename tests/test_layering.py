@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "asyncguard"
 FLOORS = [
     {"version", "model", "extras"},
     {"files", "plain"},
+    {"prepared"},
     {"catalogue", "timeline", "engine", "compat"},
     {"additions"},
     {"lint.names"},

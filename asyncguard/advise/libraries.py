@@ -9,11 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import tomli
-
-from asyncguard import catalogue, files
+from asyncguard import catalogue, prepared
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
 from asyncguard.plain import made
 
@@ -87,7 +84,7 @@ def package(site: SiteStats) -> str:
 def _known() -> tuple[Wait, ...]:
     path = catalogue.rules_directory() / catalogue.LIBRARIES
     try:
-        data: dict[str, Any] = tomli.loads(files.read_text(path))
+        data = prepared.toml(path)
         return tuple(made(Wait, each) for each in data["wait"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AsyncguardError(f"{path}: cannot be read ({error}); reinstall asyncguard") from error

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from asyncguard import files
 from asyncguard.catalogue import tables
 from asyncguard.catalogue.records import (
     NO_LANGUAGE,
@@ -39,9 +37,11 @@ from asyncguard.catalogue.tables import (
     by_kind,
     entries,
     parse,
+    read,
     sync_point,
     texts,
 )
+from asyncguard.prepared import rules_directory
 
 __all__ = [
     "ADVICE",
@@ -83,21 +83,12 @@ __all__ = [
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
 REPAIRS = "repairs.toml"
 ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
-_PACKAGE = Path(__file__).parents[1]
 
 
 @lru_cache(maxsize=1)
 def load() -> Catalogue:
     """Load the catalogue that ships with asyncguard."""
     return load_directory(rules_directory())
-
-
-def rules_directory() -> Path:
-    """The directory of the shipped rules files: `asyncguard.data` once installed."""
-    checkout = _PACKAGE.parent / "rules"
-    if checkout.is_dir() and not (_PACKAGE / "data").is_dir():
-        return checkout
-    return _PACKAGE / "data"
 
 
 _APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE)
@@ -110,7 +101,7 @@ def load_directory(directory: Path) -> Catalogue:
     clocks: tuple[str, ...] = ()
     language = NO_LANGUAGE
     for path in sorted(set(directory.glob("*.toml")) - {directory / name for name in _APART}):
-        data = _read(path)
+        data = read(path)
         if "trigger" in data:
             triggers += tables.triggers(path, data)
         clocks += tables.strings(path, data.get("clocks", []))
@@ -124,15 +115,6 @@ def load_directory(directory: Path) -> Catalogue:
     catalogue = Catalogue(frameworks, triggers, clocks, language)
     require_unique_ids(catalogue)
     return catalogue
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return parse(str(path), files.read_text(path))
-    except OSError as error:
-        raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise CatalogueError(f"{path}: {error}") from error
 
 
 def require_unique_ids(catalogue: Catalogue) -> None:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-import tomli
-
+from asyncguard import prepared
 from asyncguard.catalogue.records import (
     DECIDERS,
     MOVES,
@@ -41,10 +40,26 @@ class CatalogueError(AsyncguardError):
     """A rules file breaks the format; the message names the file, the entry and what it lacks."""
 
 
-def parse(path: str, text: str) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
     """Return what a rules file says, its schema checked; raises CatalogueError."""
     try:
-        data: dict[str, Any] = tomli.loads(text)
+        return _of_schema(path, lambda: prepared.toml(path))
+    except OSError as error:
+        raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def parse(path: str, text: str) -> dict[str, Any]:
+    """Return what the text of one says; raises CatalogueError."""
+    import tomli
+
+    return _of_schema(path, lambda: tomli.loads(text))
+
+
+def _of_schema(path: str | Path, parse: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        data = parse()
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"{path}: {error}") from error
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
         raise CatalogueError(f"{path}: not valid TOML: {reason}") from error
@@ -131,6 +146,7 @@ def by_kind(where: str, table: str, data: Mapping[str, Any]) -> dict[str, tuple[
     return result
 
 
+_SYNC_KINDS = {kind.value for kind in SyncKind}
 _REQUIRED = ("id", "rule", "kind", "waits_for", "url", "advice", "hit", "miss")
 
 
@@ -162,7 +178,7 @@ def _check_entry(entry: Mapping[str, Any], required: Iterable[str], where: str) 
             raise CatalogueError(f"{where}: missing {key!r}")
         if not isinstance(entry[key], str):
             raise CatalogueError(f"{where}: {key!r} must be a string")
-    if entry["kind"] not in {kind.value for kind in SyncKind}:
+    if entry["kind"] not in _SYNC_KINDS:
         raise CatalogueError(f"{where}: unknown kind {entry['kind']!r:.50}")
     if entry["waits_for"] not in WAITS_FOR:
         raise CatalogueError(f"{where}: unknown waits_for {entry['waits_for']!r}")

@@ -12,10 +12,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from asyncguard import extras, files, screens
-from asyncguard.cli import check, explain, gate, report, rules, run, tune
-from asyncguard.model import AsyncguardError
+from asyncguard.prepared import kept_code
 from asyncguard.version import __version__
+
+with kept_code("cli"):
+    from asyncguard import extras, files, screens
+    from asyncguard.cli import check, explain, gate, report, rules, run, tune
+    from asyncguard.model import AsyncguardError
 
 EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file error;
 'run' exits as the script does."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from asyncguard import screens
 from asyncguard.cli import findings, fixes
 from asyncguard.model import AsyncguardError, Device, Finding
+from asyncguard.prepared import kept_code
 
 if TYPE_CHECKING:
     from asyncguard.lint.check import LintResult
@@ -152,6 +153,11 @@ def _patterns(text: str) -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show what was found; returns the exit status."""
+    with kept_code("check"):
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     _require_sense(arguments)
     settings = configuration(arguments)
     if arguments.show_settings:

@@ -202,6 +202,8 @@ def _check_files(
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
+    if jobs != 1:
+        worker.load()
     start = worker.start, (worker.index([*files, *others]), asked, frozenset(fresh))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:

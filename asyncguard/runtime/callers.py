@@ -22,6 +22,7 @@ from asyncguard.runtime.frames import (
 )
 
 Frames = tuple[str, ...]  # "path:line function", innermost first
+Stack = tuple[CodeType | int, ...]
 
 NEAREST = 3  # callers that are compared at each wait
 MOST_FRAMES = 32  # of one call path; the outermost are cut
@@ -52,7 +53,7 @@ class Way:
     call paths end with these. Then it is enough that the whole stack is as it was at the last look.
     """
 
-    __slots__ = ("_nearest", "_several", "_stack", "_stride", "callers", "flat", "left")
+    __slots__ = ("_nearest", "_several", "_stride", "beyond", "callers", "flat", "left")
 
     def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
         self._nearest = nearest
@@ -62,34 +63,23 @@ class Way:
         self.callers = callers
         self.left = self._stride = 1
         self._several = False
-        self._stack: tuple[CodeType | int, ...] = ()  # of all callers, as far as it was looked at
+        self.beyond: Stack | None = None  # the callers beyond the nearest at the last look
 
     def leads_to(self, frame: FrameType) -> bool:
         """Whether `frame` was called from here, as far as can be told without a look."""
-        if not self.left:
-            return self._still_leads_to(frame)
+        if not self.left and (self._several or self.beyond is None):
+            return False  # other lines know a way of several call paths by an earlier one
         back: FrameType | None = frame
         for code, instruction in self._nearest:
             back = back.f_back  # type: ignore[union-attr]  # there are as many, or we return
             if back is None or back.f_lasti != instruction or back.f_code is not code:
                 return False
+        if not self.left:
+            if self.beyond != stack_above(back):
+                return False
+            self.looked(self.callers)  # all callers are where they were
         self.left -= 1
         return True
-
-    def _still_leads_to(self, frame: FrameType) -> bool:
-        """Whether all callers are where they were: then there is nothing new to see.
-
-        Not once there were several call paths: other lines know this way by an earlier one.
-        """
-        if self._several or not self._stack or self._stack != _stack_of(frame):
-            return False
-        self.looked(self.callers)
-        self.left -= 1
-        return True
-
-    def remember(self, frame: FrameType) -> None:
-        """Keep what the whole stack is now, where it is no longer than `MOST_KEPT`."""
-        self._stack = _stack_of(frame)
 
     def looked(self, callers: Frames) -> None:
         """The whole stack was looked at."""
@@ -100,16 +90,12 @@ class Way:
         self.left = self._stride
 
 
-def _stack_of(frame: FrameType) -> tuple[CodeType | int, ...]:
-    """Code and instruction of all callers; nothing where there are too many."""
-    found: list[CodeType | int] = []
-    back = frame.f_back
-    while back is not None:
-        found += (back.f_code, back.f_lasti)
-        back = back.f_back
-        if len(found) > 2 * MOST_KEPT:
-            return ()
-    return tuple(found)
+def stack_above(frame: FrameType | None) -> Stack | None:
+    """Code and instruction of all callers; None where there are more than `MOST_KEPT`."""
+    callers = list(islice(outwards(frame and frame.f_back), MOST_KEPT + 1))
+    if len(callers) > MOST_KEPT:
+        return None
+    return tuple([part for f in callers for part in (f.f_code, f.f_lasti)])
 
 
 class Callers:
@@ -121,6 +107,7 @@ class Callers:
         self._paths: dict[tuple[int, ...], Frames] = {}  # by the codes and instructions
         self._known: dict[Frames, Frames] = {}  # several instructions may be on one line
         self._entries: dict[tuple[int, int], str] = {}
+        self._beyond: Stack | None = None  # that the last way was given: many share it
 
     def way_to(self, frame: FrameType) -> tuple[Way, Frames]:
         """The way by which `frame` was called, and the call path as of now."""
@@ -136,7 +123,10 @@ class Callers:
             way = Way(tuple([(f.f_code, f.f_lasti) for f in nearest]), callers)
             if self._are_kept(nearest) and len(self._ways) < MOST_PATHS:
                 self._ways[key] = way
-        way.remember(frame)
+        beyond = stack_above(nearest[-1]) if nearest else ()
+        if beyond != self._beyond:
+            self._beyond = beyond
+        way.beyond = self._beyond
         return way, callers
 
     def entry(self, frame: FrameType) -> str:

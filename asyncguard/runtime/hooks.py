@@ -70,8 +70,8 @@ def _judge_of(probes: Sequence[Probe]) -> Judge:
     return judge
 
 
-# A wait under way: who is told, where it is, how often the call waits beyond once, the caller,
-# how many references to a value nothing but the call holds, and when it began.
+# A wait under way: who is told, where it is, how often the call waits, the caller, how many
+# references to a value nothing but the call holds, and when it began.
 _Wait = tuple[Sink, Site, int, FrameType | None, int, Any]
 
 
@@ -115,11 +115,11 @@ class _Watch:
             site = blocker.site(frame)
             if site is None:
                 return None
-            more = blocker.times(args, kwargs) - 1 if blocker.times is not None else 0
-            site = _allowed(site, more + 1)
+            times = blocker.times(args, kwargs) if blocker.times is not None else 1
+            site = hub.allow(site, times)
             fresh = self._fresh.through if through else self._fresh.hook
             sink = hub.sink
-            return sink, site, more, frame, fresh, sink.begin()
+            return sink, site, times, frame, fresh, sink.begin()
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001  the user's call must go on
@@ -128,11 +128,9 @@ class _Watch:
 
     def end(self, wait: _Wait, value: Any, references: int) -> None:
         """Report the wait; of a value that the call gave back itself, how often it is held."""
-        sink, site, more, frame, fresh, began = wait
+        sink, site, times, frame, fresh, began = wait
         try:
-            sink.end(site, began)
-            for _ in range(more):
-                sink.end(site, sink.begin())
+            hub.end(sink, site, began, times)
             if references and site.blocker.stand_in:
                 self._copies.add(value, frame, references - fresh)
         except Exception as error:  # noqa: BLE001
@@ -168,10 +166,8 @@ class _Watch:
             site = blocker.site(frame)
             if site is not None:
                 times = blocker.times(args, kwargs) if blocker.times is not None else 1
-                site = _allowed(site, times)
-                call.sink.end(site, call.began)
-                for _ in range(times - 1):
-                    call.sink.end(site, call.sink.begin())
+                site = hub.allow(site, times)
+                hub.end(call.sink, site, call.began, times)
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001
@@ -197,15 +193,6 @@ class _Watch:
 def _is_hook(frame: FrameType) -> bool:
     names = frame.f_globals
     return names is _GLOBALS or names is reads.GLOBALS
-
-
-def _allowed(site: Site, times: int) -> Site:
-    """Ask whoever limits waits, for each wait of the call."""
-    allowed = site
-    for _ in range(times):
-        if hub.scope is not None:
-            allowed = hub.scope(site)
-    return allowed
 
 
 def _hook(original: Function, watch: _Watch) -> Function:

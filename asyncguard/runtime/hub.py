@@ -195,6 +195,21 @@ class Hub:
         self.marked: tuple[Marked, ...] = ()
         self._failed: set[str] = set()
 
+    def allow(self, site: Site, times: int) -> Site:
+        """Ask whoever limits waits, for each wait of a call that waits so often."""
+        allowed = site
+        for _ in range(times):
+            if self.scope is not None:
+                allowed = self.scope(site)
+        return allowed
+
+    @staticmethod
+    def end(sink: Sink, site: Site, began: Any, times: int) -> None:
+        """Report a call that waited so often: all of its time as that of the first wait."""
+        sink.end(site, began)
+        for _ in range(times - 1):
+            sink.end(site, sink.begin())
+
     def add(self, sink: Sink) -> None:
         """Report waits to `sink` from now on."""
         with self.lock:

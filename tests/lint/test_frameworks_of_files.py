@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint import knowledge
-from asyncguard.lint.modules.project import Project, index
+from asyncguard.lint.modules.naming import index
+from asyncguard.lint.modules.project import Project
 
 
 @pytest.mark.parametrize(("imported", "found"), [("mxnet", ("mxnet",)), ("jax", ())])

@@ -12,8 +12,8 @@ from asyncguard.lint.report import registry
 CHECK = """
 import sys
 from asyncguard.cli import main
-status = main(["check", "code.py"])
-print(status, *sorted({"libcst", "jinja2"} & sys.modules.keys()), file=sys.stderr)
+status = main(["check", "code.py", *sys.argv[1:]])
+print(status, *sorted({"libcst", "jinja2", "msgspec"} & sys.modules.keys()), file=sys.stderr)
 """
 HOT = """\
 import torch
@@ -25,17 +25,23 @@ def train(model, loader):
 """
 
 
-def imports(folder: Path) -> str:
+def imports(folder: Path, *options: str) -> str:
     """Check a folder's file in a new process; returns its status and what it has imported."""
-    command = [sys.executable, "-c", CHECK]
+    command = [sys.executable, "-c", CHECK, *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return done.stderr.strip()
 
 
 def test_what_the_cache_answers_needs_no_tree(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text(HOT, encoding="utf-8")
-    assert imports(tmp_path) == "1 libcst"
-    assert imports(tmp_path) == "1"
+    assert imports(tmp_path) == "1 libcst msgspec"
+    assert imports(tmp_path) == "1 msgspec"
+
+
+def test_msgspec_is_for_caches_alone(tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text(HOT, encoding="utf-8")
+    assert imports(tmp_path, "--no-cache") == "1 libcst"
+    assert imports(tmp_path) == "1 libcst msgspec"
 
 
 def test_labels_say_what_the_rules_say() -> None:

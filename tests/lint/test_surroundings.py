@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from asyncguard.lint.live import check_text
 from asyncguard.lint.run import bases, surroundings, worker
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.decode import check_syntax, parse_ahead
 from asyncguard.model import Finding
 
 UTILS = "import torch\ndef note(meters, value):\n    meters.append(value.item())\n"
@@ -185,3 +187,15 @@ def test_a_file_with_odd_escapes_is_read_in_silence(recwarn: pytest.WarningsReco
 def test_text_that_is_no_python_defines_nothing() -> None:
     for text in (b"def (", b"# coding: nonsense\nx = 1", b"x = '\0'", b"(" * 10_000):
         assert not bases.parsed(text).body
+
+
+def test_what_is_parsed_for_bases_is_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda text: parsed.append(text) or parse(text))
+    assert parse_ahead("a = 1\n") is check_syntax("a = 1\n")
+    assert parse_ahead("a = 1\n") is not None
+    assert check_syntax("a = 1\n") is not check_syntax("a = 1\n")  # each is handed on once
+    assert parsed == ["a = 1\n"] * 3

@@ -17,6 +17,7 @@ from asyncguard.render import Screen, TraceReport, formats
 from asyncguard.runtime import compiled, store
 from asyncguard.runtime.callers import Callers
 from asyncguard.runtime.frames import line_of
+from asyncguard.runtime.hub import BATCH, front
 from asyncguard.runtime.sites import ranks
 
 ROUNDS = 64
@@ -49,18 +50,23 @@ def function(path: Path, body: str) -> Callable[..., Any]:
     return found
 
 
-def test_a_read_is_found_again_wherever_the_one_before_it_was(tmp_path: Path) -> None:
-    """Looking for it anew each time takes five times the calls of a loop over one read."""
+def test_a_read_is_found_again_wherever_the_one_before_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking for it anew each time takes several times the calls of a loop over one read."""
     torch = pytest.importorskip("torch")
     value = torch.ones(())
-    alone = function(tmp_path / "alone.py", "        x.item()\n")
     turns = function(tmp_path / "turns.py", "        x.item()\n" * 8)
-    with asyncguard.trace(frameworks=["torch"], count_cpu=True):
-        alone(value, 20 * ROUNDS)
+    found: list[int] = []
+    way_to = Callers.way_to
+    monkeypatch.setattr(Callers, "way_to", lambda *args: found.append(1) or way_to(*args))
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True) as trace:
         turns(value, 20 * ROUNDS)  # whatever is found out once is found here
-        one = calls_of(lambda: alone(value, 8 * ROUNDS))
-        eight = calls_of(lambda: turns(value, ROUNDS))
-    assert eight < one * 2
+        before = len(found)
+        turns(value, ROUNDS)
+    assert before >= 8
+    assert len(found) - before <= ROUNDS / 8
+    assert trace.total_syncs == 8 * 21 * ROUNDS
 
 
 def test_a_stack_that_is_as_it_was_is_not_looked_at_anew(
@@ -80,6 +86,20 @@ def test_a_stack_that_is_as_it_was_is_not_looked_at_anew(
     assert before > 0
     assert len(looks) == before
     assert trace.total_syncs == 60 * ROUNDS
+
+
+def test_a_log_is_added_up_before_long_where_no_step_ends(tmp_path: Path) -> None:
+    """Else a program that only reads would fill the memory with it."""
+    torch = pytest.importorskip("torch")
+    value = torch.ones(())
+    alone = function(tmp_path / "log.py", "        x.item()\n")
+    longest = 0
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True) as trace:
+        for _ in range(20):
+            alone(value, ROUNDS)
+            longest = max(longest, len(front.reads.log))
+    assert trace.total_syncs == 20 * ROUNDS
+    assert longest < 2 * BATCH
 
 
 def test_reads_that_take_turns_enter_no_frame_of_pythons_where_they_are_compiled(

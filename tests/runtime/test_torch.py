@@ -756,6 +756,18 @@ def test_full_depth_sees_what_composite_operators_wait_for(
     assert counts(trace(composite, depth="full")) == {api: 1}
 
 
+def test_an_operator_that_waits_twice_spends_two_of_a_limit() -> None:
+    def count() -> None:
+        torch.ops.aten.bincount(torch.tensor([0, 1]))
+
+    assert counts(trace(count, depth="full")) == {"torch.bincount": 2}
+    with Session(depth="full"):
+        with pytest.raises(SyncLimitExceeded), limit_syncs(1):
+            count()
+        with limit_syncs(2):
+            count()
+
+
 def test_full_depth_sees_its_own_thread_and_light_tracing_all() -> None:
     full = trace(lambda: in_another_thread(below_python), depth="full")
     assert counts(full) == counts(trace(below_python))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-import tomli
-
-from asyncguard import files
+from asyncguard import prepared
 from asyncguard.catalogue import ADVICE, CatalogueError, entries, rules_directory
 from asyncguard.plain import made
 
@@ -55,7 +52,7 @@ def patterns() -> tuple[Pattern, ...]:
     """Return the patterns that ship with asyncguard, in their order."""
     path = rules_directory() / ADVICE
     try:
-        data: dict[str, Any] = tomli.loads(files.read_text(path))
+        data = prepared.toml(path)
         if data.pop("schema", None) != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
         return tuple(made(Pattern, each) for each in entries(str(path), "pattern", data))

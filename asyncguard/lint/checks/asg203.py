@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.registry import MXNET_STEP, TORCH_LOOP, Example
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import suite
 from asyncguard.lint.report.timing import is_timed
@@ -46,12 +46,8 @@ MESSAGE = (
 )
 READS = (SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH)
 VALID = [
-    """\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+    TORCH_LOOP
+    + """\
         optimizer.step()
         torch.cuda.synchronize()
         host = buffer.numpy()
@@ -67,43 +63,16 @@ def train(model, loader, optimizer):
         end = time.perf_counter()
         print(loss.item())
 """,
-    """\
-from mxnet import autograd, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        loss.wait_to_read()
-        print(loss.asnumpy())
-""",
+    MXNET_STEP + "loss.wait_to_read()\n        print(loss.asnumpy())\n",
 ]
-LOSS_STEP = """\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        """
+LOSS_STEP = TORCH_LOOP + "        optimizer.step()\n        "
 INVALID = [
     Example(
         LOSS_STEP + "torch.cuda.synchronize()\n        print(loss.item())\n",
         fixed=LOSS_STEP + "print(loss.item())\n",
         safe=False,
     ),
-    """\
-from mxnet import autograd, npx
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        npx.waitall()
-        total = loss.sum().asscalar()
-""",
+    MXNET_STEP + "npx.waitall()\n        total = loss.sum().asscalar()\n",
     """\
 import jax
 import jax.numpy as jnp

@@ -29,7 +29,7 @@ import libcst as cst
 
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.report.indices import Indices
-from asyncguard.lint.report.registry import CUPY_STEP
+from asyncguard.lint.report.registry import CUPY_STEP, MXNET_STEP, TORCH_LOOP
 from asyncguard.lint.report.reports import report_site
 from asyncguard.lint.report.statement_order import names_in, suite
 from asyncguard.model import Loop, SyncKind
@@ -58,12 +58,8 @@ EACH = (
 )
 READS = (SyncKind.SCALAR, SyncKind.TEXT)
 VALID = [
-    """\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+    TORCH_LOOP
+    + """\
         optimizer.step()
         first, second = torch.stack([loss, loss * 2]).tolist()
 """,
@@ -86,18 +82,8 @@ def train(model, loader, optimizer):
         if step % 100 == 0:
             print(loss.item(), accuracy.item())
 """,
-    """\
-from mxnet import autograd
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        a = loss.sum().asscalar()
-        loss = net(X) * a
-        b = loss.max().asscalar()
-""",
+    MXNET_STEP
+    + "a = loss.sum().asscalar()\n        loss = net(X) * a\n        b = loss.max().asscalar()\n",
 ]
 INVALID = [
     """\
@@ -120,15 +106,7 @@ def train(model, loader, optimizer):
         a = float(loss)
         b = float(accuracy)
 """,
-    """\
-import torch
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        log(loss.item())
-        total = loss.item()
-""",
+    TORCH_LOOP + "        log(loss.item())\n        total = loss.item()\n",
     """\
 import torch
 def train(model, loader, optimizer):
@@ -137,17 +115,7 @@ def train(model, loader, optimizer):
         sum(losses).backward()
         log([loss.item() for loss in losses])
 """,
-    """\
-from mxnet import autograd
-def train(net, loader, trainer, loss_fn):
-    for X, y in loader:
-        with autograd.record():
-            loss = loss_fn(net(X), y)
-        loss.backward()
-        trainer.step(X.shape[0])
-        low = loss.min().asscalar()
-        high = loss.max().asscalar()
-""",
+    MXNET_STEP + "low = loss.min().asscalar()\n        high = loss.max().asscalar()\n",
     CUPY_STEP + "low, high = float(x.min()), float(x.max())",
     """\
 import jax

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.host_sums import host_sum
 from asyncguard.lint.report.indices import Indices
-from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.registry import TORCH_SUM, Example
 from asyncguard.lint.report.reports import report_site
 
 if TYPE_CHECKING:
@@ -52,26 +52,16 @@ COLLECTED = (
     "keep the value on the device{detached}, stack and read them once there"
 )
 VALID = [
-    """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+    TORCH_SUM
+    + """\
         optimizer.step()
         total += loss.item()
         if total > 100:
             break
     return total
 """,
-    """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+    TORCH_SUM
+    + """\
         optimizer.step()
         total += loss.detach()
     return total.item()
@@ -91,24 +81,14 @@ def train(net, loader, trainer, loss_fn):
 ]
 INVALID = [
     Example(
-        """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+        TORCH_SUM
+        + """\
         optimizer.step()
         total += loss.item() * len(x)
     return total / len(loader)
 """,
-        fixed="""\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+        fixed=TORCH_SUM
+        + """\
         optimizer.step()
         total += loss.detach().double() * len(x)
     total = float(total)
@@ -139,23 +119,9 @@ def train(model, loader, optimizer):
         safe=False,
     ),
     Example(
-        """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        total = total + float(loss)
-    return total
-""",
-        fixed="""\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
+        TORCH_SUM + "        total = total + float(loss)\n    return total\n",
+        fixed=TORCH_SUM
+        + """\
         total = total + loss.detach().double()
     total = float(total)
     return total

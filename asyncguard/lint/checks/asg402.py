@@ -49,6 +49,12 @@ MESSAGE = (
     "`{{site}}` stops the timer before the device has finished the work of {{lines}}: you are "
     "timing the launch, not the work; wait for the result first{barrier}"
 )
+MEASURE = """\
+import time
+import torch
+def measure(model, x):
+    start = time.time()
+"""
 VALID = [
     """\
 import time
@@ -114,23 +120,8 @@ def train(state):
     jax.tree_util.tree_map(lambda x: x.block_until_ready(), metrics)
     return time.time() - start
 """,
-    """\
-import time
-import torch
-def measure(model, x):
-    start = time.time()
-    y = model(x)
-    torch.cuda.synchronize()
-    return time.time() - start
-""",
-    """\
-import time
-import torch
-def measure(model, x):
-    start = time.time()
-    y = model(x).sum().item()
-    return time.time() - start
-""",
+    MEASURE + "    y = model(x)\n    torch.cuda.synchronize()\n    return time.time() - start\n",
+    MEASURE + "    y = model(x).sum().item()\n    return time.time() - start\n",
     """\
 import time
 import torch
@@ -163,14 +154,7 @@ def measure():
 """,
 ]
 INVALID = [
-    """\
-import time
-import torch
-def measure(model, x):
-    start = time.time()
-    y = model(x)
-    print(time.time() - start)
-""",
+    MEASURE + "    y = model(x)\n    print(time.time() - start)\n",
     """\
 from time import perf_counter
 import torch

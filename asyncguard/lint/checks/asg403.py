@@ -32,7 +32,7 @@ from asyncguard.catalogue import Graph
 from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.reasons import HIGH
 from asyncguard.lint.report.fixes.graphs import Kept, graph_loops
-from asyncguard.lint.report.registry import Example
+from asyncguard.lint.report.registry import TORCH_SUM, Example
 from asyncguard.lint.report.reports import Report
 from asyncguard.model import Applicability, Edit, Fix
 
@@ -62,15 +62,7 @@ def train(model, subnets, loader, optimizer):
         optimizer.step()
         print(sum(losses) / len(losses))
 """,
-    """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        total += loss.detach()
-""",
+    TORCH_SUM + "        total += loss.detach()\n",
     """\
 import torch
 def train(model, loader, optimizer):
@@ -80,26 +72,8 @@ def train(model, loader, optimizer):
             loss += head(x, y)
         loss.backward()
 """,
-    """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        loss = loss.item()
-        total += loss
-""",
-    """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        with torch.no_grad():
-            total += loss
-""",
+    TORCH_SUM + "        loss = loss.item()\n        total += loss\n",
+    TORCH_SUM + "        with torch.no_grad():\n            total += loss\n",
     """\
 import torch
 def train(model, episodes, optimizer):
@@ -123,26 +97,8 @@ def train(net, loader, trainer, loss_fn):
 ]
 INVALID = [
     Example(
-        """\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        total += loss * len(x)
-""",
-        fixed="""\
-import torch
-def train(model, loader, optimizer):
-    total = 0.0
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        total += loss.detach() * len(x)
-""",
+        TORCH_SUM + "        optimizer.step()\n        total += loss * len(x)\n",
+        fixed=TORCH_SUM + "        optimizer.step()\n        total += loss.detach() * len(x)\n",
         safe=False,
     ),
     Example(

@@ -115,24 +115,16 @@ def is_point(test: cst.BaseExpression) -> bool:
 
 def is_rare(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs now and then: once a period, for a new record, or for more room."""
-    return is_period(frame, node) or improves(node) or grows(frame, node) or makes_anew(node)
+    room = grows(frame, node) or makes_anew(node)
+    return room or improves(node) or _starts_anew(node.test, node.body)
 
 
-def is_period(frame: Frame, node: cst.If) -> bool:
+def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
     `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
     """
-    held = frame.held.get(dotted(node.test))  # of a flag, which later branches ask as well
-    if held is not None and _starts_anew(held, node.body):
-        frame.periods.add(dotted(node.test))
-    if dotted(node.test) in frame.periods:
-        return True
-    return _starts_anew(node.test, node.body)
-
-
-def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
     if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
         return _starts_anew(test.left, body) or _starts_anew(test.right, body)
     if type(test) is not cst.Comparison or len(test.comparisons) != 1:

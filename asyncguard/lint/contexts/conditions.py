@@ -55,7 +55,6 @@ def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression
     if not (frame.held or asks):
         return  # there is nothing to forget
     path = dotted(target)
-    frame.periods.discard(path)
     if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
         value = value.test
     if path and (type(value) in _KEPT or asks_type(value)):

@@ -66,7 +66,6 @@ class Frame:
     function: FunctionInfo
     env: Variables = field(default_factory=Variables)
     held: dict[str, cst.BaseExpression] = field(default_factory=dict)  # conditions and choices
-    periods: set[str] = field(default_factory=set)  # variables that are true once a period
     parent: Frame | None = None
     speculative: bool = False
     given: dict[str, Value] | None = None  # to attributes of `self`, where that is asked for

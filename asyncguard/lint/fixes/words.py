@@ -5,40 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
-import msgspec
-import tomli
-
-from asyncguard.catalogue import REPAIRS, rules_directory
+from asyncguard import prepared
+from asyncguard.catalogue import REPAIRS, build, entries, rules_directory
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Words(NamedTuple):
     """Words of one meaning."""
 
     id: str
     reason: str
-    words: list[str]
+    words: tuple[str, ...]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Table(NamedTuple):
     """Words, each with what it stands for."""
 
     id: str
     reason: str
-    table: dict[str, str]
+    table: Mapping[str, str]
 
 
-class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Pattern(NamedTuple):
     """A pattern that is searched in a name or a text; `hit` and `miss` are its tests."""
 
     id: str
     reason: str
     pattern: str
-    hit: list[str]
-    miss: list[str]
+    hit: tuple[str, ...]
+    miss: tuple[str, ...]
 
 
-class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Dialect(NamedTuple):
     """How one framework writes what repairs need. A form that it lacks is "".
 
     Of `modules`, what the file imports is tried first to last; `arrays` has `maximum` and its like.
@@ -48,7 +47,7 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Python may run ahead without bound.
     """
 
-    modules: list[str]
+    modules: tuple[str, ...]
     arrays: str
     wide: str
     exact: bool
@@ -59,12 +58,13 @@ class Dialect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wait: str = ""
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    schema: int
-    dialect: dict[str, Dialect]
-    words: list[Words]
-    table: list[Table]
-    pattern: list[Pattern]
+class Known(NamedTuple):
+    """All that the file says."""
+
+    dialect: Mapping[str, Dialect]
+    words: tuple[Words, ...]
+    table: tuple[Table, ...]
+    pattern: tuple[Pattern, ...]
 
 
 def words(id: str) -> frozenset[str]:
@@ -88,7 +88,15 @@ def dialects() -> Mapping[str, Dialect]:
 
 
 @lru_cache(maxsize=1)
-def known() -> _File:
+def known() -> Known:
     """Return all that `rules/repairs.toml` says."""
-    text = (rules_directory() / REPAIRS).read_text(encoding="utf-8")
-    return msgspec.convert(tomli.loads(text), _File)
+    data = prepared.toml(rules_directory() / REPAIRS)
+    return Known(
+        {
+            name: build(Dialect, each, f"{REPAIRS}: {name}")
+            for name, each in data["dialect"].items()
+        },
+        tuple(build(Words, each, REPAIRS) for each in entries(REPAIRS, "words", data)),
+        tuple(build(Table, each, REPAIRS) for each in entries(REPAIRS, "table", data)),
+        tuple(build(Pattern, each, REPAIRS) for each in entries(REPAIRS, "pattern", data)),
+    )

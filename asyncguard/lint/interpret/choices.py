@@ -21,8 +21,7 @@ from asyncguard.lint.interpret.narrowing import (
     narrow,
     truth,
 )
-from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import children, dotted, walk
+from asyncguard.lint.syntax.tree import children, dotted
 from asyncguard.model import SyncKind
 
 
@@ -73,8 +72,8 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     guard_true, guard_false = conditions.guard_of(frame, node.test)
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
     block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
-    recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
     guard_true = _guard_of_body(frame, node, guard_true)
+    recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
     if raises or recalled or caches.is_done(node, block, index):
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
@@ -83,7 +82,7 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
 def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | None:
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
     lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
-    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
+    lasting = lasting or branches.is_once(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)
@@ -150,26 +149,7 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     trains = bool(evidence.work & Work.GRADIENTS)
-    return (trains and not _drops_state(frame, node.body)) or _names_training(node.body)
-
-
-def _drops_state(frame: Frame, body: cst.CSTNode) -> bool:
-    """Whether the state that a step gives is dropped, where one hands it on: it only evaluates."""
-    if not frame.analysis.knowledge.functional_of(frame.analysis.frameworks):
-        return False
-    return any(_drops(n) for n in walk(body) if type(n) is cst.Assign)
-
-
-_STATE = family("state.training")
-
-
-def _drops(node: cst.Assign) -> bool:
-    """Whether this is `_, info = update(state, batch)`."""
-    target, call = node.targets[0].target, node.value
-    if type(target) is not cst.Tuple or type(call) is not cst.Call:
-        return False
-    taken = any(_STATE(dotted(argument.value)) for argument in call.args)
-    return taken and dotted(target.elements[0].value) == "_"
+    return trains or _names_training(node.body)
 
 
 @contextmanager

@@ -228,7 +228,7 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             ):
                 read = confirmed(read, _by_mask(frame))  # no list takes one
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
-        elif how == UPLOADED_INDEX and not _may_be_numpy(frame, owner):
+        elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
 
 
@@ -245,12 +245,6 @@ def chosen_from_device(frame: Frame, node: cst.Subscript, framework: str) -> Non
     if any(index.kind == HOST_ARRAY and index.framework == framework for index in indices):
         why = frame.reason(Provenance.USAGE, "a part of it is passed to a model")
         index_sites(frame, node, device(framework, why), indices)
-
-
-def _may_be_numpy(frame: Frame, owner: Value) -> bool:
-    """Whether what is indexed may as well be an array of NumPy's, which has the same methods."""
-    alike = frame.analysis.knowledge.dispatches(owner.framework)
-    return alike and owner.role in (Role.UNPLACED, Role.NAME_INFERRED)
 
 
 def _indexed(owner: Value, index: Value) -> Value:

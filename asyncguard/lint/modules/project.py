@@ -16,6 +16,7 @@ from pathlib import Path
 from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
+from asyncguard.lint.modules.naming import INIT, is_package, module_name
 from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
@@ -30,70 +31,10 @@ from asyncguard.lint.source.decode import (
 from asyncguard.lint.syntax.tree import TooDeepError
 from asyncguard.model import Device
 
-INIT = "__init__.py"
 MAX_TREES = 24  # modules that keep their trees: those that were asked for last
 MAX_PARSED = 8  # files whose syntax is kept after others asked for their outline: theirs comes next
-MAX_GAP = 2  # folders without `__init__.py` within a package
 NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
-
-
-def module_name(path: Path, packages: dict[Path, bool], root: Path | None = None) -> str:
-    """Return a file's dotted module name.
-
-    It starts at the outermost package that the file is in; folders without `__init__.py` may lie
-    between (namespace packages). A file in no package is named from `root`.
-    """
-    within = 0
-    for count, folder in enumerate(path.parents, 1):
-        if _is_package(folder, packages):
-            within = count
-        elif count - within > MAX_GAP:
-            break
-    folders = [folder.name for folder in path.parents[:within]]
-    if not within and root is not None and path.is_relative_to(root):
-        folders = list(reversed(path.parent.relative_to(root).parts))
-    parts = folders if path.name == INIT else [path.stem, *folders]
-    return ".".join(reversed(parts))
-
-
-def _is_package(folder: Path, packages: dict[Path, bool]) -> bool:
-    """Whether a folder is a regular package, asked of the file system once."""
-    if folder not in packages:
-        packages[folder] = (folder / INIT).is_file()
-    return packages[folder]
-
-
-def index(paths: Iterable[str]) -> dict[str, str]:
-    """Return the paths of the Python files by module name."""
-    packages: dict[Path, bool] = {}
-    absolute: dict[str, str] = {}
-    folders: dict[str, list[tuple[str, str]]] = {}
-    for path in paths:
-        if path.endswith(".py"):
-            folder, name = os.path.split(path)
-            if folder not in absolute:
-                absolute[folder] = os.path.abspath(folder)
-            folders.setdefault(absolute[folder], []).append((name, path))
-    root = Path(os.path.commonpath(folders)) if folders else None
-    found: dict[str, str] = {}
-    above: dict[str, str] = {}
-    for folder, inside in folders.items():
-        package = module_name(Path(folder, INIT), packages, root)
-        outer = _outer(folder, package)
-        for name, path in inside:
-            stem = "" if name == INIT else name.removesuffix(".py")
-            full = ".".join(filter(None, (package, stem)))
-            found[full] = path
-            above.update((f"{prefix}.{full}", path) for prefix in outer)
-    return found | {name: path for name, path in above.items() if name not in found}
-
-
-def _outer(folder: str, package: str) -> list[str]:
-    """Return what imports may write before a package's name: the folders that it lies in."""
-    parts = Path(folder).parts
-    names = parts[: len(parts) - len(package.split("."))] if package else ()
-    return [".".join(names[-count:]) for count in range(1, MAX_GAP + 1) if len(names) > count]
 
 
 def _prefixes(names: Iterable[str]) -> set[str]:
@@ -140,7 +81,7 @@ class Project:
         self.outlines: dict[str, Outline | None] = {}
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.summaries = Summaries()
-        self.packages: dict[Path, bool] = {}
+        self.packages: dict[str, bool] = {}
         self.absolute: dict[str, Path] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
@@ -205,7 +146,7 @@ class Project:
         for folder in importer.parents[:NEAR]:
             path = self.modules.get(f"{folder.name}.{name}", "")
             beside = path and self._absolute(path).is_relative_to(folder)
-            if beside and not _is_package(folder, self.packages):
+            if beside and not is_package(str(folder), self.packages):
                 return path
         return self.modules[name]
 
@@ -301,7 +242,7 @@ class Project:
                 graphs |= building
                 if found := tuple(f for f in told if f not in graphs):
                     return found, graphs
-            if not _is_package(folder.absolute(), self.packages):
+            if not is_package(str(folder.absolute()), self.packages):
                 break
         return (), graphs
 
@@ -368,7 +309,7 @@ class Project:
     def is_packaged(self, path: str) -> bool:
         """Whether a file is in a package, and so imports by full names alone."""
         if path not in self.packaged:
-            self.packaged[path] = _is_package(self._absolute(path).parent, self.packages)
+            self.packaged[path] = is_package(str(self._absolute(path).parent), self.packages)
         return self.packaged[path]
 
     def _may_be_checked(self, name: str) -> bool:

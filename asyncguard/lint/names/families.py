@@ -19,8 +19,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import NamedTuple
 
-import tomli
-
+from asyncguard import prepared
 from asyncguard.additions import Addition, table
 from asyncguard.catalogue import FAMILIES, SCHEMA, CatalogueError, entries, rules_directory
 from asyncguard.lint.names.words import MAX_NAMES, compiled
@@ -181,8 +180,8 @@ def families() -> Mapping[str, Family]:
 def load_file(path: Path) -> dict[str, Family]:
     """Read a file of families; raises FamilyError."""
     try:
-        data = tomli.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomli.TOMLDecodeError) as error:
+        data = prepared.toml(path)
+    except (OSError, ValueError) as error:
         raise FamilyError(f"{path}: {error}") from error
     if data.get("schema") != SCHEMA:
         raise FamilyError(f"{path}: schema is {data.get('schema')!r}; expected {SCHEMA}")

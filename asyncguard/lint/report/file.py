@@ -90,10 +90,15 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
         analysis.facts = _tell(analysis, known)._replace(
-            defined=tuple(_defined(info) for info in known if info.name),
+            defined=tuple(_defined(info) for info in known if info.name and not _runs(info)),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
     return cast(FileFacts, analysis.facts)
+
+
+def _runs(info: FunctionInfo) -> bool:
+    """Whether the call of an object is a loop over steps: by its name it is no part of one."""
+    return info.name == "__call__" and bool(info.final.work & Work.CONTAINS_STEPS)
 
 
 def _defined(info: FunctionInfo) -> Defined:

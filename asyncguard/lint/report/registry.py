@@ -53,7 +53,8 @@ class Rule(NamedTuple):
         return any(example.fixed for example in self.invalid)
 
 
-# Loops that the rules' examples begin with. Each ends where the next statement of its step begins.
+# Loops that the rules' examples begin with. A `STEP` ends where the next statement of
+# its step begins, the others with a line.
 TORCH_STEP = """\
 import torch
 import torch.nn.functional as F
@@ -72,6 +73,14 @@ def train(net, loader, trainer, loss_fn):
         loss.backward()
         trainer.step(X.shape[0])
         """
+TORCH_LOOP = """\
+import torch
+def train(model, loader, optimizer):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+"""
+TORCH_SUM = TORCH_LOOP.replace("    for", "    total = 0.0\n    for", 1)
 JAX_STEP = """\
 import jax
 import jax.numpy as jnp

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from asyncguard.lint.source.decode import SourceError, check_syntax, decode
+from asyncguard.lint.source.decode import SourceError, decode, parse_ahead
 
 LEVELS = 3  # of bases of bases, and of packages that hand a name on
 
@@ -86,7 +86,7 @@ def imported_bases(text: bytes) -> list[Imported]:
 def parsed(text: bytes) -> ast.Module:
     """Return the syntax tree of a text; an empty one if it has none."""
     try:
-        return check_syntax(decode(text))
+        return parse_ahead(decode(text))
     except SourceError:
         return ast.Module([], [])
 
@@ -102,8 +102,9 @@ def imports(tree: ast.Module) -> Iterator[tuple[str, Imported]]:
 
 def module(path: str) -> str:
     """Return the last part of the name that a file is imported by."""
-    name = Path(path).stem
-    return Path(os.path.abspath(path)).parent.name if name == "__init__" else name
+    name = os.path.splitext(os.path.basename(path))[0]
+    folder = os.path.dirname(os.path.abspath(path)) if name == "__init__" else ""
+    return os.path.basename(folder) or name
 
 
 def distance(named: str, path: str) -> tuple[int, str]:

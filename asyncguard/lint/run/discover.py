@@ -110,17 +110,17 @@ class _Walk(NamedTuple):
         if settings.respect_gitignore and ignored.NAME in names:
             rules = rules.extended(Path(absolute))
         within = "" if folder == os.curdir else os.path.join(folder, "")
+        beyond = os.path.join(absolute, "")
         wanted = list(_wanted(inside, absolute, settings, rules))
         for entry in wanted:
             path = within + entry.name
             if entry.is_file():
-                yield _File(path, os.path.join(absolute, entry.name), settings)
+                yield _File(path, beyond + entry.name, settings)
             elif not entry.is_dir():
                 self.notes.append(f"{path}: skipped: {files.why_unreadable(path)}")
         for entry in wanted:
             if entry.is_dir(follow_symlinks=False):
-                lower = os.path.join(absolute, entry.name)
-                yield from self.below(within + entry.name, lower, settings, rules)
+                yield from self.below(within + entry.name, beyond + entry.name, settings, rules)
 
 
 def _wanted(
@@ -129,6 +129,7 @@ def _wanted(
     """Yield the sources and folders of a folder that neither settings nor git leave out."""
     here = os.path.relpath(absolute, settings.root)
     start = "" if here == os.curdir else os.path.join(here, "")
+    beyond = os.path.join(absolute, "")
     excluded = _excluded(settings)
     for entry in inside:
         name = entry.name
@@ -137,10 +138,9 @@ def _wanted(
             continue
         if excluded.match(name) or (start and excluded.match(start + name)):
             continue
-        path = os.path.join(absolute, name)
-        if rules.rules and rules.ignores(path, is_folder=is_folder):
+        if rules.rules and rules.ignores(beyond + name, is_folder=is_folder):
             continue
-        if not (is_folder and os.path.exists(os.path.join(path, "pyvenv.cfg"))):
+        if not (is_folder and os.path.exists(os.path.join(beyond + name, "pyvenv.cfg"))):
             yield entry
 
 

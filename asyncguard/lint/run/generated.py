@@ -13,12 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import islice
+from typing import NamedTuple
 
-import msgspec
-import tomli
-
-from asyncguard import files
-from asyncguard.catalogue import GENERATED, rules_directory
+from asyncguard import files, prepared
+from asyncguard.catalogue import GENERATED, build, entries, rules_directory
 from asyncguard.lint.program.facts import FileResult
 from asyncguard.lint.program.merging import Heat, Told, heat, merged
 from asyncguard.lint.source.decode import SourceError, decode
@@ -28,7 +26,7 @@ Identity = tuple[str, str, str]
 AROUND = 8  # lines on either side that tell equal lines apart
 
 
-class Notice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Notice(NamedTuple):
     """One way to say it: `pattern` finds the `source` in the line `hit`, and nothing in `miss`."""
 
     id: str
@@ -38,19 +36,19 @@ class Notice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     miss: str
 
 
-class Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Notices(NamedTuple):
     """The file of notices; they stand in the first `lines` of a generated file."""
 
-    schema: int
     lines: int
-    notice: list[Notice]
+    notice: tuple[Notice, ...]
 
 
 @lru_cache(maxsize=1)
 def notices() -> Notices:
     """Return the notices that ship with asyncguard."""
-    text = (rules_directory() / GENERATED).read_text(encoding="utf-8")
-    return msgspec.convert(tomli.loads(text), Notices)
+    data = prepared.toml(rules_directory() / GENERATED)
+    notice = (build(Notice, each, GENERATED) for each in entries(GENERATED, "notice", data))
+    return Notices(data["lines"], tuple(notice))
 
 
 def named_source(text: str) -> str:

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import tomli
-
 from asyncguard import additions, files
 from asyncguard.additions import Addition
 from asyncguard.lint import names, selectors
@@ -162,7 +160,7 @@ def _table(path: Path) -> dict[str, Any] | None:
         text = files.read_text(path, MOST)
         if path.name == "pyproject.toml" and "asyncguard" not in text:
             return None
-        data: dict[str, Any] = tomli.loads(text)
+        data = _parsed(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
         raise AsyncguardError(f"{path}: not valid TOML: {reason}") from error
@@ -173,6 +171,13 @@ def _table(path: Path) -> dict[str, Any] | None:
     if table is not None and not isinstance(table, dict):
         raise AsyncguardError(f"{path}: tool.asyncguard must be a table, not {table!r:.50}")
     return table
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    import tomli  # most folders have no configuration
+
+    data: dict[str, Any] = tomli.loads(text)
+    return data
 
 
 def _read(table: dict[str, Any], path: Path, root: Path) -> Settings:

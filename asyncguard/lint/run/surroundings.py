@@ -33,23 +33,21 @@ MOST_OF_ONE = 400_000
 
 def around(named: Sequence[str], configuration: Configuration) -> list[str]:
     """Return the other files of the projects that some files belong to, each once."""
-    known = {os.path.abspath(path) for path in named}
-    found: dict[str, str] = {}
-    for folder in dict.fromkeys(Path(os.path.abspath(path)).parent for path in named):
-        for path in _project(folder, configuration):
-            absolute = os.path.abspath(path)
-            if absolute not in known:
-                found.setdefault(absolute, _beside(path, named[0]))
-    return sorted(found.values())
-
-
-def _beside(path: str, named: str) -> str:
-    """Return a path as the user would name it beside another."""
-    return path if os.path.isabs(named) else os.path.relpath(path)
+    known = [os.path.abspath(path) for path in named]
+    found: dict[str, None] = {}
+    for folder in dict.fromkeys(Path(path).parent for path in known):
+        found |= dict.fromkeys(_project(folder, configuration))
+    others = found.keys() - known
+    if named and not os.path.isabs(named[0]):  # they are named as the user named the first
+        return sorted(map(os.path.relpath, others))
+    return sorted(others)
 
 
 def _project(folder: Path, configuration: Configuration) -> list[str]:
-    """Return the files of the project that a folder is in, or else of its package or itself."""
+    """Return the files of the project that a folder is in, or else of its package or itself.
+
+    All paths start from the root of the file system.
+    """
     for root in (_root(folder), package(folder)):
         if root is not None:
             try:

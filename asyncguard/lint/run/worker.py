@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from asyncguard import files
+from asyncguard import files, prepared
 from asyncguard.additions import Addition
 from asyncguard.lint import knowledge, names
 from asyncguard.lint.program.facts import FileFacts, unreadable
@@ -35,9 +36,17 @@ class Options(NamedTuple):
 
 def index(paths: Sequence[str]) -> dict[str, str]:
     """Return the files by module name."""
-    from asyncguard.lint.modules.project import index as by_name
+    from asyncguard.lint.modules.naming import index as by_name
 
     return by_name(paths)
+
+
+@cache
+def load() -> type[Project]:
+    """Import libcst and the analyzer, which processes that fork afterwards then share."""
+    with prepared.kept_code("libcst"):
+        from asyncguard.lint.modules.project import Project
+    return Project
 
 
 class Worker:
@@ -59,10 +68,8 @@ class Worker:
     def project(self) -> Project:
         """The modules read so far."""
         if self._project is None:
-            from asyncguard.lint.modules.project import Project
-
             known = knowledge.load(self.options.catalogue)
-            self._project = Project(self.modules, known, self.options.device, self.wanted)
+            self._project = load()(self.modules, known, self.options.device, self.wanted)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -72,9 +79,10 @@ class Worker:
                 data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
+        project = self.project  # which imports libcst as `load` does
         from asyncguard.lint.report import file as facts
 
-        return facts.of_source(data, path, self.project)
+        return facts.of_source(data, path, project)
 
     def newly_asked(self) -> set[tuple[str, str]]:
         """Return which files asked for which others, beyond what was returned before."""

@@ -19,6 +19,8 @@ from itertools import chain
 
 from asyncguard.lint.names.words import MAX_NAMES
 
+MOST_AHEAD = 16  # files whose syntax is kept for who asks next
+
 
 @dataclass(frozen=True)
 class SourceError(Exception):
@@ -116,8 +118,22 @@ def called_in(text: str, methods: tuple[str, ...]) -> set[str]:
     return set(re.findall(rf"\.({'|'.join(methods)})\(", text))
 
 
+_ahead: dict[str, ast.Module] = {}  # trees by their texts, for who asks next
+
+
+def parse_ahead(text: str) -> ast.Module:
+    """Parse a text whose turn comes later; the next to ask for its syntax gets the same tree."""
+    tree = check_syntax(text)
+    if len(_ahead) >= MOST_AHEAD:
+        _ahead.clear()
+    _ahead[text] = tree
+    return tree
+
+
 def check_syntax(text: str) -> ast.Module:
     """Parse with Python's own parser; raises SourceError where it cannot be Python."""
+    if (known := _ahead.pop(text, None)) is not None:
+        return known
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -12,6 +12,8 @@ from typing import Any
 
 import libcst as cst
 
+from asyncguard.prepared import execute
+
 
 def _maker(kind: type[Any], *given: str) -> Callable[..., Any]:
     """Return a function that makes nodes of a kind of these fields; others have their defaults.
@@ -32,7 +34,7 @@ def _maker(kind: type[Any], *given: str) -> Callable[..., Any]:
             make = field.default_factory
             names[value] = field.default if make is dataclasses.MISSING else make()
     lines += ["    node.__class__ = kind", "    return node"]
-    exec("\n".join(lines), names)  # as `dataclasses` itself does
+    execute("\n".join(lines), names)  # as `dataclasses` itself does
     made: Callable[..., Any] = names["make"]
     return made
 

@@ -68,8 +68,8 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         doing, site = state.doing, None
         try:
             site = self._site(point, args, caller)
-            if site is not None and hub.scope is not None:
-                site = hub.scope(site)
+            if site is not None:
+                site = hub.allow(site, point.times)
             sink = hub.sink
             began = sink.begin()
         except SyncLimitExceeded:
@@ -84,9 +84,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
             doing.waiting = False
         if site is not None:
             try:
-                sink.end(site, began)
-                for _ in range(point.times - 1):
-                    sink.end(site, sink.begin())
+                hub.end(sink, site, began, point.times)
             except Exception as error:  # noqa: BLE001
                 self._fail(error)
         return result
