@@ -97,8 +97,17 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
 
 
 def _runs(info: FunctionInfo) -> bool:
-    """Whether the call of an object is a loop over steps: by its name it is no part of one."""
-    return info.name == "__call__" and bool(info.final.work & Work.CONTAINS_STEPS)
+    """Whether the call of an object loops over steps: by its name it is no part of one.
+
+    Or the call that it overrides does.
+    """
+    if info.name != "__call__":
+        return False
+    inherited = (edge.callee for edge in info.final.edges if edge.callee.name == info.name)
+    return any(
+        known.summary is not None and known.summary.work & Work.CONTAINS_STEPS
+        for known in (info, *inherited)
+    )
 
 
 def _defined(info: FunctionInfo) -> Defined:
