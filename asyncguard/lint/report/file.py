@@ -85,10 +85,24 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
         analysis.facts = _tell(analysis, known)._replace(
-            defined=tuple(_defined(info) for info in known if info.name),
+            defined=tuple(_defined(info) for info in known if info.name and not _runs(info)),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
     return cast(FileFacts, analysis.facts)
+
+
+def _runs(info: FunctionInfo) -> bool:
+    """Whether the call of an object loops over steps: by its name it is no part of one.
+
+    Or the call that it overrides does.
+    """
+    if info.name != "__call__":
+        return False
+    inherited = (edge.callee for edge in info.final.edges if edge.callee.name == info.name)
+    return any(
+        known.summary is not None and known.summary.work & Work.CONTAINS_STEPS
+        for known in (info, *inherited)
+    )
 
 
 def _defined(info: FunctionInfo) -> Defined:
