@@ -126,7 +126,7 @@ class _Collected:
             for base in (*(bases & above), *(bases & ANYBODY)):
                 self._found.setdefault(f"{base}.{name}", set()).add(key)
             if name in self._alike and owner not in self._lower:
-                self._lower[owner] = [cls.lower() for cls in above]
+                self._lower[owner] = [cls.lower() for cls in {owner} | above]
             for base, ending in self._alike.get(name, ()):
                 if any(cls.endswith(ending) for cls in self._lower[owner]):
                     self._found.setdefault(f"{base}.{name}", set()).add(key)
