@@ -25,6 +25,7 @@ from asyncguard.lint.program.facts import (
     unreadable,
 )
 from asyncguard.lint.report.candidates import candidates
+from asyncguard.lint.report.plain import of_plain
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.lint.source.suppress import suppressions
@@ -62,15 +63,9 @@ def _of_notebook(data: bytes, path: str, project: Project) -> FileFacts:
 
 def _of_text(text: str, path: str, project: Project) -> FileFacts:
     comments = suppressions(text)
-    frameworks = project.frameworks(path, text)
+    frameworks = project.screen.frameworks(path, text)
     if not frameworks:
-        classes = project.own_classes(path, text)
-        return FileFacts(
-            path,
-            suppressions=comments,
-            bases={name: known.bases for name, known in classes.items()},
-            bare={name: known.methods for name, known in classes.items()},
-        )
+        return of_plain(path, comments, project.syntax(path, text))
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:
