@@ -15,7 +15,6 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncguard.lint.labels import CHECKS
-from asyncguard.lint.report.reports import report_all
 from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
@@ -133,6 +132,8 @@ def _rule(module_name: str) -> Rule:
     explanation = cleandoc(module.__doc__ or "")
     check = getattr(module, "check", None)
     if check is None and hasattr(module, "REMEDY"):
+        from asyncguard.lint.report.reports import report_all  # with libcst, which few runs need
+
         message = f"{module.MESSAGE}: {module.REMEDY}"
         check = partial(report_all, code=module.CODE, message=message)
     return Rule(
