@@ -160,6 +160,7 @@ class Framework(NamedTuple):
     session_functions: tuple[str, ...] = ()  # or one of these, and has no context that runs at once
     array_function: bool = False  # NumPy's functions of its values stay on the device
     array_methods: tuple[str, ...] = ()  # of NumPy's functions, those that call such a method of it
+    immutable: bool = False  # its arrays cannot be written to: what is, is NumPy's
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
     tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf

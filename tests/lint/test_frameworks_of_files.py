@@ -20,7 +20,7 @@ def test_a_file_uses_the_framework_of_its_folder_if_it_calls_methods_of_that(
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     project = Project(index(str(tmp_path / name) for name in files), knowledge.load())
-    assert project.frameworks(str(tmp_path / "arrays.py"), text) == found
+    assert project.screen.frameworks(str(tmp_path / "arrays.py"), text) == found
 
 
 @pytest.mark.parametrize(

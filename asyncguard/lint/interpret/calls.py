@@ -27,11 +27,12 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret.arguments import handed
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import call_model
-from asyncguard.lint.interpret.opaque import computed_purely, opaque
+from asyncguard.lint.interpret.opaque import called_itself, computed_purely, opaque
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
@@ -124,6 +125,7 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return call_model(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
+    called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
 

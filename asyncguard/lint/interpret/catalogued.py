@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import libcst as cst
 
 from asyncguard.lint.contexts import loops
@@ -12,6 +14,7 @@ from asyncguard.lint.domain.hotness import ONCE, Context
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
     DEVICE,
+    EITHER,
     FUNCTION,
     SUPER,
     UNKNOWN,
@@ -49,8 +52,9 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
 
 def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
     """Note that a function out of sight calls those that it is handed once in each of its steps."""
-    for argument in arguments:
-        info = function_of(argument.value) if argument.value.kind == FUNCTION else None
+    given = (a.value.items if a.value.kind == EITHER else (a.value,) for a in arguments)
+    for value in chain.from_iterable(values or () for values in given):
+        info = function_of(value) if value.kind == FUNCTION else None
         edge = frame.call(info)
         if edge is not None and info is not None and type(info.node) is not cst.Lambda:
             edge.context = Context(Loop.STEP, edge.context.guarded)

@@ -8,7 +8,7 @@ from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
-from asyncguard.lint.domain.handed import OF_NAME, Handed
+from asyncguard.lint.domain.handed import Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -42,15 +42,20 @@ from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.lookup import attribute_of
 from asyncguard.lint.interpret.models import model_method, note_step
-from asyncguard.lint.interpret.opaque import acted, of_parameters, opaque
+from asyncguard.lint.interpret.opaque import (
+    acted,
+    call_of_name,
+    called_itself,
+    of_parameters,
+    of_pure_environment,
+    opaque,
+)
 from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
-
-SHORT = 4  # characters: a shorter variable tells nothing of its class
 
 
 def call_method(
@@ -69,8 +74,7 @@ def call_method(
         frame.call_by_name(method, given)
         # A name of several words tells by itself.
         variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
-        if len(variable) >= SHORT:
-            frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
+        call_of_name(frame, variable, method, given)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
     if may_be_moved(frame, owner, func.value, arguments) and (
@@ -159,8 +163,10 @@ def _note_overriding(
             frame.call_by_name(method, given)  # so may another class, of which it may be as well
         if owner.confidence != HIGH and frame.analysis.is_abstract(function_of(attribute)):
             frame.call_by_name(f".{method}", given)
-    elif attribute.kind == UNKNOWN and owner.kind == INSTANCE:  # a subclass's own
-        frame.call_by_name(f"{cls.name}.{method}", given)
+    elif attribute.kind == UNKNOWN:
+        if owner.kind == INSTANCE:  # a subclass's own
+            frame.call_by_name(f"{cls.name}.{method}", given)
+        called_itself(frame, method, given)
 
 
 def _inherited(cls: ClassInfo, method: str) -> Value | None:
@@ -198,6 +204,8 @@ def unknown_method(
         else:
             run_given(frame, arguments)
         return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
+    if owner.kind == "environment" and (made := of_pure_environment(frame, method, arguments)):
+        return made
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):

@@ -12,7 +12,8 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.handed import OF_NAME, Handed
+from asyncguard.lint.domain.reasons import MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device
@@ -20,6 +21,7 @@ from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 _WAITS = family("function.waits")
+SHORT = 4  # characters: a shorter variable tells nothing of its class
 
 
 def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -39,6 +41,17 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         a.value.kind in (UNKNOWN, CONTAINER) and a.value.params for a in arguments
     )
     return UNKNOWN_VALUE if unknown else Value(role=Role.OPAQUE_RESULT)
+
+
+def call_of_name(frame: Frame, variable: str, method: str, given: Handed) -> None:
+    """Note the call of a method of a class that may be named like the variable."""
+    if len(variable) >= SHORT:
+        frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
+
+
+def called_itself(frame: Frame, variable: str, given: Handed) -> None:
+    """Note the call of an object whose class may be named like the variable: `callback(step)`."""
+    call_of_name(frame, variable, "__call__", given)
 
 
 # Names of a model's parameters, and of the parts of it that are some; others count or choose.
@@ -66,20 +79,34 @@ def of_parameters(frame: Frame, name: str, arguments: Arguments) -> Value:
 _TELLS = family("function.tells")
 
 
+def of_pure_environment(frame: Frame, method: str, arguments: Arguments) -> Value | None:
+    """Return what an environment that is a pure function gives, on the device itself.
+
+    It takes a step from a state that it is handed beside the action, and starts from a key.
+    """
+    handed_on = len(arguments) > 1 or _RESETS(method)
+    why = frame.reason(Provenance.USAGE, f"`{method}` is handed its state")
+    return _made_of_device_values(frame, arguments, why) if handed_on else None
+
+
 def computed_purely(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     """Return what a function out of sight computes of device values, where functions are pure."""
-    held = (first_device(a.value) for a in arguments)
-    given = next((v for v in held if v.kind == DEVICE and v.confidence >= MEDIUM), None)
     library = name.partition(".")[0]
     elsewhere = frame.analysis.knowledge.language.host_libraries
-    if given is None or library in sys.stdlib_module_names or library in elsewhere:
+    if library in sys.stdlib_module_names or library in elsewhere:
         return None
     *owners, last = name.split(".")
     if not last or any(part[:1].isupper() for part in (*owners, last)) or _TELLS(last.lower()):
         return None
-    if not frame.analysis.knowledge.functional_of((given.framework,)):
-        return None
     why = frame.by_name(f"`{last}` computes with a device value")
+    return _made_of_device_values(frame, arguments, why)
+
+
+def _made_of_device_values(frame: Frame, arguments: Arguments, why: Reason) -> Value | None:
+    held = (first_device(a.value) for a in arguments)
+    given = next((v for v in held if v.kind == DEVICE and v.confidence >= MEDIUM), None)
+    if given is None or not frame.analysis.knowledge.functional_of((given.framework,)):
+        return None
     return Value(DEVICE, given.framework, why, Role.MODEL_OUTPUT)
 
 
@@ -91,3 +118,4 @@ def acted(frame: Frame, method: str, arguments: Arguments, answer: Value) -> Val
 
 
 ACTS = family("function.acts")
+_RESETS = family("function.resets")

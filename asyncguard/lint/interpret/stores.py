@@ -120,12 +120,9 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
 
 
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
-    owner = evaluate(frame, target.value)
+    before = evaluate(frame, target.value)
     indices = [index_value(frame, element.slice) for element in target.slice]
-    if owner.kind == UNKNOWN and value.kind == DEVICE and _takes(frame, target, indices, value):
-        # No array in host memory is written through these from the device.
-        owner = from_params(derived(value, DEVICE, value.framework), owner.params)
-        owner = doubted(owner, Doubt.INFERRED)
+    owner = _told_by(frame, target, before, indices, value)
     key = indices[0].literal if len(indices) == 1 else None
     path = dotted(target.value)
     if owner.kind == DEVICE:
@@ -140,6 +137,28 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
         _store_entry(frame, path, owner, key, value)
     elif owner.kind == CONTAINER:
         rebind(frame, target.value, holding(owner, key if isinstance(key, str) else "", value))
+
+
+def _told_by(
+    frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
+) -> Value:
+    """Return what is written to: how, and what is written, may tell what it is."""
+    if owner.kind != UNKNOWN or value.kind != DEVICE:
+        return owner
+    if _is_of_numpy(frame, indices, value):
+        return Value(HOST_ARRAY, "numpy", frame.called("__setitem__"))
+    if _takes(frame, target, indices, value):
+        # No array in host memory is written through these from the device.
+        owner = from_params(derived(value, DEVICE, value.framework), owner.params)
+        return doubted(owner, Doubt.INFERRED)
+    return owner
+
+
+def _is_of_numpy(frame: Frame, indices: list[Value], value: Value) -> bool:
+    """Whether only an array of NumPy is written so: by slices, as the framework's own are not."""
+    known = frame.analysis.knowledge.frameworks.get(value.framework)
+    written = known is not None and known.immutable
+    return written and any(index.role == Role.SLICE for index in indices)
 
 
 def _takes(frame: Frame, target: cst.Subscript, indices: list[Value], value: Value) -> bool:

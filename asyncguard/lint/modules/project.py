@@ -17,23 +17,19 @@ from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.modules.naming import INIT, is_package, module_name
-from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
+from asyncguard.lint.modules.outline import Outline, outline
+from asyncguard.lint.modules.screen import NEAR, Screen
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
     SourceError,
-    called_in,
     check_syntax,
     decode,
-    frameworks_in,
-    names_in,
-    starred_in,
 )
 from asyncguard.lint.syntax.tree import TooDeepError
 from asyncguard.model import Device
 
 MAX_TREES = 24  # modules that keep their trees: those that were asked for last
 MAX_PARSED = 8  # files whose syntax is kept after others asked for their outline: theirs comes next
-NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
 MAX_SIZE = 400_000  # bytes of a module that is read only because another imports it
 
 
@@ -66,7 +62,9 @@ class Project:
         knowledge: Knowledge,
         device: Device = Device.WRITTEN,
         wanted: frozenset[str] | None = None,
+        screen: Screen | None = None,
     ) -> None:
+        self.screen = screen or Screen(modules, knowledge)
         self.device = device
         self.wanted = wanted  # the files whose facts may be asked for; None: all
         self.modules = modules
@@ -81,13 +79,11 @@ class Project:
         self.outlines: dict[str, Outline | None] = {}
         self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
         self.summaries = Summaries()
-        self.packages: dict[str, bool] = {}
+        self.packages = self.screen.packages
         self.absolute: dict[str, Path] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
-        self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
-        # Frameworks by path, and those that the file builds graphs with.
-        self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
+        self.asked = self.screen.asked  # who asked for what, until that is told: paths
 
     def module(self, name: str, importer: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
@@ -169,15 +165,15 @@ class Project:
         read = self._read(path)
         if read is None:
             return None
-        return self.analysis(path, *read, is_guest=not self.frameworks(path, read[0]))
+        return self.analysis(path, *read, is_guest=not self.screen.frameworks(path, read[0]))
 
     def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
         """Return a module's text, its syntax and its frameworks: all, if it names none."""
         try:
             text = decode(files.read(path, MAX_SIZE))
-            found = self.frameworks(path, text)
+            found = self.screen.frameworks(path, text)
             if not found:
-                found, graphs = self._beside(path)
+                found, graphs = self.screen.beside(path)
                 found = found or (() if graphs else tuple(self.knowledge.frameworks))
             return text, self.syntax(path, text), found
         except OSError:
@@ -192,67 +188,6 @@ class Project:
         """Return what Python's parser says of a file; raises SourceError."""
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
-
-    def own_classes(self, path: str, text: str) -> dict[str, OwnClass]:
-        """Return the classes of a file that needs no analysis; raises SourceError."""
-        return own_classes(self.syntax(path, text))
-
-    def frameworks(self, path: str, text: str) -> tuple[str, ...]:
-        """Return the frameworks that a file imports, or that it has from a star import.
-
-        One that imports none may still train: with what the files beside it import.
-        """
-        if found := frameworks_in(text, self.knowledge.module_framework):
-            return found
-        starred = starred_in(text)
-        if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
-            return found
-        if starred and (found := names_in(text, self.knowledge.customary)):
-            return found
-        methods = called_in(text, self.knowledge.reveals)
-        found = self._beside(path)[0] if methods else ()
-        return found if any(self.knowledge.has(method, found) for method in methods) else ()
-
-    def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
-        """Return the frameworks of the first of some files that imports any."""
-        return next((told for other in others if (told := self._told(path, other)[0])), ())
-
-    def _told(self, path: str, other: str) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Return the frameworks that another file imports, and those that it builds graphs with."""
-        self.asked.add((path, other))
-        if other not in self.imported:
-            try:
-                text = decode(files.read(other))
-            except (OSError, SourceError):
-                text = ""
-            found = frameworks_in(text, self.knowledge.module_framework)
-            graphs = frozenset(f for f in found if self.knowledge.builds_graphs(f, text))
-            self.imported[other] = found, graphs
-        return self.imported[other]
-
-    def _beside(self, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
-        """Return the frameworks of the files in the same folder, or in one that it is in.
-
-        Apart from those that build graphs there: what a session gives others is in host memory.
-        """
-        graphs = frozenset[str]()
-        for folder in Path(path).parents[:NEAR]:
-            for other in self._folders.get(folder, ()):
-                told, building = self._told(path, other)
-                graphs |= building
-                if found := tuple(f for f in told if f not in graphs):
-                    return found, graphs
-            if not is_package(str(folder.absolute()), self.packages):
-                break
-        return (), graphs
-
-    @cached_property
-    def _folders(self) -> dict[Path, list[str]]:
-        """The checked files of each folder."""
-        found: dict[Path, list[str]] = {}
-        for path in sorted(self.names):
-            found.setdefault(Path(path).parent, []).append(path)
-        return found
 
     def _outlined(self, name: str, importer: str) -> Outline | None:
         """Return the outline of a checked module."""

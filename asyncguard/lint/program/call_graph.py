@@ -56,16 +56,15 @@ class CallGraph:
 
         A framework enters methods; of others, the calls in sight say more than their names.
         """
-        callers: dict[FunctionId, set[Hotness | None]] = {}
-        for call in (*self.calls, *self.guesses):
-            level = self.hooks.get((call.caller_path, call.caller))
-            callers.setdefault((call.callee_path, call.callee), set()).add(level)
-        return {
-            key: Hotness.EPOCH
+        callers: dict[FunctionId, set[Hotness | None]] = {
+            key: set()
             for key, level in self.hooks.items()
-            if level is Hotness.STEP and callers.get(key) == {Hotness.EPOCH}
-            if key in signatures and not signatures[key].has_self
+            if level is Hotness.STEP and key in signatures and not signatures[key].has_self
         }
+        for call in (*self.calls, *self.guesses):
+            if (key := (call.callee_path, call.callee)) in callers:
+                callers[key].add(self.hooks.get((call.caller_path, call.caller)))
+        return {key: Hotness.EPOCH for key, levels in callers.items() if levels == {Hotness.EPOCH}}
 
     def is_aside(self, function: str) -> bool:
         """Whether a function prepares data on the host, beside the steps: of a processor.

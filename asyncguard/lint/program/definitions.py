@@ -103,9 +103,13 @@ class _Collected:
         self._found: dict[str, set[FunctionId]] = {}
         self._owners: dict[str, set[str]] = {}  # the classes that define a method
         self._wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
+        self._alike: dict[str, list[tuple[str, str]]] = {}  # likewise, and how such classes end
+        self._lower: dict[str, list[str]] = {}  # classes and those above them, in lower case
         for base, dot, method in (name.rpartition(".") for name in called):
             if dot:
                 self._wanted.setdefault(method, set()).add(base)
+            if dot and base.startswith(OF_NAME):
+                self._alike.setdefault(method, []).append((base, _named_like(base)))
 
     def note(self, name: str, key: FunctionId) -> None:
         """Note that a function is defined under this name."""
@@ -119,10 +123,12 @@ class _Collected:
             self._owners.setdefault(name, set()).add(owner)
         if bases := self._wanted.get(name):
             above = self._above.get(owner, ANYBODY)
-            for base in bases & (above | ANYBODY):
+            for base in (*(bases & above), *(bases & ANYBODY)):
                 self._found.setdefault(f"{base}.{name}", set()).add(key)
-            for base in bases:
-                if base.startswith(OF_NAME) and any(_is_named_like(cls, base) for cls in above):
+            if name in self._alike and owner not in self._lower:
+                self._lower[owner] = [cls.lower() for cls in {owner} | above]
+            for base, ending in self._alike.get(name, ()):
+                if any(cls.endswith(ending) for cls in self._lower[owner]):
                     self._found.setdefault(f"{base}.{name}", set()).add(key)
 
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
@@ -154,9 +160,9 @@ def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]
     return is_distinctive(name, max(count - overriding, 1))
 
 
-def _is_named_like(cls: str, variable: str) -> bool:
-    """Whether a variable is named after what a class is: `kernel` of an `MCMCKernel`."""
-    return cls.lower().endswith(variable[len(OF_NAME) :].replace("_", "").lower())
+def _named_like(variable: str) -> str:
+    """Return how a class ends after which a variable is named: `kernel` of an `MCMCKernel`."""
+    return variable[len(OF_NAME) :].replace("_", "").lower()
 
 
 def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:

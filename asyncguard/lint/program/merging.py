@@ -42,7 +42,8 @@ def merged(told: Iterable[Told]) -> Iterator[Finding]:
         if not group:
             continue
         hottest = max(group, key=_rank).finding
-        yield replace(hottest, reached_from=tuple(_calls(group, hottest)))
+        calls = tuple(_calls(group, hottest))
+        yield hottest if calls == hottest.reached_from else replace(hottest, reached_from=calls)
 
 
 def _calls(group: list[Told], hottest: Finding) -> Iterator[CallSite]:

@@ -33,12 +33,10 @@ class Ways:
 
     @cached_property
     def _incoming(self) -> dict[FunctionId, list[Call]]:
-        """The calls of each function, in an order that does not hang on that of the files."""
+        """The calls of each function."""
         found: dict[FunctionId, list[Call]] = {}
-        for call in {*self._network.calls, *self._network.guesses}:
+        for call in (*self._network.calls, *self._network.guesses):
             found.setdefault((call.callee_path, call.callee), []).append(call)
-        for calls in found.values():
-            calls.sort(key=_order)
         return found
 
     def _search(self, function: FunctionId, level: Hotness) -> Way:
@@ -48,7 +46,7 @@ class Ways:
         for current, path in paths:
             if self._network.hooks.get(current, Hotness.COLD) >= level:
                 return (*_links(path), _hook(self._network.hooked[current], current))
-            for call in self._incoming.get(current, ()):
+            for call in sorted(self._incoming.get(current, ()), key=_order):
                 caller = call.caller_path, call.caller
                 at_once = self._network.level(call, Hotness.COLD) >= level
                 if at_once:

@@ -25,6 +25,7 @@ from asyncguard.lint.program.facts import (
     unreadable,
 )
 from asyncguard.lint.report.candidates import candidates
+from asyncguard.lint.report.plain import of_plain
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.lint.source.suppress import suppressions
@@ -62,15 +63,9 @@ def _of_notebook(data: bytes, path: str, project: Project) -> FileFacts:
 
 def _of_text(text: str, path: str, project: Project) -> FileFacts:
     comments = suppressions(text)
-    frameworks = project.frameworks(path, text)
+    frameworks = project.screen.frameworks(path, text)
     if not frameworks:
-        classes = project.own_classes(path, text)
-        return FileFacts(
-            path,
-            suppressions=comments,
-            bases={name: known.bases for name, known in classes.items()},
-            bare={name: known.methods for name, known in classes.items()},
-        )
+        return of_plain(path, comments, project.syntax(path, text))
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:
@@ -90,10 +85,24 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
         analysis.facts = _tell(analysis, known)._replace(
-            defined=tuple(_defined(info) for info in known if info.name),
+            defined=tuple(_defined(info) for info in known if info.name and not _runs(info)),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
     return cast(FileFacts, analysis.facts)
+
+
+def _runs(info: FunctionInfo) -> bool:
+    """Whether the call of an object loops over steps: by its name it is no part of one.
+
+    Or the call that it overrides does.
+    """
+    if info.name != "__call__":
+        return False
+    inherited = (edge.callee for edge in info.final.edges if edge.callee.name == info.name)
+    return any(
+        known.summary is not None and known.summary.work & Work.CONTAINS_STEPS
+        for known in (info, *inherited)
+    )
 
 
 def _defined(info: FunctionInfo) -> Defined:

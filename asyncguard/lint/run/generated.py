@@ -129,9 +129,10 @@ def _with_calls(
 
     def expanded() -> Iterator[Told]:
         for each in told:
-            bare = replace(each.finding, reached_from=())
+            calls = each.finding.reached_from
+            bare = replace(each.finding, reached_from=()) if calls else each.finding
             yield Told(bare)
-            for call in each.finding.reached_from:
+            for call in calls:
                 yield Told(bare, _moved_call(call, copies, linked))
 
     return merged(expanded())

@@ -1,7 +1,7 @@
 """One process's share of a check: reads files and returns their facts.
 
-Trees are imported only when a file needs one, so that a run over files without a framework never
-loads libcst.
+Trees are imported only when a file needs one, so that a check of a few files without a framework
+does without libcst.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from asyncguard import files, prepared
@@ -20,6 +20,7 @@ from asyncguard.model import Device
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.project import Project
+    from asyncguard.lint.modules.screen import Screen
 
 
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
@@ -64,12 +65,19 @@ class Worker:
         self._project: Project | None = None
         self._told: set[tuple[str, str]] = set()
 
+    @cached_property
+    def screen(self) -> Screen:
+        """What is known of files without trees."""
+        from asyncguard.lint.modules.screen import Screen
+
+        return Screen(self.modules, knowledge.load(self.options.catalogue))
+
     @property
     def project(self) -> Project:
         """The modules read so far."""
         if self._project is None:
-            known = knowledge.load(self.options.catalogue)
-            self._project = load()(self.modules, known, self.options.device, self.wanted)
+            known, device = self.screen.knowledge, self.options.device
+            self._project = load()(self.modules, known, device, self.wanted, self.screen)
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -79,6 +87,12 @@ class Worker:
                 data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
+        if self._project is None:
+            from asyncguard.lint.report.plain import without_trees
+
+            told = without_trees(data, path, self.screen)
+            if told is not None:
+                return told
         project = self.project  # which imports libcst as `load` does
         from asyncguard.lint.report import file as facts
 
@@ -86,10 +100,8 @@ class Worker:
 
     def newly_asked(self) -> set[tuple[str, str]]:
         """Return which files asked for which others, beyond what was returned before."""
-        if self._project is None:
-            return set()
-        new = self._project.asked - self._told
-        self._project.asked.clear()
+        new = self.screen.asked - self._told
+        self.screen.asked.clear()
         self._told |= new
         return new
 

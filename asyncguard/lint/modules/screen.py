@@ -1,0 +1,93 @@
+"""Which frameworks a file is for, by its text and those of others: most files are for none.
+
+It needs no trees, so that files without a framework are checked without libcst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from asyncguard import files
+from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.modules.naming import is_package
+from asyncguard.lint.source.decode import (
+    SourceError,
+    called_in,
+    decode,
+    frameworks_in,
+    names_in,
+    starred_in,
+)
+
+NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
+
+
+class Screen:
+    """The files of a project, by module name, and what frameworks those import that were asked."""
+
+    def __init__(self, modules: Mapping[str, str], knowledge: Knowledge) -> None:
+        self.modules = modules
+        self.knowledge = knowledge
+        self.packages: dict[str, bool] = {}
+        self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
+        # Frameworks by path, and those that the file builds graphs with.
+        self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
+
+    def frameworks(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks that a file imports, or that it has from a star import.
+
+        One that imports none may still train: with what the files beside it import.
+        """
+        if found := frameworks_in(text, self.knowledge.module_framework):
+            return found
+        starred = starred_in(text)
+        if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
+            return found
+        if starred and (found := names_in(text, self.knowledge.customary)):
+            return found
+        methods = called_in(text, self.knowledge.reveals)
+        found = self.beside(path)[0] if methods else ()
+        return found if any(self.knowledge.has(method, found) for method in methods) else ()
+
+    def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
+        """Return the frameworks of the first of some files that imports any."""
+        return next((told for other in others if (told := self._told(path, other)[0])), ())
+
+    def _told(self, path: str, other: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks that another file imports, and those that it builds graphs with."""
+        self.asked.add((path, other))
+        if other not in self.imported:
+            try:
+                text = decode(files.read(other))
+            except (OSError, SourceError):
+                text = ""
+            found = frameworks_in(text, self.knowledge.module_framework)
+            graphs = frozenset(f for f in found if self.knowledge.builds_graphs(f, text))
+            self.imported[other] = found, graphs
+        return self.imported[other]
+
+    def beside(self, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the frameworks of the files in the same folder, or in one that it is in.
+
+        Apart from those that build graphs there: what a session gives others is in host memory.
+        """
+        graphs = frozenset[str]()
+        for folder in Path(path).parents[:NEAR]:
+            for other in self._folders.get(folder, ()):
+                told, building = self._told(path, other)
+                graphs |= building
+                if found := tuple(f for f in told if f not in graphs):
+                    return found, graphs
+            if not is_package(str(folder.absolute()), self.packages):
+                break
+        return (), graphs
+
+    @cached_property
+    def _folders(self) -> dict[Path, list[str]]:
+        """The checked files of each folder."""
+        found: dict[Path, list[str]] = {}
+        for path in sorted(set(self.modules.values())):
+            found.setdefault(Path(path).parent, []).append(path)
+        return found
