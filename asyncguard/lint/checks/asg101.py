@@ -21,9 +21,6 @@ Reference: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -32,11 +29,6 @@ from asyncguard.lint.report.registry import (
     TORCH_STEP,
     Example,
 )
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG101"
 NAME = "device-value-as-text"
@@ -61,8 +53,3 @@ INVALID = [
     TENSORFLOW_STEP + "print(loss)",
     CUPY_STEP + "print(x)",
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -23,9 +23,6 @@ Reference: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -34,11 +31,6 @@ from asyncguard.lint.report.registry import (
     TORCH_STEP,
     Example,
 )
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG102"
 NAME = "scalar-conversion"
@@ -94,8 +86,3 @@ def train(model, loader, optimizer):
     CUPY_STEP + "total = float(x.sum())",
     CUPY_STEP + "total = x.sum().item()",
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -21,9 +21,6 @@ Reference: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cpu.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -31,11 +28,6 @@ from asyncguard.lint.report.registry import (
     TENSORFLOW_STEP,
     TORCH_STEP,
 )
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG103"
 NAME = "host-array-conversion"
@@ -59,8 +51,3 @@ INVALID = [
     CUPY_STEP + "kept.append(x.get())",
     CUPY_STEP + "kept.append(cp.asnumpy(x))",
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -23,9 +23,6 @@ Reference: https://docs.nvidia.com/dl-cuda-graph/latest/torch-cuda-graph/sync-fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import (
     CUPY_STEP,
     JAX_STEP,
@@ -34,11 +31,6 @@ from asyncguard.lint.report.registry import (
     TORCH_STEP,
     Example,
 )
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG104"
 NAME = "truth-test"
@@ -65,8 +57,3 @@ INVALID = [
     TENSORFLOW_STEP + "if loss > 3:\n            break\n",
     CUPY_STEP + "if x.max() > 3:\n            break\n",
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -17,15 +17,7 @@ Reference: https://docs.nvidia.com/dl-cuda-graph/latest/torch-cuda-graph/sync-fr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import CUPY_STEP, TORCH_STEP, Example
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG105"
 NAME = "data-dependent-shape"
@@ -50,8 +42,3 @@ INVALID = [
     TORCH_STEP + "kept = torch.unique(loss)",
     CUPY_STEP + "kept = cp.nonzero(x)",
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

@@ -19,15 +19,7 @@ Reference: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import TORCH_STEP, Example
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG106"
 NAME = "blocking-upload"
@@ -69,8 +61,3 @@ def train(model, loader, optimizer, device):
 """,
     ),
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

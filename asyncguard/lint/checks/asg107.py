@@ -19,15 +19,7 @@ Reference: https://docs.pytorch.org/docs/stable/tensorboard.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from asyncguard.lint.report.registry import TORCH_STEP, Example
-from asyncguard.lint.report.reports import report_all
-
-if TYPE_CHECKING:
-    from asyncguard.lint.modules.analysis import FileAnalysis
-    from asyncguard.lint.report.reports import Report
 
 CODE = "ASG107"
 NAME = "device-value-to-sink"
@@ -67,8 +59,3 @@ def train(model, loader, optimizer):
         wandb.log({"loss": loss})
 """,
 ]
-
-
-def check(analysis: FileAnalysis) -> Iterator[Report]:
-    """Report each such site."""
-    return report_all(analysis, CODE, f"{MESSAGE}: {REMEDY}")

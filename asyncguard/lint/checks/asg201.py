@@ -22,12 +22,10 @@ Reference: https://d2l.ai/chapter_computational-performance/async-computation.ht
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncguard.lint.report.registry import JAX_STEP, TORCH_STEP
-from asyncguard.lint.report.reports import report_site, sites_of
-from asyncguard.lint.report.timing import TIMED, timed_advice, timed_steps, untimed
+from asyncguard.lint.report.timing import barriers
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -64,7 +62,4 @@ for i in range(10000):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
-    for site in untimed(sites_of(analysis, CODE)):
-        yield report_site(site, CODE, f"{MESSAGE}: {REMEDY}")
-    for site in timed_steps(sites_of(analysis, CODE)):
-        yield replace(report_site(site, CODE, TIMED), advice=timed_advice(site))
+    return barriers(analysis, CODE, f"{MESSAGE}: {REMEDY}")

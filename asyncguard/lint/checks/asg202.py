@@ -22,14 +22,10 @@ Reference: https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from asyncguard.lint.report.registry import MXNET_STEP, TORCH_STEP, Example
-from asyncguard.lint.report.reports import report_site, sites_of
-from asyncguard.lint.report.timing import TIMED, timed_advice, timed_steps, untimed
+from asyncguard.lint.report.timing import barriers
 
 if TYPE_CHECKING:
     from asyncguard.lint.modules.analysis import FileAnalysis
@@ -86,15 +82,4 @@ def train(model, loader, optimizer):
 
 def check(analysis: FileAnalysis) -> Iterator[Report]:
     """Report each such site that is no part of a measurement."""
-    for site in untimed(sites_of(analysis, CODE)):
-        if not _holds_loop(site.statement):
-            yield report_site(site, CODE, f"{MESSAGE}: {REMEDY}")
-    for site in timed_steps(sites_of(analysis, CODE)):
-        yield replace(report_site(site, CODE, TIMED), advice=timed_advice(site))
-
-
-def _holds_loop(statement: cst.CSTNode | None) -> bool:
-    """Whether a `with` waits once for the loop in it."""
-    if type(statement) is not cst.With:
-        return False
-    return any(isinstance(inner, (cst.For, cst.While)) for inner in statement.body.body)
+    return barriers(analysis, CODE, f"{MESSAGE}: {REMEDY}")

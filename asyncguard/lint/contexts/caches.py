@@ -170,6 +170,22 @@ def _small(line: cst.CSTNode) -> cst.CSTNode | None:
     return line.body[0] if type(line) is cst.SimpleStatementLine and len(line.body) == 1 else None
 
 
+_CARRIED = family("parameter.carried")
+
+
+def begins(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch makes what one step hands on to the next: `if cache is None: cache = ...`.
+
+    The later ones are passed it.
+    """
+    parameters = {p.name for p in frame.function.parameters} if frame.function else set()
+    for test in conjuncts(node.test):
+        path = dotted(test.left) if type(test) is cst.Comparison else ""
+        if path in parameters and _CARRIED(path) and type(test.comparisons[0].operator) is cst.Is:  # type: ignore[attr-defined]
+            return path in map(dotted, _targets(node.body))
+    return False
+
+
 def fills_first(frame: Frame, node: cst.If) -> Guard | None:
     """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
 

@@ -30,8 +30,6 @@ _BATCH = family("value.batch")
 
 # What one step trains side by side.
 _MEMBERS = family("loop.members")
-# How often one step does something: an update for each observation.
-_WITHIN_STEP = family("loop.within_step")
 
 
 def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
@@ -69,7 +67,7 @@ def _is_within_step(
 ) -> bool:
     """Whether what a loop does counts for the loop around it: it goes over what one step has."""
     return (
-        any(_ACCUMULATES(name) or _WITHIN_STEP(name) for name in counted)
+        any(map(_ACCUMULATES, counted))
         or any(map(_MEMBERS, _sources(node)))
         or any(map(_MEMBERS, targets))
     )

@@ -22,7 +22,6 @@ _TEST_CASE = family("function.test_case")
 _TESTS = family("file.test")  # files of unit tests
 # A benchmark's barriers are part of what it measures: told by a function, a file or a folder.
 _BENCH = family("function.benchmark")
-_BENCHES = family("file.benchmark")
 # What draws something for someone to look at, a few samples at most, sets things up, or moves them
 # to and from files: its loops are no steps, unless they train or go over a loader.
 _ASIDE = family("function.aside")
@@ -63,7 +62,7 @@ class Nesting:
             return context
         if loop == Loop.NONE and any(_only_enqueues(record) for record in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
-        measured = _BENCHES(self.path) or _BENCH(self.function.name)
+        measured = _BENCH(self.path) or _BENCH(self.function.name)
         return Context(loop, guarded or measured)
 
     def why_repeated(self) -> Reason | None:

@@ -82,7 +82,7 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
 def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | None:
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
     lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
-    lasting = lasting or branches.is_once(frame, node)
+    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)

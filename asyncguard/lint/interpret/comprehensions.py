@@ -6,9 +6,9 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
-from asyncguard.lint.contexts.loops import shape_of
+from asyncguard.lint.contexts.loops import goes_over_keys, shape_of
 from asyncguard.lint.domain.loops import LoopRecord
-from asyncguard.lint.domain.values import Role, Value, container
+from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import narrow, truth
 
@@ -29,7 +29,7 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     with frame.env.fork() as fork:
         while current is not None:
             opened += 1
-            open_comprehension_loop(frame, current)
+            open_comprehension_loop(frame, current, *elements)
             for condition in current.ifs:
                 truth(frame, condition.test)
                 narrow(frame, condition.test, True)
@@ -41,7 +41,9 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
     return results[0]
 
 
-def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
+def open_comprehension_loop(
+    frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
+) -> None:
     """Bind a `for` clause's targets and push its loop."""
     iterable = evaluate(frame, clause.iter)
     origin = source_of(iterable)
@@ -54,7 +56,10 @@ def open_comprehension_loop(frame: Frame, clause: cst.CompFor) -> None:
         source=origin.why if origin.kind == "loader" else None,
     )
     frame.loops.append(record)
-    bind_target(frame, clause.target, loop_element(frame, iterable))
+    element = loop_element(frame, iterable)
+    if iterable.kind == DEVICE and goes_over_keys(clause.iter, clause.target, *elements):
+        element = HOST_VALUE
+    bind_target(frame, clause.target, element)
 
 
 EXPRESSIONS: Expressions = {

@@ -9,7 +9,7 @@ from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.handed import Handed
-from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
@@ -225,4 +225,7 @@ def _by_its_use(frame: Frame, node: cst.Call, method: str, arguments: Arguments)
             sure = proved or frame.trains
             why = frame.called(method, Provenance.USAGE if sure else Provenance.NAME)
             return device_method(frame, node, unplaced(framework, why), method, arguments)
+        if knowledge.model_methods[framework].get(method) == HOST_ARRAY:
+            # If it is a model's; else most likely as well.
+            return Value(HOST_ARRAY, framework, Reason(Provenance.GUESS))
     return None

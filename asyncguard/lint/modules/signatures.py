@@ -27,11 +27,16 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.syntax.tree import parse_type
+from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
 
 # What a parameter is by its default, whatever else it is given.
 _TOOLS = frozenset({MODEL, "criterion", "optimizer", "metric"})
+
+
+def is_flag(parameter: Parameter) -> bool:
+    """Whether a parameter is true or false by default."""
+    return parameter.default is not None and dotted(parameter.default) in ("True", "False")
 
 
 def bind_parameters(frame: Frame) -> None:
@@ -82,6 +87,8 @@ def _annotated(outer: Frame, parameter: Parameter) -> Value | None:
         value = types.type_value(outer, parameter.annotation)
     if value.kind == DEVICE and type(parameter.default) in (cst.Integer, cst.Float):
         return HOST_VALUE  # a number that may as well be an array
+    if value.kind == DEVICE and is_flag(parameter):
+        return HOST_VALUE  # whatever its annotation says
     if value.kind == UNKNOWN:
         return None
     host = outer.analysis

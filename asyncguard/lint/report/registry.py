@@ -1,14 +1,15 @@
 """The rules, found by walking `asyncguard.lint.checks`.
 
 A check module holds CODE, NAME, its docstring (the explanation; the first line is the summary),
-VALID and INVALID examples and `check(analysis)`. Whether a rule can fix is told by its examples.
+VALID and INVALID examples, and `check(analysis)`; or MESSAGE and REMEDY, if it reports each site of
+its code. Whether a rule can fix is told by its examples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,6 +130,12 @@ def find(code: str) -> Rule:
 def _rule(module_name: str) -> Rule:
     module = import_module(module_name)
     explanation = cleandoc(module.__doc__ or "")
+    check = getattr(module, "check", None)
+    if check is None and hasattr(module, "REMEDY"):
+        from asyncguard.lint.report.reports import report_all  # with libcst, which few runs need
+
+        message = f"{module.MESSAGE}: {module.REMEDY}"
+        check = partial(report_all, code=module.CODE, message=message)
     return Rule(
         module.CODE,
         module.NAME,
@@ -137,6 +144,6 @@ def _rule(module_name: str) -> Rule:
         getattr(module, "DEFAULT", True),
         tuple(module.VALID),
         tuple(e if isinstance(e, Example) else Example(e) for e in module.INVALID),
-        getattr(module, "check", None),
+        check,
         getattr(module, "REFINES", ()),
     )

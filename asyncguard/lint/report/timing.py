@@ -6,17 +6,23 @@ only the enqueue. In a training every step pays for that, and one barrier for ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
+from asyncguard.lint.report.reports import Report, report_site, sites_of
 from asyncguard.lint.syntax.tree import dotted, walk
 
+if TYPE_CHECKING:
+    from asyncguard.lint.modules.analysis import FileAnalysis
+
 _CLOCK = family("function.clock")
-TIMED = (
+_TIMED = (
     "`{site}` waits for the device {when} for the sake of a timer: time N steps with one barrier "
     "after them"
 )
@@ -27,32 +33,30 @@ _EVENTS = {
 }
 
 
-def untimed(sites: Iterable[Site]) -> Iterator[Site]:
-    """Yield the barriers that are no part of a measurement.
+def barriers(analysis: FileAnalysis, code: str, message: str) -> Iterator[Report]:
+    """Report the barriers of a rule that measure nothing, and those that time a step of a training.
 
     Where a function that does not train waits before it reads a clock, its other waits for the same
     are a part of that: at the start, or to warm up.
     """
-    sites = list(sites)
-    timed = [is_timed(site) for site in sites]
-    measuring = {
-        (site.function, site.point.id)
-        for site, is_one in zip(sites, timed, strict=True)
-        if is_one and not site.function.marks_step
-    }
-    for site, is_one in zip(sites, timed, strict=True):
-        if not is_one and (site.function, site.point.id) not in measuring:
-            yield site
+    sites = list(sites_of(analysis, code))
+    timed = list(filter(is_timed, sites))
+    measuring = {(s.function, s.point.id) for s in timed if not s.function.marks_step}
+    for site in sites:
+        measures = (site.function, site.point.id) in measuring or site in timed
+        if not measures and not _holds_loop(site.statement):
+            yield report_site(site, code, message)
+    for site in timed:
+        if _trains(site):
+            advice = _ADVICE + _EVENTS.get(site.point.framework, "")
+            yield replace(report_site(site, code, _TIMED), advice=advice)
 
 
-def timed_steps(sites: Iterable[Site]) -> Iterator[Site]:
-    """Yield the barriers that a training waits for in its steps, to read a clock."""
-    return (site for site in sites if is_timed(site) and _trains(site))
-
-
-def timed_advice(site: Site) -> str:
-    """Return what to do about a barrier that times each step of a training."""
-    return _ADVICE + _EVENTS.get(site.point.framework, "")
+def _holds_loop(statement: cst.CSTNode | None) -> bool:
+    """Whether a `with` waits once for the loop in it."""
+    if type(statement) is not cst.With:
+        return False
+    return any(isinstance(inner, (cst.For, cst.While)) for inner in statement.body.body)
 
 
 def _trains(site: Site) -> bool:
