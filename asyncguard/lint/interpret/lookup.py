@@ -31,8 +31,9 @@ from asyncguard.lint.domain.values import (
     part_of,
     settled,
     symbol,
+    with_role,
 )
-from asyncguard.lint.interpret.types import type_value
+from asyncguard.lint.interpret.types import instance_of, type_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -187,6 +188,8 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
             pure = frame.analysis.knowledge.functional_of((declared.framework,))
             if pure and declared.kind == DEVICE:
                 declared = doubted(declared, Doubt.MAY_HOLD)
+            if _is_held(frame, base, declared):
+                declared = with_role(declared, Role.UNPLACED)
             base.attributes[attr] = declared
             return declared
     method = cls.lookup(attr)
@@ -196,6 +199,14 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
             return frame.analysis.summary_for(method).result
         return Value(FUNCTION, ref=method, element=owner)
     return UNKNOWN_VALUE
+
+
+def _is_held(frame: Frame, cls: ClassInfo, declared: Value) -> bool:
+    """Whether a class, by what it declares, holds an array from anywhere: a model moves its own."""
+    if declared.kind != DEVICE or instance_of(cls).kind in CALLABLE:
+        return False
+    known = frame.analysis.knowledge.frameworks.get(declared.framework)
+    return known is not None and not known.asynchronous_cpu
 
 
 EXPRESSIONS: Expressions = {

@@ -89,15 +89,22 @@ def may_be_moved(
     return owner.place is Place.EITHER or _is_handed(frame, owner, node)
 
 
-def _is_handed(frame: Frame, owner: Value, node: cst.BaseExpression) -> bool:
-    """Whether this is an argument declared as an array, of what is no model: from anywhere."""
+def _is_handed(frame: Frame, owner: Value, node: Any) -> bool:
+    """Whether this is an argument declared as an array, or a part of it, of what is no model.
+
+    It may come from anywhere.
+    """
     function = frame.function
-    while type(node) is cst.Call and type(node.func) is cst.Attribute:
-        if node.func.attr.value not in frame.analysis.knowledge.whole:
+    while type(node) is not cst.Name:
+        if type(node) is cst.Call and type(node.func) is cst.Attribute:
+            if node.func.attr.value not in frame.analysis.knowledge.whole:
+                return False
+            node = node.func
+        elif type(node) is not cst.Subscript:
             return False
-        node = node.func.value
+        node = node.value
     index = owner.params.only
-    if owner.kind != DEVICE or type(node) is not cst.Name or index < 0:
+    if owner.kind != DEVICE or index < 0:
         return False
     named = index < len(function.parameters) and function.parameters[index].name == node.value
     model = function.cls is not None and instance_of(function.cls).kind in CALLABLE
