@@ -97,6 +97,40 @@ def test_every_order_finds_the_same(
         assert checked(order, files) == expected, order
 
 
+PEEK = """
+def peek():
+    trainer = Trainer()
+    return trainer.reader
+"""
+TRAINER = """
+class Reader:
+    def get(self, loss):
+        print(loss.item())
+class Trainer:
+    def setup(self):
+        self.reader = self.renew(None)
+    def renew(self, loss):
+        if loss is not None:
+            self.reader.get(loss)
+        return Reader()
+def train(model, loader):
+    trainer = Trainer()
+    for x in loader:
+        trainer.renew(model(x).sum())
+"""
+
+
+@pytest.mark.parametrize("parts", [(PEEK, TRAINER), (TRAINER, PEEK)], ids=["before", "after"])
+def test_what_sees_an_attribute_that_is_being_found_out_is_not_final(
+    parts: tuple[str, str], tmp_path: Path
+) -> None:
+    """`renew` asks for the attribute that it gives, whoever asks for that first."""
+    path = tmp_path / "train.py"
+    path.write_text("import torch\n" + "".join(parts))
+    (finding,) = checked([str(path)], [str(path)])
+    assert finding.loop.value == "step"
+
+
 def test_reads_of_a_helper_stay_apart_when_its_tree_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ class Attributes:
             if final and self._running.isdisjoint(setters):
                 cls.attributes[name] = found
             return found
+        self._summaries.ask((cls, name))
         return cls.attributes[name]
 
     def _assigned(self, cls: ClassInfo, name: str, setters: Sequence[FunctionInfo]) -> Value | None:
@@ -48,6 +49,7 @@ class Attributes:
     def _given(self, method: FunctionInfo) -> Mapping[str, Value]:
         """Return what a method assigns to attributes; it is run for that once."""
         if method.given is not None:
+            self._summaries.ask(method)
             return method.given
         given, final = self._summaries.derive(method, lambda: self._run_for_given(method))
         if not final:

@@ -26,6 +26,7 @@ class Summaries:
 
     def __init__(self) -> None:
         self._derived: dict[object, tuple[int, Any]] = {}  # in this round, with what it depends on
+        self._deriving: dict[object, int] = {}  # now, and the depths of the runs that asked
         self._open: dict[FunctionInfo, int] = {}  # being run, and their depths
         self._lowest: list[int] = []  # for each, the least depth that its run depends on
         self._waiting: dict[FunctionInfo, tuple[Summary, int]] = {}  # run within open components
@@ -57,14 +58,22 @@ class Summaries:
         if key in self._derived:
             return self._depend(*self._derived[key]), False
         self._lowest.append(NESTED)
+        self._deriving[key] = len(self._open) - 1
         try:
             value = compute()
         finally:
             lowest = self._lowest.pop()
+            del self._deriving[key]
         if lowest == NESTED:
             return value, True
         self._derived[key] = lowest, value
         return self._depend(lowest, value), False
+
+    def ask(self, key: object) -> None:
+        """Note that the run on top sees as much of what is derived as is known, if it still is."""
+        depth = self._deriving.get(key, -1)
+        if 0 <= depth < len(self._open) - 1:
+            self._depend(depth, None)
 
     def _depend(self, depth: int, known: T) -> T:
         """Note that the run on top depends on what began at a depth."""
