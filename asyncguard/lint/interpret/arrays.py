@@ -150,7 +150,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
     if owner.framework in ("", "numpy"):
         kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
-        result = Value(kind, "numpy") if kind else owner
+        result = Value(kind) if kind else owner
         return as_mask(frame, result, method, [owner], arguments)
     kind = frame.analysis.knowledge.methods[owner.framework].get(method)
     if kind == HOST:
