@@ -71,6 +71,7 @@ __all__ = [
     "load",
     "load_directory",
     "parse",
+    "read",
     "require_unique_ids",
     "rules_directory",
     "sync_point",

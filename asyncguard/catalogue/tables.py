@@ -40,12 +40,15 @@ class CatalogueError(AsyncguardError):
     """A rules file breaks the format; the message names the file, the entry and what it lacks."""
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Return what a rules file says, its schema checked; raises CatalogueError."""
+def read(path: Path, keys: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return what a rules file says, its schema and its `keys` checked; raises CatalogueError."""
     try:
-        return _of_schema(path, lambda: prepared.toml(path))
+        data = _of_schema(path, lambda: prepared.toml(path))
     except OSError as error:
         raise CatalogueError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if keys is not None and data.keys() != {"schema", *keys}:
+        raise CatalogueError(f"{path}: must have the keys schema, {', '.join(keys)}, and no other")
+    return data
 
 
 def parse(path: str, text: str) -> dict[str, Any]:

@@ -219,8 +219,8 @@ class Knowledge:
             )
         return self.trigger_memo[function]
 
-    def dispatches(self, framework: str, function: str = "") -> bool:
-        """Whether NumPy's functions, or this one, of the framework's values run on the device."""
+    def dispatches(self, framework: str, function: str) -> bool:
+        """Whether a function of NumPy's runs on the device, on this framework's values."""
         known = self.frameworks.get(framework)
         return known is not None and (known.array_function or function in known.array_methods)
 

@@ -42,7 +42,7 @@ def improves(node: cst.If) -> bool:
 
 
 def is_once(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch keeps itself from running again: `if not told: told = True`.
+    """Whether a branch keeps itself from running again: `if not done: done = True`.
 
     Or calls a method that does: `if not self.ready: self.prepare()`.
     """

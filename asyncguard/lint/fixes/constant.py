@@ -34,7 +34,7 @@ def maker_of(node: ast.expr) -> ast.Call:
 
 
 def holder_of(spot: Spot) -> str:
-    """Return the name of the variable that is given what waits; "" where none is."""
+    """Return the variable that the waiting expression is assigned to; "" if there is none."""
     statement = spot.statement
     if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
         return ""

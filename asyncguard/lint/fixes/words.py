@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from asyncguard import prepared
-from asyncguard.catalogue import REPAIRS, build, entries, rules_directory
+from asyncguard.catalogue import REPAIRS, build, entries, read, rules_directory
 
 
 class Words(NamedTuple):
@@ -90,7 +89,7 @@ def dialects() -> Mapping[str, Dialect]:
 @lru_cache(maxsize=1)
 def known() -> Known:
     """Return all that `rules/repairs.toml` says."""
-    data = prepared.toml(rules_directory() / REPAIRS)
+    data = read(rules_directory() / REPAIRS, Known._fields)
     return Known(
         {
             name: build(Dialect, each, f"{REPAIRS}: {name}")

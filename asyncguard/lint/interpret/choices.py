@@ -72,8 +72,8 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     guard_true, guard_false = conditions.guard_of(frame, node.test)
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
     block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
-    guard_true = _guard_of_body(frame, node, guard_true)
     recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
+    guard_true = _guard_of_body(frame, node, guard_true)
     if raises or recalled or caches.is_done(node, block, index):
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false

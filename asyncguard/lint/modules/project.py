@@ -83,7 +83,7 @@ class Project:
         self.absolute: dict[str, Path] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
-        self.asked = self.screen.asked  # who asked for what, until that is told: paths
+        self.asked = self.screen.asked
 
     def module(self, name: str, importer: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""

@@ -31,7 +31,7 @@ class Screen:
         self.modules = modules
         self.knowledge = knowledge
         self.packages: dict[str, bool] = {}
-        self.asked: set[tuple[str, str]] = set()  # who asked for what, until that is told: paths
+        self.asked: set[tuple[str, str]] = set()  # files, each with one that it depends on
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
 
@@ -43,7 +43,7 @@ class Screen:
         if found := frameworks_in(text, self.knowledge.module_framework):
             return found
         starred = starred_in(text)
-        if found := self._first_told(path, filter(None, map(self.modules.get, starred))):
+        if found := self._first_imported(path, filter(None, map(self.modules.get, starred))):
             return found
         if starred and (found := names_in(text, self.knowledge.customary)):
             return found
@@ -51,11 +51,12 @@ class Screen:
         found = self.beside(path)[0] if methods else ()
         return found if any(self.knowledge.has(method, found) for method in methods) else ()
 
-    def _first_told(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
+    def _first_imported(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
         """Return the frameworks of the first of some files that imports any."""
-        return next((told for other in others if (told := self._told(path, other)[0])), ())
+        imported = (self._imported_by(other, path)[0] for other in others)
+        return next(filter(None, imported), ())
 
-    def _told(self, path: str, other: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    def _imported_by(self, other: str, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
         """Return the frameworks that another file imports, and those that it builds graphs with."""
         self.asked.add((path, other))
         if other not in self.imported:
@@ -76,9 +77,9 @@ class Screen:
         graphs = frozenset[str]()
         for folder in Path(path).parents[:NEAR]:
             for other in self._folders.get(folder, ()):
-                told, building = self._told(path, other)
+                imported, building = self._imported_by(other, path)
                 graphs |= building
-                if found := tuple(f for f in told if f not in graphs):
+                if found := tuple(f for f in imported if f not in graphs):
                     return found, graphs
             if not is_package(str(folder.absolute()), self.packages):
                 break

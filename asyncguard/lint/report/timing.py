@@ -40,7 +40,7 @@ def barriers(analysis: FileAnalysis, code: str, message: str) -> Iterator[Report
     are a part of that: at the start, or to warm up.
     """
     sites = list(sites_of(analysis, code))
-    timed = list(filter(is_timed, sites))
+    timed = dict.fromkeys(filter(is_timed, sites))
     measuring = {(s.function, s.point.id) for s in timed if not s.function.marks_step}
     for site in sites:
         measures = (site.function, site.point.id) in measuring or site in timed

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from asyncguard import files, prepared
-from asyncguard.catalogue import GENERATED, build, entries, rules_directory
+from asyncguard import files
+from asyncguard.catalogue import GENERATED, build, entries, read, rules_directory
 from asyncguard.lint.program.facts import FileResult
 from asyncguard.lint.program.merging import Heat, Told, heat, merged
 from asyncguard.lint.source.decode import SourceError, decode
@@ -46,7 +46,7 @@ class Notices(NamedTuple):
 @lru_cache(maxsize=1)
 def notices() -> Notices:
     """Return the notices that ship with asyncguard."""
-    data = prepared.toml(rules_directory() / GENERATED)
+    data = read(rules_directory() / GENERATED, Notices._fields)
     notice = (build(Notice, each, GENERATED) for each in entries(GENERATED, "notice", data))
     return Notices(data["lines"], tuple(notice))
 

@@ -160,7 +160,9 @@ def _table(path: Path) -> dict[str, Any] | None:
         text = files.read_text(path, MOST)
         if path.name == "pyproject.toml" and "asyncguard" not in text:
             return None
-        data = _parsed(text)
+        import tomli  # most folders have no configuration
+
+        data: dict[str, Any] = tomli.loads(text)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
         raise AsyncguardError(f"{path}: not valid TOML: {reason}") from error
@@ -171,13 +173,6 @@ def _table(path: Path) -> dict[str, Any] | None:
     if table is not None and not isinstance(table, dict):
         raise AsyncguardError(f"{path}: tool.asyncguard must be a table, not {table!r:.50}")
     return table
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    import tomli  # most folders have no configuration
-
-    data: dict[str, Any] = tomli.loads(text)
-    return data
 
 
 def _read(table: dict[str, Any], path: Path, root: Path) -> Settings:
