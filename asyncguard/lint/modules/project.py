@@ -66,7 +66,7 @@ class Project:
     ) -> None:
         self.screen = screen or Screen(modules, knowledge)
         self.device = device
-        self.wanted = wanted  # the files whose facts may be asked for; None: all
+        self.wanted = wanted  # the files whose facts will be asked for; None: all
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
@@ -154,7 +154,7 @@ class Project:
             self.with_trees[analysis] = None
 
     def is_wanted(self, path: str) -> bool:
-        """Whether the facts of a file may be asked for; of others, only what is called is run."""
+        """Whether the facts of a file will be asked for; of others, only what is called is run."""
         return self.wanted is None or path in self.wanted
 
     def over_budget(self) -> list[FileAnalysis]:
