@@ -190,6 +190,8 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         if attr in base.annotations:
             with frame.speculation():
                 declared = type_value(host_of(base).frame, base.annotations[attr])
+            if declared.kind == UNKNOWN:
+                declared = base.defaults.get(attr, declared)
             pure = frame.analysis.knowledge.functional_of((declared.framework,))
             if pure and declared.kind == DEVICE:
                 declared = doubted(declared, Doubt.MAY_HOLD)
