@@ -89,6 +89,7 @@ class ClassInfo:
     find_bases: Callable[[], tuple[Value, ...]] | None = None  # asked when they matter first
     methods: dict[str, FunctionInfo] = field(default_factory=dict)
     own: dict[str, Value] = field(default_factory=dict)  # that its body binds
+    defaults: dict[str, Value] = field(default_factory=dict)  # of `x: T = field()`: T says more
     attributes: dict[str, Value | None] = field(default_factory=dict)  # as far as asked for
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
     annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from asyncguard.lint.syntax.tree import dotted
 
 _TEXT = frozenset({"__repr__", "__str__", "__format__"})
 _OF_CONTAINERS = frozenset({"__bool__", "__contains__"})
+_OF_NUMBERS = frozenset({"__float__", "__int__", "__complex__", "__index__"})
 
 
 def protocol_site(
@@ -62,6 +63,8 @@ def _is_a_word(value: Value, name: str) -> bool:
 
 def _as_used(frame: Frame, protocol: str, value: Value) -> Value:
     """Return a value under the doubts that come from how it is used."""
+    if protocol in _OF_NUMBERS and value.doubt & Doubt.MAY_HOLD:
+        value = value._replace(doubt=value.doubt & ~Doubt.MAY_HOLD)  # no dict is made a number
     parts = value.role in (Role.MODEL_OUTPUT, Role.NAME_INFERRED) and protocol in _OF_CONTAINERS
     if parts or (protocol == "__contains__" and _is_unsure(value)):
         value = doubted(value, Doubt.MAY_HOLD)  # or be a setting: `x.aux_loss`

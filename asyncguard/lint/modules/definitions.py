@@ -13,7 +13,7 @@ from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.outlined import Outlined
-from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Value
+from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
 from asyncguard.lint.interpret import blocks, types
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
@@ -169,7 +169,8 @@ class Definitions(Scope):
             self._dataclass_field(cls, statement)
         for key, value in inner.env.items():
             if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
-                cls.own.setdefault(key, value)
+                declared = key in cls.annotations and value.role is not Role.LITERAL
+                (cls.defaults if declared else cls.own).setdefault(key, value)
         frame.sites.extend(inner.sites)
         frame.bind(name, Value(CLASS, ref=cls))
 
