@@ -1,3 +1,4 @@
+
 import jax
 import numpy as np
 

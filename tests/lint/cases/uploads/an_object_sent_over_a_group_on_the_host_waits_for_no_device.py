@@ -6,7 +6,5 @@ def train(model, loader, optimizer, group):
         loss = model(x, y)
         loss.backward()
         optimizer.step()
-        torch.distributed.broadcast_object_list(
-            [y], src=0, group=group, device=torch.device("cpu")
-        )  # clean
+        torch.distributed.broadcast_object_list([y], src=0, group=group, device=torch.device("cpu"))  # clean
         torch.distributed.broadcast_object_list([y], src=0)  # ASG103

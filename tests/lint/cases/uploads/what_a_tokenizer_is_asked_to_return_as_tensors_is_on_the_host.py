@@ -4,9 +4,7 @@ from torch import nn
 
 class Answerer(nn.Module):
     def forward(self, samples, questions):
-        text = self.tokenizer(questions, padding=True, return_tensors="pt").to(
-            self.device
-        )  # ASG106
+        text = self.tokenizer(questions, padding=True, return_tensors="pt").to(self.device)  # ASG106
         padded = self.tokenizer.pad(
             samples["text"],
             return_tensors="pt",

@@ -6,6 +6,4 @@ def train(model, loader, flag):
         losses = model(batch)
         sum(losses.values()).backward()
         losses["time"] = 0.5
-        print(
-            {k: v.cpu() if isinstance(v, torch.Tensor) else v for k, v in losses.items()}
-        )  # ASG103
+        print({k: v.cpu() if isinstance(v, torch.Tensor) else v for k, v in losses.items()})  # ASG103
