@@ -9,9 +9,9 @@ import pytest
 
 from asyncguard.catalogue import CatalogueError, rules_directory
 from asyncguard.lint.fixes import words
-from asyncguard.lint.run import generated
+from asyncguard.lint.modules import copies
 
-FILES = {"repairs.toml": (words, words.known), "generated.toml": (generated, generated.notices)}
+FILES = {"repairs.toml": (words, words.known), "generated.toml": (copies, copies.notices)}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -79,7 +79,7 @@ __all__ = [
 ]
 
 # Beside the rules files: what the names in a program suggest (lint.names), and how generated files
-# are recognised (lint.run.generated), what avoids waits inside libraries (advise.libraries), and
+# are recognised (lint.modules.copies), what avoids waits inside libraries (advise.libraries), and
 # what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
 REPAIRS = "repairs.toml"

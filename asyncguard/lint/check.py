@@ -204,7 +204,7 @@ def _check_files(
     jobs = settings.jobs if len(fresh) > FEW else 1
     if jobs != 1:
         worker.load()
-    start = worker.start, (worker.index([*files, *others]), asked, frozenset(fresh))
+    start = worker.start, (worker.index([*files, *others]), asked)
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):

@@ -86,6 +86,9 @@ def _enlarges(frame: Frame, test: cst.BaseExpression, body: cst.BaseSuite) -> bo
             method = cls.lookup(dotted(part.func).removeprefix("self."))
             if method is not None and method.sets(attribute):
                 return True
+            name = part.args[0].value if part.args else None  # `self.register_buffer("x", x)`
+            if type(name) is cst.SimpleString and name.raw_value == attribute:
+                return True
     return False
 
 

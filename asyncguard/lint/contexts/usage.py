@@ -7,7 +7,7 @@ import libcst as cst
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, item_path
 
 
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
@@ -54,7 +54,7 @@ def _note_method(
         owner = given  # `engine.backward(loss)`
     elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
         owner = owner.args[0].value  # `scaler.scale(loss).backward()`
-    path = dotted(owner)
+    path = dotted(owner) or item_path(owner)
     first = path.partition(".")[0]
     if not path or first in inner or knowledge.framework_of(first):
         return

@@ -64,9 +64,16 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if _RUNS(info.name) and not info.qualname.startswith(f"{frame.function.qualname}."):
         reads = ()  # it reads them once a run, beside its steps
     elif info.hook == Loop.STEP:
-        reads = tuple(read for read in reads if read not in summary.sites)  # reported there
+        told = frozenset(summary.sites)  # reported there, or left to the calls
+        reads = tuple(r for r in reads if r not in told or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
+
+
+def _is_settled(read: Site, bound: Mapping[int, Value]) -> bool:
+    """Whether a call settles a read that is in doubt: it hands a device value itself."""
+    handed = (bound.get(param, UNKNOWN_VALUE) for param in read.params.on)
+    return read.confidence < MEDIUM and all(value.kind == DEVICE for value in handed)
 
 
 def _on_host(

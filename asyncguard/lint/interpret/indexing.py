@@ -39,7 +39,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, item_path
 
 
 class Index(NamedTuple):
@@ -53,7 +53,7 @@ class Index(NamedTuple):
 
 def subscript(frame: Frame, node: cst.Subscript) -> Value:
     """Indexing: an element of a container, or a device view that may itself block."""
-    path = _subscript_path(node)
+    path = item_path(node)
     owner = evaluate(frame, node.value)
     values = [index_value(frame, element.slice) for element in node.slice]
     masks = (v for v in _masks(frame, node, values) if v.kind == DEVICE)
@@ -62,9 +62,10 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
         return stored
     element = _ELEMENTS.get(owner.kind)
     found = element(frame, owner, index) if element is not None else None
-    if found is not None:
-        return found
-    return prior_for(frame, path) if path else UNKNOWN_VALUE
+    if not path or (found is not None and found.kind != UNKNOWN):
+        return UNKNOWN_VALUE if found is None else found
+    hinted = prior_for(frame, path, named=found is None)
+    return hinted if found is None or hinted.kind != UNKNOWN else found
 
 
 def _masks(frame: Frame, node: cst.Subscript, values: list[Value]) -> Iterator[Value]:
@@ -166,16 +167,6 @@ def _by_mask(frame: Frame) -> Reason:
 def _is_own_name(node: cst.Subscript) -> bool:
     index = node.slice[0].slice if len(node.slice) == 1 else None
     return type(index) is cst.Index and dotted(index.value) == "__name__"
-
-
-def _subscript_path(node: cst.Subscript) -> str:
-    """Name `d["key"]` as a path, so that hints and assignments find it."""
-    base = dotted(node.value)
-    if base and len(node.slice) == 1 and type(node.slice[0].slice) is cst.Index:
-        key = node.slice[0].slice.value
-        if type(key) is cst.SimpleString:
-            return f"{base}.{key.raw_value}"
-    return ""
 
 
 def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
@@ -301,7 +292,7 @@ def _chooser(frame: Frame, node: cst.BaseSlice) -> str:
             return ""
         inner = inner.func.value
     if type(inner) is cst.Subscript:
-        return _subscript_path(inner).rpartition(".")[2]
+        return item_path(inner).rpartition(".")[2]
     return dotted(inner).rpartition(".")[2] if inner is not None else ""
 
 

@@ -61,7 +61,10 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return confirmed(
             known, known.why._replace(kind=Provenance.HOT_NAME)
         )  # a name that was copied outside the loop
-    if known.kind != UNKNOWN and (known.kind != DEVICE or known.confidence >= MEDIUM):
+    by_name = known.role is Role.NAME_INFERRED
+    if known.kind != UNKNOWN and (
+        known.kind != DEVICE or (known.confidence >= MEDIUM and not by_name)
+    ):
         return known
     if known.was_read and not known.params:
         return known  # usage and its name tell of what it was before it was read
@@ -70,6 +73,8 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
     hinted = prior_for(frame, path, named=known.role != Role.OPAQUE_RESULT)
     if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
         return known
+    if known.kind == DEVICE and by_name and hinted.role is not Role.NAME_INFERRED:
+        return as_sure(known, hinted)._replace(role=hinted.role)
     if known.kind == DEVICE:
         return known if known.confidence >= hinted.confidence else as_sure(known, hinted)
     return from_params(hinted, known.params)

@@ -16,6 +16,12 @@ from pathlib import Path
 from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
+from asyncguard.lint.modules.copies import (
+    by_file_name,
+    foreign_bases,
+    is_of_python,
+    source_among,
+)
 from asyncguard.lint.modules.naming import INIT, is_package, module_name
 from asyncguard.lint.modules.outline import Outline, outline
 from asyncguard.lint.modules.screen import NEAR, Screen
@@ -66,7 +72,7 @@ class Project:
     ) -> None:
         self.screen = screen or Screen(modules, knowledge)
         self.device = device
-        self.wanted = wanted  # the files whose facts may be asked for; None: all
+        self.wanted = wanted  # the files whose facts will be asked for; None: all
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in
         self.lasts = {name.rpartition(".")[2] for name in modules}
@@ -82,6 +88,7 @@ class Project:
         self.packages = self.screen.packages
         self.absolute: dict[str, Path] = {}
         self.packaged: dict[str, bool] = {}  # files, whether they are in a package
+        self.sources: dict[str, str] = {}  # of files: what `source_of` answered
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
         self.asked = self.screen.asked
 
@@ -153,9 +160,39 @@ class Project:
             del self.with_trees[analysis]
             self.with_trees[analysis] = None
 
-    def is_wanted(self, path: str) -> bool:
-        """Whether the facts of a file may be asked for; of others, only what is called is run."""
-        return self.wanted is None or path in self.wanted
+    def is_wanted(self, path: str, text: str) -> bool:
+        """Whether the facts of a file will be asked for; of others, only what is called is run."""
+        return (self.wanted is None or path in self.wanted) and not self.source_of(path, text)
+
+    def source_of(self, path: str, text: str) -> str:
+        """Return the checked file that a file was generated from, if it tells all of it, or ""."""
+        if path not in self.sources:
+            source = source_among(self._by_file_name, path, text)
+            self.sources[path] = source if source and self._is_whole(source) else ""
+            if source:
+                self.asked.add((path, source))
+        return self.sources[path]
+
+    @cached_property
+    def _by_file_name(self) -> dict[str, list[str]]:
+        return by_file_name(sorted(set(self.modules.values())))
+
+    def _is_whole(self, source: str) -> bool:
+        """Whether all that the classes of a file inherit is of checked files, or is known."""
+        read = self._read(source)
+        if read is None:
+            return False
+        self._keep_parsed(source, *read[:2])
+        return all(
+            is_of_python(module)
+            or self.knowledge.framework_of(f"{module}.{name}")
+            or self._path(module, source)
+            for module, name in foreign_bases(read[1], self._package(source))
+        )
+
+    def _package(self, path: str) -> str:
+        name = self.name(path)
+        return name if os.path.basename(path) == INIT else name.rpartition(".")[0]
 
     def over_budget(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""
@@ -189,6 +226,12 @@ class Project:
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
 
+    def _keep_parsed(self, path: str, text: str, syntax: ast.Module) -> None:
+        """Keep the syntax of a file, whose turn likely comes next."""
+        self.parsed[path] = text, syntax
+        if len(self.parsed) > MAX_PARSED:
+            del self.parsed[next(iter(self.parsed))]
+
     def _outlined(self, name: str, importer: str) -> Outline | None:
         """Return the outline of a checked module."""
         path = self._path(name, importer)
@@ -199,9 +242,7 @@ class Project:
             read = self._read(path)
             self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None
             if read is not None:
-                self.parsed[path] = read[:2]
-                if len(self.parsed) > MAX_PARSED:
-                    del self.parsed[next(iter(self.parsed))]
+                self._keep_parsed(path, *read[:2])
         return self.outlines[path]
 
     def binds(self, module: str, name: str, importer: str) -> bool:
@@ -219,8 +260,7 @@ class Project:
 
     def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
-        name = self.name(path)
-        package = name if os.path.basename(path) == INIT else name.rpartition(".")[0]
+        package = self._package(path)
         return outline(path, parsed, self.knowledge, frameworks, package, self._may_be_checked)
 
     def analysis(

@@ -29,7 +29,7 @@ class CallGraph:
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
-        known = {call for each in files for call in each.calls} | set(_wrapped(facts))
+        known = set(_of_sources(facts)) | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
         signatures = {
             (each.path, qualname): signature
@@ -163,6 +163,14 @@ class CallGraph:
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
+
+
+def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:
+    """Yield the calls in all files; what was generated is called in what it was generated from."""
+    for facts in files.values():
+        for call in facts.calls:
+            called = files.get(call.callee_path)
+            yield call._replace(callee_path=called.source) if called and called.source else call
 
 
 def _by_name(

@@ -128,6 +128,7 @@ class FileFacts(NamedTuple):
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
+    source: str = ""  # the file that it was generated from, which tells all of it
 
     def with_guest(self, more: FileFacts) -> FileFacts:
         """Add what a function of a file of no framework told, which this file reaches."""

@@ -66,6 +66,8 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     frameworks = project.screen.frameworks(path, text)
     if not frameworks:
         return of_plain(path, comments, project.syntax(path, text))
+    if source := project.source_of(path, text):
+        return FileFacts(path, source=source)
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:
@@ -127,7 +129,7 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 def _make_room(project: Project) -> None:
     """Let go of trees that seem done with; the rules first look at what is to be reported."""
     for analysis in project.over_budget():
-        if not analysis.is_guest and project.is_wanted(analysis.path):
+        if not analysis.is_guest and project.is_wanted(analysis.path, analysis.text):
             _facts(analysis)
         for info in (analysis.body, *analysis.requested_elsewhere()) if analysis.is_guest else ():
             _of_guest(info)

@@ -1,22 +1,17 @@
 """Generated files: what is found in one is reported in the file that people edit.
 
-A generator that writes one module from another says so at its start; `rules/generated.toml` holds
-how. A finding moves to the line that it was copied from. Where that line came from a third file,
-which the source inherits from, a finding there that is as hot speaks for it.
+A finding moves to the line that it was copied from. Where that line came from a third file, which
+the source inherits from, a finding there that is as hot speaks for it.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
-from itertools import islice
-from typing import NamedTuple
+from functools import cached_property
 
 from asyncguard import files
-from asyncguard.catalogue import GENERATED, build, entries, read, rules_directory
+from asyncguard.lint.modules.copies import by_file_name, source_among
 from asyncguard.lint.program.facts import FileResult
 from asyncguard.lint.program.merging import Heat, Told, heat, merged
 from asyncguard.lint.source.decode import SourceError, decode
@@ -24,41 +19,6 @@ from asyncguard.model import CallSite, Finding
 
 Identity = tuple[str, str, str]
 AROUND = 8  # lines on either side that tell equal lines apart
-
-
-class Notice(NamedTuple):
-    """One way to say it: `pattern` finds the `source` in the line `hit`, and nothing in `miss`."""
-
-    id: str
-    pattern: str
-    hit: str
-    source: str
-    miss: str
-
-
-class Notices(NamedTuple):
-    """The file of notices; they stand in the first `lines` of a generated file."""
-
-    lines: int
-    notice: tuple[Notice, ...]
-
-
-@lru_cache(maxsize=1)
-def notices() -> Notices:
-    """Return the notices that ship with asyncguard."""
-    data = read(rules_directory() / GENERATED, Notices._fields)
-    notice = (build(Notice, each, GENERATED) for each in entries(GENERATED, "notice", data))
-    return Notices(data["lines"], tuple(notice))
-
-
-def named_source(text: str) -> str:
-    """Return the file that a text says it was generated from, "" if it says nothing of the kind."""
-    known = notices()
-    start = "\n".join(islice(text.splitlines(), known.lines))
-    for notice in known.notice:
-        if found := re.search(notice.pattern, start, re.MULTILINE):
-            return found["source"]
-    return ""
 
 
 class Copy:
@@ -178,9 +138,6 @@ def _moved_call(
     return CallSite(copy.source, line, call.function, cell)
 
 
-HEADER = 10_000  # characters in which a notice stands
-
-
 def _copies(linked: Mapping[str, FileResult]) -> Iterator[tuple[str, Copy]]:
     """Yield the generated files that have findings, or calls that lead to one, if sources are."""
     reached = {c.path for t in linked.values() for f in t.findings for c in f.reached_from}
@@ -200,25 +157,13 @@ def _generated(
     paths: Iterable[str], linked: Mapping[str, FileResult]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield path, text and source of those files that were generated from a checked one."""
-    by_name: dict[str, list[str]] = {}
-    for path in linked:
-        by_name.setdefault(os.path.basename(path), []).append(path)
+    by_name = by_file_name(linked)
     for path in paths:
         if linked[path].notebook is not None:
             continue
         text = _text(path)
-        named = named_source(text[:HEADER])
-        if named and (source := _resolved(named, path, by_name)):
+        if source := source_among(by_name, path, text):
             yield path, text, source
-
-
-def _resolved(named: str, path: str, by_name: Mapping[str, list[str]]) -> str:
-    """Return the checked file that a notice in `path` means: the one beside it comes first."""
-    found = [other for other in by_name.get(os.path.basename(named), ()) if other != path]
-    beside = [other for other in found if os.path.dirname(other) == os.path.dirname(path)]
-    tail = named.lstrip("./")
-    named_so = [other for other in found if f"/{other.replace(os.sep, '/')}".endswith(f"/{tail}")]
-    return next((paths[0] for paths in (beside, named_so, found) if len(paths) == 1), "")
 
 
 def _text(path: str) -> str:

@@ -59,7 +59,8 @@ class _Worker(NamedTuple):
 class Pool(Generic[Item, Result]):
     """Processes that apply one function; with one job, this process does it itself.
 
-    `initializer(*initargs)` runs first in each process.
+    `initializer(*initargs, share)` runs first in each process; its share are the items that it is
+    to do, as far as is known before the first: another may take some of them.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Pool(Generic[Item, Result]):
         self.jobs = jobs or os.cpu_count() or 1
         self.setup = (initializer, initargs)
         self._workers: list[_Worker] = []
+        self._shares: list[Sequence[Item]] = []
         self._ready = False
 
     def __enter__(self) -> Pool[Item, Result]:
@@ -96,15 +98,17 @@ class Pool(Generic[Item, Result]):
         """Yield each item with its result as they come; None where the process died over it."""
         alone = min(self.jobs, len(items)) < 2 or not (_may_fork() or SAFE_PATH)
         if alone and not self._workers:
-            yield from ((item, self._here(item)) for item in items)
+            yield from ((item, self._here(item, items)) for item in items)
             return
         from multiprocessing.connection import wait
 
-        while len(self._workers) < min(self.jobs, len(items)):
-            self._workers.append(self._worker())
-        count = len(self._workers)
+        count = max(len(self._workers), min(self.jobs, len(items)))
         stretch = -(-len(items) // count)
-        queues = [deque(items[i * stretch : (i + 1) * stretch]) for i in range(count)]
+        shares = [items[i * stretch : (i + 1) * stretch] for i in range(count)]
+        while len(self._workers) < count:
+            self._shares.append(shares[len(self._workers)])
+            self._workers.append(self._worker(self._shares[-1]))
+        queues = [deque(share) for share in shares]
         at_work: dict[Connection, tuple[int, Item]] = {}
         for index in range(count):
             self._give(index, queues, at_work)
@@ -115,13 +119,13 @@ class Pool(Generic[Item, Result]):
                 self._give(index, queues, at_work)
                 yield item, result
 
-    def _here(self, item: Item) -> Result:
+    def _here(self, item: Item, share: Sequence[Item]) -> Result:
         if not self._ready:
-            _begin(*self.setup)
+            _begin(*self.setup, share)
             self._ready = True
         return self.function(item)
 
-    def _worker(self) -> _Worker:
+    def _worker(self, share: Sequence[Item]) -> _Worker:
         import multiprocessing
 
         safe = _may_fork()
@@ -130,7 +134,7 @@ class Pool(Generic[Item, Result]):
         # A forked process has our ends of all connections too, and would never see them close.
         inherited = [w.connection for w in self._workers] + [ours] if safe else []
         process = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(theirs, inherited, self.function, *self.setup), daemon=True
+            target=_serve, args=(theirs, inherited, self.function, *self.setup, share), daemon=True
         )
         with _own_modules_only():
             process.start()
@@ -160,7 +164,7 @@ class Pool(Generic[Item, Result]):
         except (EOFError, OSError):
             connection.close()
             process.join()
-            self._workers[index] = self._worker()
+            self._workers[index] = self._worker(self._shares[index])
             return None
         if error is not None:
             raise error
@@ -187,9 +191,11 @@ def collecting_seldom() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _begin(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _begin(
+    initializer: Callable[..., None] | None, initargs: tuple[Any, ...], share: Sequence[Any]
+) -> None:
     if initializer is not None:
-        initializer(*initargs)
+        initializer(*initargs, share)
 
 
 def _serve(
@@ -198,13 +204,14 @@ def _serve(
     function: Callable[[Any], object],
     initializer: Callable[..., None] | None,
     initargs: tuple[Any, ...],
+    share: Sequence[Any],
 ) -> None:
     """Answer items until nobody asks. An interrupt is for the process that asks, which ends us."""
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tune_collector()
-    _begin(initializer, initargs)
+    _begin(initializer, initargs, share)
     while True:
         try:
             item = connection.recv()

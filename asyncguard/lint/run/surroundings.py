@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 
 from asyncguard import files
+from asyncguard.lint.modules.copies import HEADER, named_source
 from asyncguard.lint.run.bases import Bases, distance, module
 from asyncguard.lint.run.cache import Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
-from asyncguard.lint.run.generated import named_source
 from asyncguard.model import AsyncguardError
 
 MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
@@ -159,7 +159,7 @@ def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
 def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that those to check were generated from."""
     for path in named:
-        source = named_source(_read(path)[:10_000].decode("utf-8", "replace"))
+        source = named_source(_read(path)[:HEADER].decode("utf-8", "replace"))
         if source:
             yield from (o for o in texts if os.path.basename(o) == os.path.basename(source))
 

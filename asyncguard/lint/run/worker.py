@@ -53,7 +53,7 @@ def load() -> type[Project]:
 class Worker:
     """Checks files one after another, keeping the modules that they import.
 
-    `wanted` are the files that it may be asked to check; None: any of the modules.
+    `wanted` are the files that it is to check, as far as is known; None: all of the modules.
     """
 
     def __init__(
@@ -136,10 +136,10 @@ def with_deep_stack(work: Callable[[], T]) -> T:
 _worker: Worker | None = None
 
 
-def start(modules: dict[str, str], options: Options, wanted: frozenset[str] | None = None) -> None:
-    """Begin a worker process."""
+def start(modules: dict[str, str], options: Options, share: Sequence[Sequence[str]]) -> None:
+    """Begin a worker process, whose share are these chunks of files."""
     global _worker
-    _worker = Worker(modules, options, wanted)
+    _worker = Worker(modules, options, frozenset(path for chunk in share for path in chunk))
 
 
 class Checked(NamedTuple):

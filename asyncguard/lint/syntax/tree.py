@@ -160,6 +160,17 @@ def dotted(node: cst.CSTNode) -> str:
     return f"{path}.{node.attr.value}" if path else ""
 
 
+def item_path(node: cst.CSTNode) -> str:
+    """Name `d["key"]` as a path, so that hints and assignments find it; "" of anything else."""
+    if type(node) is not cst.Subscript or len(node.slice) != 1:
+        return ""
+    index = node.slice[0].slice
+    if type(index) is not cst.Index or type(index.value) is not cst.SimpleString:
+        return ""
+    base = dotted(node.value)
+    return f"{base}.{index.value.raw_value}" if base else ""
+
+
 def docstring(node: cst.CSTNode) -> str:
     """Return what a function's docstring says, as it is written; "" if it has none."""
     first: Any = node.body.body[0] if type(node) is cst.FunctionDef else None
