@@ -80,7 +80,7 @@ def _uses(
             names = _bound(parent, child) - seen if depth else set()
             seen |= names
             for name in sorted(names):
-                for load in _loads(scope).get(name, ()):
+                for load in loads(scope).get(name, ()):
                     if load not in flow.parts(parent) or isinstance(parent, _LOOPS):
                         yield from _uses(code, scope, load, depth - 1, seen, ends)
             return
@@ -90,7 +90,7 @@ def _uses(
 
 
 @kept(OF_SCOPES)
-def _loads(scope: Scope) -> dict[str, list[ast.Name]]:
+def loads(scope: Scope) -> dict[str, list[ast.Name]]:
     """Return where the value of each name is used, nested functions included."""
     found: dict[str, list[ast.Name]] = {}
     for node in parsed.walk(scope):

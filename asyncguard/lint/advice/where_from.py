@@ -9,7 +9,7 @@ from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS
+from asyncguard.lint.fixes.code import FUNCTIONS, dotted
 from asyncguard.lint.fixes.families.uploads import pinned_loader
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
@@ -263,3 +263,18 @@ def is_an_argument(scene: Scene) -> bool:
     """It is moved to the device, and made of arguments of its function."""
     made = _made(scene)
     return made.inputs or made.others
+
+
+@predicate
+def is_computed_here(scene: Scene) -> bool:
+    """Its function has made it: by a call on the spot, or before, under a name."""
+    code, read = scene.spot.code, scene.read
+    while isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute):
+        if dotted(read.func).partition(".")[0] in {"self", *code.imports}:
+            return True
+        read = read.func.value
+    if not isinstance(read, ast.Name):
+        return isinstance(read, ast.Call)
+    made = flow.assignments(scene.spot.scope, read.id)
+    given = read.id in parameters(scene.spot.scope)
+    return not given and any(value is not None for value in made)

@@ -11,10 +11,12 @@ from asyncguard.lint.advice.values import (
     condition_of,
     hands_on,
     last_name,
+    loads,
     uses,
 )
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
@@ -126,6 +128,35 @@ def is_taken_by_a_host_library(scene: Scene) -> bool:
 def _is_host(code: Code, function: ast.expr) -> bool:
     top = code.meaning(function).partition(".")[0]
     return dotted(function).partition(".")[0] in code.may_import and _HOST_LIBRARY(top)
+
+
+@predicate
+def is_fed_back(scene: Scene) -> bool:
+    """It is appended to a list, of which the last element is what comes next: `outputs[-1]`."""
+    return _goes(scene, lambda use: _is_taken_next(scene.spot, use))
+
+
+def _is_taken_next(spot: Spot, use: Use) -> bool:
+    call = use.parent
+    if use.called != "append" or not isinstance(call, ast.Call):
+        return False
+    kept = dotted(call.func).rpartition(".")[0]
+    return any(_is_last(spot.code.parent(load), load) for load in loads(spot.scope).get(kept, ()))
+
+
+def _is_last(node: ast.AST | None, of: ast.AST) -> bool:
+    """Whether this is `x[-1]`."""
+    last = isinstance(node, ast.Subscript) and node.value is of and node.slice
+    return isinstance(last, ast.UnaryOp) and getattr(last.operand, "value", 0) == 1
+
+
+@predicate
+def asks_for_counts_alone(scene: Scene) -> bool:
+    """The first of several results is dropped: `_, counts = ids.unique(return_counts=True)`."""
+    statement = scene.spot.statement
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    first = target.elts[0] if isinstance(target, ast.Tuple) else None
+    return isinstance(first, ast.Name) and not loads(scene.spot.scope).get(first.id)
 
 
 @predicate

@@ -20,6 +20,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
+    NUMBERS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -141,9 +142,6 @@ def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds
         frame.note(path, Value(role=Role.NO_ARRAY))
 
 
-_NUMBERS = frozenset({"int", "float"})
-
-
 def _learn_type(frame: Frame, path: str, current: Value, kinds: list[Value]) -> None:
     """Learn from a test that found a variable to be of one of these types."""
     known = [kind for kind in kinds if kind.kind != UNKNOWN]
@@ -151,7 +149,7 @@ def _learn_type(frame: Frame, path: str, current: Value, kinds: list[Value]) -> 
         frame.note(path, confirmed(current, _by_test(frame, path)))
     elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
         return  # a tensor in host memory is one as well
-    elif current.kind == HOST and current.name in _NUMBERS:
+    elif current.kind == HOST and current.name in NUMBERS:
         return  # a number by its declaration, which is seldom an array
     elif known and len(known) == len(kinds) and current.kind != known[0].kind:
         frame.note(path, _of_types(current, known))

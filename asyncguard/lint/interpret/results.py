@@ -20,6 +20,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     MODEL,
+    NUMBERS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Place,
@@ -218,7 +219,7 @@ def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
         key=lambda value: value.confidence,
         default=None,
     )
-    if not uploads and _stays(framework, surest, arguments):
+    if not uploads and (_stays(framework, surest, arguments) or _of_numbers(arguments)):
         return Value(HOST_ARRAY, framework)
     if known:
         made = doubted(device(framework, why), Doubt.INFERRED)
@@ -232,6 +233,12 @@ def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
 
 
 _NO_ARRAYS = frozenset({UNKNOWN, CONTAINER, HOST})
+
+
+def _of_numbers(arguments: Arguments) -> bool:
+    """Whether a number by its declaration is among what is given, and no array."""
+    given = [a.value for a in arguments if not a.keyword]
+    return all(v.kind == HOST for v in given) and any(v.name in NUMBERS for v in given)
 
 
 def _stays(framework: str, surest: Value | None, arguments: Arguments) -> bool:
