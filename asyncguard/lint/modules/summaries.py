@@ -93,7 +93,8 @@ class Summaries:
         if lowest < depth:  # part of a component that began further down
             self._waiting[info] = found, lowest
             return self._depend(lowest, found)
-        return self._iterate(info, members, depth)
+        assumed = {info: found} if members == [info] else {}
+        return self._iterate(info, members, depth, assumed)
 
     def _attempt(self, info: FunctionInfo, depth: int) -> tuple[Summary, int]:
         """Run a function; return its summary and the least depth that this depends on."""
@@ -105,10 +106,14 @@ class Summaries:
             self._lowest.pop()
             del self._open[info]
 
-    def _iterate(self, info: FunctionInfo, members: list[FunctionInfo], depth: int) -> Summary:
-        """Find the summaries of a component of which `info` is a member."""
-        assumed: Assumed = {}
-        for _ in range(ROUNDS):
+    def _iterate(
+        self, info: FunctionInfo, members: list[FunctionInfo], depth: int, assumed: Assumed
+    ) -> Summary:
+        """Find the summaries of a component of which `info` is a member.
+
+        `assumed`: those that the first round would find, where a run has seen what it would see.
+        """
+        for _ in range(ROUNDS - bool(assumed)):
             after, lowest, grew = self._round(members, assumed, depth)
             while grew:  # more members: all start anew
                 assumed = {}
