@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
 from asyncguard.lint.domain.definitions import ClassInfo
@@ -116,6 +118,17 @@ def _attribute(frame: Frame, name: str, values: list[Value]) -> Value | None:
     return None
 
 
+def _record(frame: Frame, name: str, values: list[Value]) -> Value | None:
+    """Return a class whose instances hold fields of which only the names are known."""
+    if len(values) < 2:
+        return None
+    listed = [item.literal for item in values[1].items or ()]
+    names = listed or str(values[1].literal or "").replace(",", " ").split()
+    cls = ClassInfo(str(values[0].literal), str(values[0].literal), frame.analysis)
+    cls.annotations = {str(name): cst.Name("object") for name in names}
+    return Value(CLASS, ref=cls)
+
+
 _RESULTS: Mapping[str, Callable[[Frame, str, list[Value]], Value | None]] = {
     **dict.fromkeys(_SAME_ELEMENTS, _same_elements),
     **dict.fromkeys(("random.sample", "random.choices"), _sampled),
@@ -128,6 +141,7 @@ _RESULTS: Mapping[str, Callable[[Frame, str, list[Value]], Value | None]] = {
     "next": lambda frame, name, values: loop_element(frame, values[0]),
     "sum": _summed,
     "getattr": _attribute,
+    "collections.namedtuple": _record,
 }
 
 

@@ -33,7 +33,7 @@ from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import call_model
 from asyncguard.lint.interpret.opaque import called_itself, computed_purely, opaque
-from asyncguard.lint.interpret.types import instance_of
+from asyncguard.lint.interpret.types import made_of
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -119,7 +119,7 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if callee.kind == CLASS:
         cls = class_of(callee)
         frame.call(cls.lookup("__init__"))
-        return instance_of(cls)
+        return made_of(cls, arguments)
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)

@@ -28,7 +28,7 @@ from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opa
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
-from asyncguard.lint.interpret.types import instance_of
+from asyncguard.lint.interpret.types import made_of
 from asyncguard.model import Loop, SyncKind
 
 
@@ -37,7 +37,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if name == "super":
         return Value(SUPER, ref=frame.function.cls)
     if "." in name and (cls := frame.analysis.called_class(frame, name)) is not None:
-        return instance_of(cls)
+        return made_of(cls, arguments)
     if "." in name and (function := frame.analysis.called_function(frame, name)) is not None:
         return call_value(frame, node, function, arguments)
     _note_waits(frame, node, name, arguments)

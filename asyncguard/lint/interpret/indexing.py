@@ -80,8 +80,25 @@ def _of_device(frame: Frame, owner: Value, index: Index) -> Value:
     literal = all(value.literal is not None for value in index.values)
     if literal and owner.role == Role.MODEL_OUTPUT:
         return owner
+    _learn_masks(frame, owner, index)
     part = part_of(owner)
     return confirmed(part, _by_mask(frame)) if index.is_mask else part
+
+
+def _learn_masks(frame: Frame, owner: Value, index: Index) -> None:
+    """Learn that a variable is a mask on the device, for it chooses from what is there."""
+    if owner.confidence < MEDIUM:
+        return
+    for element, value in zip(index.node.slice, index.values, strict=True):
+        name = element.slice.value if type(element.slice) is cst.Index else None
+        unsure = value.kind == UNKNOWN or (value.kind == DEVICE and value.confidence < MEDIUM)
+        if not unsure or type(name) is not cst.Name:
+            continue
+        if index_cost(frame, element.slice, value) == MASK_INDEX:
+            why = frame.reason(Provenance.USAGE, "it chooses from a device value")
+            frame.note(
+                name.value, device(owner.framework, why, value.params)._replace(role=Role.MASK)
+            )
 
 
 def _of_host_array(frame: Frame, owner: Value, index: Index) -> Value:

@@ -19,6 +19,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     NONE_VALUE,
+    START_VALUES,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -185,6 +186,9 @@ def _by_attribute(frame: Frame, attr: str) -> Reason:
 
 
 def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    given = owner.fields.get(attr)  # what it was made of
+    if given is not None and given.kind != UNKNOWN and given.role not in START_VALUES:
+        return given
     cls = class_of(owner)
     for base in cls.family():
         known = base.module.attribute(base, attr)

@@ -7,7 +7,9 @@ import ast
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
+from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -23,6 +25,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
     doubted,
+    without_params,
 )
 from asyncguard.lint.syntax.tree import dotted, parse_type
 
@@ -125,3 +128,16 @@ def _instance_kind(value: Value) -> Value:
 def instance_of(cls: ClassInfo) -> Value:
     """Return an instance of a checked class."""
     return _instance_kind(Value(CLASS, ref=cls))
+
+
+def made_of(cls: ClassInfo, arguments: Arguments) -> Value:
+    """Return the instance that a call of a class makes: one of declared fields holds these."""
+    made = instance_of(cls)
+    if made.kind != INSTANCE or not cls.annotations or cls.lookup("__init__") is not None:
+        return made
+    names = tuple(cls.annotations)
+    if any(a.stars for a in arguments) or len(arguments) > len(names):
+        return made
+    given = {a.keyword or names[i]: without_params(a.value) for i, a in enumerate(arguments)}
+    items = tuple(given[name] for name in names) if given.keys() == cls.annotations.keys() else None
+    return made._replace(fields=Entries(given.items()), items=items)
