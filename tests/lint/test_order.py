@@ -77,8 +77,10 @@ def found(facts: dict[str, FileFacts]) -> set[Finding]:
     return {finding for told in linked.values() for finding in told.findings}
 
 
-def checked(order: Sequence[str], files: list[str]) -> set[Finding]:
-    checker = worker.Worker(worker.index(files), worker.Options(False))
+def checked(
+    order: Sequence[str], files: list[str], wanted: frozenset[str] | None = None
+) -> set[Finding]:
+    checker = worker.Worker(worker.index(files), worker.Options(False), wanted)
     return found({path: checker.check(path) for path in order})
 
 
@@ -95,6 +97,16 @@ def test_every_order_finds_the_same(
     monkeypatch.setattr(project, "MAX_TREES", trees)
     for order in orders(files):
         assert checked(order, files) == expected, order
+
+
+def test_a_process_that_does_the_share_of_another_finds_the_same(
+    files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has let go of the trees of files that it did not expect to check."""
+    expected = checked(files, files)
+    monkeypatch.setattr(project, "MAX_TREES", 1)
+    for order in orders(files):
+        assert checked(order, files, frozenset()) == expected, order
 
 
 PEEK = """

@@ -73,6 +73,7 @@ class FileAnalysis(Definitions):
         self.facts: object = None  # the facts of the file, once they are told
         self.facts_by_function: dict[FunctionInfo, object] = {}  # likewise, by functions of a guest
         self.attributes = Attributes(project.summaries, self.run)
+        self.bare: list[FunctionInfo] = []  # whose summaries have no trees any more
         self.running = False
 
     @cached_property
@@ -112,6 +113,9 @@ class FileAnalysis(Definitions):
     def run_all(self) -> None:
         """Execute the module and each of its functions."""
         self.run_module()
+        for info in self.bare:
+            info.summary = None  # whose trees are gone, which the rules ask for
+        self.bare = []
         done = 0
         while done < len(self.functions):
             self.project.summaries.of(self.functions[done])
@@ -174,14 +178,18 @@ class FileAnalysis(Definitions):
         """Let go of all trees, which take most of the memory; what is run again grows its own.
 
         What other files hold of this one stays good: its names, its classes, the summaries that
-        they asked for.
+        they asked for. So does what its own statements told, until the facts of the file are: they
+        are run once.
         """
         self.project.with_trees.pop(self, None)
-        kept = {self.body, *self.requested_elsewhere()}
+        told = self.is_guest or self.facts is not None
+        own = [self.body] if told else []
+        self.bare = self.requested_elsewhere()
+        kept = {*own, *self.bare}
         for info in kept:
             if info.summary is not None:
                 info.summary = info.summary.without_trees()
-        for info in (self.body, *self.functions):
+        for info in (*own, *self.functions):
             if info not in kept:
                 info.summary = None
             if info is self.body or info.outlined is not None:
@@ -191,7 +199,7 @@ class FileAnalysis(Definitions):
         self.by_node.clear()
         self.report([])
         self.release_syntax()
-        for name in ("lines", "unit"):
+        for name in ("lines", "unit") if told else ("lines",):
             vars(self).pop(name, None)
 
     def release_syntax(self) -> None:

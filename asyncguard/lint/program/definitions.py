@@ -103,13 +103,15 @@ class _Collected:
         self._found: dict[str, set[FunctionId]] = {}
         self._owners: dict[str, set[str]] = {}  # the classes that define a method
         self._wanted: dict[str, set[str]] = {}  # methods, by what is said of whose they are
-        self._alike: dict[str, list[tuple[str, str]]] = {}  # likewise, and how such classes end
-        self._lower: dict[str, list[str]] = {}  # classes and those above them, in lower case
+        self._alike: dict[str, dict[str, list[str]]] = {}  # likewise, by how such classes end
+        self._endings: dict[str, set[str]] = {}  # how classes and those above them end
         for base, dot, method in (name.rpartition(".") for name in called):
             if dot:
                 self._wanted.setdefault(method, set()).add(base)
             if dot and base.startswith(OF_NAME):
-                self._alike.setdefault(method, []).append((base, _named_like(base)))
+                alike = self._alike.setdefault(method, {})
+                alike.setdefault(_named_like(base), []).append(base)
+        self._asked = {ending for alike in self._alike.values() for ending in alike}
 
     def note(self, name: str, key: FunctionId) -> None:
         """Note that a function is defined under this name."""
@@ -125,11 +127,18 @@ class _Collected:
             above = self._above.get(owner, ANYBODY)
             for base in (*(bases & above), *(bases & ANYBODY)):
                 self._found.setdefault(f"{base}.{name}", set()).add(key)
-            if name in self._alike and owner not in self._lower:
-                self._lower[owner] = [cls.lower() for cls in {owner} | above]
-            for base, ending in self._alike.get(name, ()):
-                if any(cls.endswith(ending) for cls in self._lower[owner]):
-                    self._found.setdefault(f"{base}.{name}", set()).add(key)
+            if alike := self._alike.get(name):
+                for ending in alike.keys() & self._ends(owner):
+                    for base in alike[ending]:
+                        self._found.setdefault(f"{base}.{name}", set()).add(key)
+
+    def _ends(self, owner: str) -> set[str]:
+        """Return how a class and those above it end, as far as it is asked for."""
+        if owner not in self._endings:
+            family = {cls.lower() for cls in (owner, *self._above.get(owner, ()))}
+            endings = {cls[start:] for cls in family for start in range(len(cls) + 1)}
+            self._endings[owner] = endings & self._asked
+        return self._endings[owner]
 
     def note_overridden(self, facts: FileFacts, roots: frozenset[str]) -> None:
         """Note the methods that others override, though nothing in them waits."""
