@@ -104,6 +104,7 @@ def entry(number: int, stratum: Stratum, weight: float, finding: Finding) -> str
             f"{finding.path}  {finding.api} ({says})",
             f"{finding.message}",
             f"advice: {finding.advice}",
+            *(f"- {why.about}: {why.text}" for why in finding.reasons),
             *calls,
             *callers,
             "",

@@ -182,7 +182,14 @@ def is_made_by_a_factory(scene: Scene) -> bool:
 def is_made_of_an_array(scene: Scene) -> bool:
     """It was a NumPy array: `torch.from_numpy(x)`."""
     made = _factory(scene)
-    return made is not None and _OF_ARRAY(last_name(made.func))
+    return (made is not None and _OF_ARRAY(last_name(made.func))) or _is_of_numpy(scene)
+
+
+def _is_of_numpy(scene: Scene) -> bool:
+    """Whether a name that NumPy made is uploaded: `torch.as_tensor(x, device=d)`."""
+    read, code = scene.read, scene.spot.code
+    made = _latest(scene.spot, read.id) if isinstance(read, ast.Name) else read
+    return isinstance(made, ast.Call) and code.meaning(made.func).startswith("numpy.")
 
 
 def _factory(scene: Scene) -> ast.Call | None:

@@ -197,6 +197,13 @@ def _is_decided(use: Use) -> bool:
 
 
 @predicate
+def is_compared_by_a_builtin(scene: Scene) -> bool:
+    """Python's own `max` or `min` compares device values."""
+    node = scene.spot.node
+    return isinstance(node, ast.Call) and dotted(node.func) in ("max", "min")
+
+
+@predicate
 def is_in_a_check(scene: Scene) -> bool:
     """It is the condition of an assertion, a check, or an `if` that only raises."""
     return isinstance(condition_of(scene.spot), ast.Assert) or _is_checked(scene) or _raises(scene)

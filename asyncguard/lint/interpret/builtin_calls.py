@@ -28,10 +28,12 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
     container,
+    symbol,
     without_params,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import attribute_of
+from asyncguard.lint.interpret.types import NAMED_TUPLE
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.arguments import Argument
@@ -119,12 +121,13 @@ def _attribute(frame: Frame, name: str, values: list[Value]) -> Value | None:
 
 
 def _record(frame: Frame, name: str, values: list[Value]) -> Value | None:
-    """Return a class whose instances hold fields of which only the names are known."""
+    """Return a class of named tuples of whose fields only the names are known."""
     if len(values) < 2:
         return None
     listed = [item.literal for item in values[1].items or ()]
     names = listed or str(values[1].literal or "").replace(",", " ").split()
-    cls = ClassInfo(str(values[0].literal), str(values[0].literal), frame.analysis)
+    title, bases = str(values[0].literal), (symbol(NAMED_TUPLE),)
+    cls = ClassInfo(title, title, frame.analysis, lambda: bases)
     cls.annotations = {str(name): cst.Name("object") for name in names}
     return Value(CLASS, ref=cls)
 

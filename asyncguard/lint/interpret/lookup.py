@@ -16,6 +16,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     FUNCTION,
     HOST,
+    HOST_ARRAY,
     HOST_VALUE,
     NONE_VALUE,
     START_VALUES,
@@ -162,6 +163,8 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
     if kind != HOST:
         return owner._replace(kind=kind)
+    if attr == "device" and owner.kind == HOST_ARRAY and owner.role is not Role.BATCH:
+        return literal("cpu")
     if attr == "device" and owner.kind == DEVICE and owner.params:
         return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
     return HOST_VALUE

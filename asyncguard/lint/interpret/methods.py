@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
@@ -100,6 +102,11 @@ def _array_method(
     return made if made.kind == DEVICE else acted(frame, method, arguments, result)
 
 
+_OF_CONTAINERS = frozenset(
+    name for made in (list, dict, set, tuple, collections.deque) for name in dir(made)
+)
+
+
 def _known_method(
     frame: Frame, node: cst.Call, func: cst.Attribute, owner: Value, arguments: Arguments
 ) -> Value:
@@ -109,6 +116,8 @@ def _known_method(
     if owner.kind == HOST_ARRAY:
         return array_method(frame, owner, method, arguments)
     if owner.kind == CONTAINER:
+        if method not in _OF_CONTAINERS:  # something else is on another path
+            frame.call_by_name(method, handed(frame, arguments))
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:
         return model_method(frame, node, owner, method, arguments)

@@ -53,7 +53,8 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     tested = node.value if type(node) is cst.NamedExpr else node
     if value.kind == DEVICE and frame.function.calls(dotted(tested)):
         return value  # it asks whether there is such a function
-    if value.kind == DEVICE and (_is_only_named(frame, node) or _is_detail(frame, node)):
+    asks = _is_only_named(frame, node) or _is_detail(frame, node) or _looks_up(node)
+    if value.kind == DEVICE and asks:
         value = doubted(value, Doubt.MAY_HOLD)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
@@ -78,6 +79,12 @@ def _is_detail(frame: Frame, node: cst.BaseExpression) -> bool:
     if owner.kind != DEVICE or known is None or known.asynchronous_cpu:
         return False
     return node.attr.value not in known.array_attributes
+
+
+def _looks_up(node: cst.BaseExpression) -> bool:
+    """Whether this looks for a key, `entries.get("x")`: it may as well find nothing."""
+    method = type(node) is cst.Call and bool(node.args) and type(node.func) is cst.Attribute
+    return method and node.func.attr.value == "get"  # type: ignore[attr-defined]
 
 
 def with_narrowed(

@@ -130,10 +130,13 @@ def instance_of(cls: ClassInfo) -> Value:
     return _instance_kind(Value(CLASS, ref=cls))
 
 
+NAMED_TUPLE = "typing.NamedTuple"
+
+
 def made_of(cls: ClassInfo, arguments: Arguments) -> Value:
-    """Return the instance that a call of a class makes: one of declared fields holds these."""
+    """Return the instance that a call of a class makes: a named tuple holds these for good."""
     made = instance_of(cls)
-    if made.kind != INSTANCE or not cls.annotations or cls.lookup("__init__") is not None:
+    if not any(base.kind == SYMBOL and base.name == NAMED_TUPLE for base in cls.bases):
         return made
     names = tuple(cls.annotations)
     if any(a.stars for a in arguments) or len(arguments) > len(names):

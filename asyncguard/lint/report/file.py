@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+import libcst as cst
+
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
@@ -229,4 +231,5 @@ def _compiled(analysis: FileAnalysis) -> frozenset[FunctionId]:
     others = (
         info for known in analysis.reported if known.summary for info in known.summary.compiles
     )
-    return frozenset((info.module.path, info.qualname) for info in (*own, *others))
+    named = (info for info in (*own, *others) if type(info.node) is not cst.Lambda)
+    return frozenset((info.module.path, info.qualname) for info in named)

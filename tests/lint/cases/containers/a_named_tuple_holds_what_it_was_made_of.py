@@ -15,9 +15,8 @@ class Chosen(NamedTuple):
 
 
 @dataclass
-class Result:
+class Result:  # whose fields anybody may set
     action: Any
-    loss: Any = None
 
 
 class Agent:
@@ -36,6 +35,9 @@ class Agent:
     def result(self, observation):
         return Result(jnp.argmax(observation.x))
 
+    def note(self, result):
+        result.action = 3
+
 
 def play(agent: Agent, env):
     step = env.reset()
@@ -46,6 +48,6 @@ def play(agent: Agent, env):
         third, name = agent.pick(step)
         print(name)  # clean
         fourth = agent.result(step)
-        fourth.loss = 3.0
-        print(float(fourth.loss), np.asarray(fourth.action))  # ASG103
+        agent.note(fourth)
+        print(np.asarray(fourth.action))  # clean
         step = env.step([first, second, np.asarray(third)])  # ASG103
