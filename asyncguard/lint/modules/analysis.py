@@ -71,7 +71,7 @@ class FileAnalysis(Definitions):
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.sites: list[Site] = []  # of these
         self.facts: object = None  # the facts of the file, once they are told
-        self.facts_by_function: dict[FunctionInfo, object] = {}  # likewise, by functions of a guest
+        self.facts_by_function: dict[FunctionInfo, object] = {}  # of functions that were told apart
         self.attributes = Attributes(project.summaries, self.run)
         self.bare: list[FunctionInfo] = []  # whose summaries have no trees any more
         self.running = False
@@ -178,18 +178,15 @@ class FileAnalysis(Definitions):
         """Let go of all trees, which take most of the memory; what is run again grows its own.
 
         What other files hold of this one stays good: its names, its classes, the summaries that
-        they asked for. So does what its own statements told, until the facts of the file are: they
-        are run once.
+        they asked for. The rules have looked at its own statements, which are run once.
         """
         self.project.with_trees.pop(self, None)
-        told = self.is_guest or self.facts is not None
-        own = [self.body] if told else []
         self.bare = self.requested_elsewhere()
-        kept = {*own, *self.bare}
+        kept = {self.body, *self.bare}
         for info in kept:
             if info.summary is not None:
                 info.summary = info.summary.without_trees()
-        for info in (*own, *self.functions):
+        for info in (self.body, *self.functions):
             if info not in kept:
                 info.summary = None
             if info is self.body or info.outlined is not None:
@@ -199,7 +196,7 @@ class FileAnalysis(Definitions):
         self.by_node.clear()
         self.report([])
         self.release_syntax()
-        for name in ("lines", "unit") if told else ("lines",):
+        for name in ("lines", "unit"):
             vars(self).pop(name, None)
 
     def release_syntax(self) -> None:

@@ -76,7 +76,7 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
         analysis = project.add(path, text, project.syntax(path, text), frameworks)
     facts = _facts(analysis)
     for info in _reached(analysis):
-        facts = facts.with_guest(_of_guest(info))
+        facts = facts.with_guest(_apart(info))
     analysis.release_syntax()
     bounds = tuple(sorted(project.bounds))
     project.bounds.clear()
@@ -88,7 +88,11 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
     if analysis.facts is None:
         analysis.run_all()
         known = [info for info in analysis.infos() if info.summary is not None]
-        analysis.facts = _tell(analysis, known)._replace(
+        apart = analysis.facts_by_function
+        told = _tell(analysis, [info for info in known if info not in apart])
+        for info in apart:
+            told = told.with_guest(_apart(info))
+        analysis.facts = told._replace(
             defined=tuple(_defined(info) for info in known if info.name and not _runs(info)),
             bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
         )
@@ -129,17 +133,24 @@ def _reached(analysis: FileAnalysis) -> Iterator[FunctionInfo]:
 
 
 def _make_room(project: Project) -> None:
-    """Let go of trees that seem done with; the rules first look at what is to be reported."""
+    """Let go of trees that seem done with; the rules first look at what is to be reported.
+
+    That is all of a file that is to be checked, and what others asked for of one of no framework.
+    A file that another process checks may come after all: its own statements are run once.
+    """
     for analysis in project.over_budget():
-        if not analysis.is_guest and project.is_wanted(analysis.path, analysis.text):
+        if analysis.is_guest:
+            for info in (analysis.body, *analysis.requested_elsewhere()):
+                _apart(info)
+        elif project.is_wanted(analysis.path, analysis.text):
             _facts(analysis)
-        for info in (analysis.body, *analysis.requested_elsewhere()) if analysis.is_guest else ():
-            _of_guest(info)
+        elif analysis.facts is None:
+            _apart(analysis.body)
         analysis.evict_trees()
 
 
-def _of_guest(info: FunctionInfo) -> FileFacts:
-    """Return what one function of a file of no framework told, found once."""
+def _apart(info: FunctionInfo) -> FileFacts:
+    """Return what one function of a file told, found once."""
     analysis = analysis_of(info)
     if info not in analysis.facts_by_function:
         analysis.facts_by_function[info] = _tell(analysis, [info])
