@@ -241,8 +241,17 @@ def _checked(
 
 
 def _chunks(tasks: Sequence[str]) -> list[Sequence[str]]:
-    """Keep the files of a folder together: what one imports, the next one likely does as well."""
-    sizes = {task: _size(task) for task in sorted(tasks)}
+    """Keep the files of a folder together: what one imports, the next one likely does as well.
+
+    A package's own files come before those of the folders in it, which they know less of.
+    """
+    start = len(os.path.commonprefix(tasks))
+
+    def place(path: str) -> tuple[str, int, str]:
+        within = path[start:]
+        return within.partition(os.sep)[0], within.count(os.sep), path
+
+    sizes = {task: _size(task) for task in sorted(tasks, key=place)}
     most = min(CHUNK, sum(sizes.values()) // CHUNKS)
     chunks: list[Sequence[str]] = []
     chunk: list[str] = []
