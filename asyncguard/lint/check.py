@@ -245,7 +245,7 @@ def _chunks(tasks: Sequence[str]) -> list[Sequence[str]]:
 
     A package's own files come before those of the folders in it, which they know less of.
     """
-    start = len(os.path.commonprefix(tasks))
+    start = len(os.path.commonprefix(tasks))  # noqa: RUF071 - on several drives as well
 
     def place(path: str) -> tuple[str, int, str]:
         within = path[start:]
