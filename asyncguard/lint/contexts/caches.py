@@ -11,6 +11,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -78,18 +79,24 @@ def _enlarges(frame: Frame, test: cst.BaseExpression, body: cst.BaseSuite) -> bo
     kept = _sized(sides[1])
     if not kept.startswith("self.") or kept == _sized(sides[0]):
         return False
-    cls, attribute = frame.function.cls, kept.removeprefix("self.")
-    for part in walk(body):
-        if type(part) is cst.AssignTarget and dotted(part.target) == kept:
-            return True
-        if type(part) is cst.Call and dotted(part.func).startswith("self.") and cls is not None:
-            method = cls.lookup(dotted(part.func).removeprefix("self."))
-            if method is not None and method.sets(attribute):
-                return True
-            name = part.args[0].value if part.args else None  # `self.register_buffer("x", x)`
-            if type(name) is cst.SimpleString and name.raw_value == attribute:
-                return True
-    return False
+    cls = frame.function.cls
+    return any(
+        dotted(part.target) == kept
+        if type(part) is cst.AssignTarget
+        else cls is not None and type(part) is cst.Call and _sets(cls, part, kept)
+        for part in walk(body)
+    )
+
+
+def _sets(cls: ClassInfo, call: cst.Call, kept: str) -> bool:
+    """Whether a method of the object sets an attribute: `self.register_buffer("x", x)`, too."""
+    called, attribute = dotted(call.func), kept.removeprefix("self.")
+    if not called.startswith("self."):
+        return False
+    method = cls.lookup(called.removeprefix("self."))
+    name = call.args[0].value if call.args else None
+    named = type(name) is cst.SimpleString and name.raw_value == attribute
+    return named or (method is not None and method.sets(attribute))
 
 
 def _sized(node: cst.BaseExpression) -> str:

@@ -62,23 +62,31 @@ def hinted_at(frame: Frame, path: str, known: Value) -> Value:
         return confirmed(
             known, known.why._replace(kind=Provenance.HOT_NAME)
         )  # a name that was copied outside the loop
-    by_name = known.role is Role.NAME_INFERRED
-    if known.kind != UNKNOWN and (
-        known.kind != DEVICE or (known.confidence >= MEDIUM and not by_name)
-    ):
+    if known.kind not in (UNKNOWN, DEVICE) or _is_settled(known):
         return known
-    if known.was_read and not known.params:
-        return known  # usage and its name tell of what it was before it was read
-    if known.role is Role.NO_ARRAY:
-        return known  # usage tells of what it is on other paths
     hinted = prior_for(frame, path, named=known.role != Role.OPAQUE_RESULT)
-    if hinted.kind == UNKNOWN or (known.kind == DEVICE and hinted.kind != DEVICE):
+    if hinted.kind == UNKNOWN:
         return known
-    if known.kind == DEVICE and by_name and hinted.role is not Role.NAME_INFERRED:
+    return _surer(known, hinted) if known.kind == DEVICE else from_params(hinted, known.params)
+
+
+def _is_settled(known: Value) -> bool:
+    """Whether usage and a name tell nothing more of a value: they tell of other paths.
+
+    Or of what it was before it was read.
+    """
+    if known.kind == DEVICE and known.confidence >= MEDIUM and known.role is not Role.NAME_INFERRED:
+        return True
+    return (known.was_read and not known.params) or known.role is Role.NO_ARRAY
+
+
+def _surer(known: Value, hinted: Value) -> Value:
+    """Return a device value with what usage or its name adds."""
+    if hinted.kind != DEVICE:
+        return known
+    if known.role is Role.NAME_INFERRED and hinted.role is not Role.NAME_INFERRED:
         return as_sure(known, hinted)._replace(role=hinted.role)
-    if known.kind == DEVICE:
-        return known if known.confidence >= hinted.confidence else as_sure(known, hinted)
-    return from_params(hinted, known.params)
+    return known if known.confidence >= hinted.confidence else as_sure(known, hinted)
 
 
 def attribute(frame: Frame, node: cst.Attribute) -> Value:

@@ -81,18 +81,19 @@ def _resolved(named: str, path: str, by_name: Mapping[str, Sequence[str]]) -> st
 
 def foreign_bases(tree: ast.Module, package: str) -> Iterator[tuple[str, str]]:
     """Yield what the classes of a file of `package` inherit from imports: modules, and names."""
-    origins: dict[str, tuple[str, str]] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            module = absolute(node.level, node.module or "", package)
-            origins.update((a.asname or a.name, (module, a.name)) for a in node.names)
-        elif isinstance(node, ast.Import):
-            origins.update((a.asname or a.name.partition(".")[0], (a.name, "")) for a in node.names)
+    origins = {name: origin for node in tree.body for name, origin in _imported(node, package)}
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    names = (n for cls in classes for base in cls.bases for n in parsed.walk(base))
-    for name in names:
-        if isinstance(name, ast.Name) and name.id in origins:
-            yield origins[name.id]
+    parts = (part for cls in classes for base in cls.bases for part in parsed.walk(base))
+    yield from (origins[p.id] for p in parts if isinstance(p, ast.Name) and p.id in origins)
+
+
+def _imported(node: ast.stmt, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the names that an import binds, with the module and the name that each stands for."""
+    if isinstance(node, ast.ImportFrom):
+        module = absolute(node.level, node.module or "", package)
+        yield from ((a.asname or a.name, (module, a.name)) for a in node.names)
+    elif isinstance(node, ast.Import):
+        yield from ((a.asname or a.name.partition(".")[0], (a.name, "")) for a in node.names)
 
 
 def is_of_python(module: str) -> bool:
