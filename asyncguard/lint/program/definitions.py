@@ -6,10 +6,11 @@ A method called on an object of unknown class is matched by its name, where that
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
+from queue import Queue
 from typing import NamedTuple
 
 from asyncguard import catalogue
@@ -23,7 +24,8 @@ def common() -> frozenset[str]:
 
     And those of collectives.
     """
-    own = (name for kind in (str, bytes, list, dict, set, object) for name in dir(kind))
+    kinds = (str, bytes, list, dict, set, object, deque, Queue)
+    own = (name for kind in kinds for name in dir(kind))
     language = catalogue.load().language
     return language.array_methods.union(own, language.collectives)
 
