@@ -52,6 +52,14 @@ def _making(code: Code, scope: Scope) -> _Making:
     return _Making(code, scope)
 
 
+def _handed(scope: Scope) -> Iterator[str]:
+    """Yield the names that are handed to calls whose result is dropped: these may change them."""
+    for part in parsed.walk(scope):
+        call = part.value if isinstance(part, ast.Expr) else None
+        if isinstance(call, ast.Call) and dotted(call.func) not in _BUILTINS:
+            yield from (given.id for given in call.args if isinstance(given, ast.Name))
+
+
 class _Making:
     """The parts of the names of one function."""
 
@@ -61,6 +69,7 @@ class _Making:
         self._known: dict[str, Made] = {}
         inside = scope if isinstance(scope, ast.ClassDef) else code.around(scope, ast.ClassDef)
         self._changing = _set_by_steps(code, inside) if inside is not None else frozenset()
+        self._handed = frozenset(_handed(scope))
 
     def of(self, node: ast.AST) -> Made:
         """Return what an expression is made of."""
@@ -68,7 +77,7 @@ class _Making:
         for name in names:
             if name not in self._known:
                 self._follow(name)
-            made |= self._known[name]
+            made |= self._known[name] | Made(computed=name in self._handed)
         return made
 
     def _directly(self, nodes: Iterable[ast.AST]) -> tuple[Made, set[str]]:

@@ -228,12 +228,13 @@ def _is_checked(scene: Scene) -> bool:
 
 
 def _raises(scene: Scene) -> bool:
+    """Whether it decides if an exception is raised, with no more than a message before."""
     statement = condition_of(scene.spot)
-    return (
-        isinstance(statement, ast.If)
-        and not statement.orelse
-        and any(isinstance(last, ast.Raise) for last in statement.body[-1:])
-    )
+    if not isinstance(statement, ast.If) or statement.orelse:
+        return False
+    *before, last = statement.body
+    told = all(isinstance(part, ast.Assign | ast.Expr) for part in before)
+    return told and isinstance(last, ast.Raise)
 
 
 @predicate
