@@ -248,7 +248,7 @@ def train(model, data, optimizer):
     [
         ('"cuda"', "x = x.to(DEVICE)", Applicability.SAFE),
         ('"mps"', "x = x.to(DEVICE)", Applicability.UNSAFE),
-        ('"cuda"', "x = torch.tensor([1, 2], device=x.device)", Applicability.UNSAFE),
+        ('"cuda"', "x = torch.tensor([1, 2], device=DEVICE)", Applicability.UNSAFE),
     ],
 )
 def test_uploads_are_safe_from_pinned_memory_alone(
