@@ -6,11 +6,12 @@
 
 DIRs hold unpacked wheels. Of N runs the fastest counts; the tools alternate, so that a neighbour on
 the machine disturbs all. asyncguard runs cold (it finds no cache, and leaves one), then with that
-cache, then on one file of 300 lines. TorchFix, which takes minutes, runs once, on all or on one of
-the wheels, which asyncguard then checks once by itself too. "of ruff" compares walls with ruff's
-over all its rules, "CPU of ruff" the time of all processes. Memory is the most that the processes
-of a tool held together, pages that they share counted once (Linux; elsewhere the largest process's;
-it is looked at once a second).
+cache, then on one file of 300 lines that stands alone, then on one in the largest package, of which
+it reads what surrounds the file, cold and with the cache. TorchFix, which takes minutes, runs once,
+on all or on one of the wheels, which asyncguard then checks once by itself too. "of ruff" compares
+walls with ruff's over all its rules, "CPU of ruff" the time of all processes. Memory is the most
+that the processes of a tool held together, pages that they share counted once (Linux; elsewhere the
+largest process's; it is looked at once a second).
 
 `--write` keeps the figures in benchmarks/results/lint_speed.json.
 """
@@ -32,7 +33,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-LINE = "{:34} {:>9} {:>9} {:>9} {:>8}"
+LINE = "{:38} {:>9} {:>9} {:>9} {:>8}"
 RESULTS = Path(__file__).parent / "results" / "lint_speed.json"
 EVERY = 1.0  # seconds between two looks at the memory, which take time
 # What pip installs comes compiled; a checkout's modules are by the run that fills the cache.
@@ -110,8 +111,12 @@ def small_file(directories: list[Path]) -> Path:
     raise SystemExit("no file of 300 lines that imports torch")
 
 
-def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, list[str]]:
-    """Return what to run, by name and in order."""
+def commands(
+    options: argparse.Namespace, directories: list[Path], alone: Path
+) -> dict[str, list[str]]:
+    """Return what to run, by name and in order; `alone` is the file that stands alone."""
+    largest = max(directories, key=lambda directory: len([*directory.rglob("*.py")]))
+    in_package = str(small_file([largest]))
     check = [sys.executable, "-m", "asyncguard", "check", "--exit-zero"]
     if found := shutil.which("asyncguard", path=str(Path(sys.executable).parent)):
         check = [found, "check", "--exit-zero"]
@@ -121,7 +126,9 @@ def commands(options: argparse.Namespace, directories: list[Path]) -> dict[str, 
         "ruff, all rules, no cache": [*ruff, *paths],
         "asyncguard, cold": [*check, *paths],
         "asyncguard, warm cache": [*check, *paths],
-        "asyncguard, one file of 300 lines": [*check, "--no-cache", str(small_file(directories))],
+        "asyncguard, one file of 300 lines": [*check, "--no-cache", str(alone)],
+        "asyncguard, one in its package, cold": [*check, in_package],
+        "asyncguard, one in its package, warm": [*check, in_package],
     }
 
 
@@ -130,8 +137,12 @@ def measure(options: argparse.Namespace, directories: list[Path]) -> dict[str, F
     best: dict[str, Figures] = {}
     for _ in range(options.runs):
         with tempfile.TemporaryDirectory() as folder:  # where the cache is
-            for name, command in commands(options, directories).items():
-                figures = run(command, Path(folder))
+            here = Path(folder)
+            alone = here / "alone"
+            alone.mkdir()
+            chosen = shutil.copy(small_file(directories), alone)
+            for name, command in commands(options, directories, Path(chosen)).items():
+                figures = run(command, here)
                 if name not in best or figures.wall < best[name].wall:
                     best[name] = figures
     if options.torchfix:
@@ -146,7 +157,7 @@ def torchfix(options: argparse.Namespace, wheels: list[Path], here: Path) -> dic
         paths = map(str, wheels)
         return {"TorchFix, all rules": run([options.torchfix, "--select=ALL", *paths], here)}
     chosen = [path for path in wheels if path.name == options.torchfix_on]
-    cold = commands(options, chosen)["asyncguard, cold"]
+    cold = commands(options, chosen, here)["asyncguard, cold"]
     fix = [options.torchfix, "--select=ALL", *map(str, chosen)]
     return {
         f"asyncguard, cold, on {options.torchfix_on}": run(cold, here),

@@ -6,7 +6,7 @@ comments, the quotes of strings and type parameters (`def f[T]`) are not kept. W
 in the file is what `ast` says of the part that it was built from.
 
 Why not libcst's own parser? It was to be taken if a cold check stayed within four times `ruff check
---select ALL --no-cache`. A check takes 2.9 times that (benchmarks/lint_speed.py, six wheels). On
+--select ALL --no-cache`. A check takes 3.6 times that (benchmarks/lint_speed.py, six wheels). On
 d2l, gluoncv, lightning and timm it spends 28.6 s of CPU, 2.9 s of it on nodes. For the text of the
 same functions, each parsed once and without positions, libcst takes 21.4 s
 (benchmarks/parsers.py): 1.65 times the check, or 4.7 times ruff. Instead the nodes are held to be
