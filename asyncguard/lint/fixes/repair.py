@@ -74,15 +74,26 @@ def _is_clear(repair: Repair) -> bool:
     return not any(is_shadowed(spot.code, spot.node, name) for name in known)
 
 
-def _sound(code: Code, repairs: Sequence[Repair]) -> Sequence[Repair]:
+def _sound(code: Code, repairs: Sequence[Repair]) -> Iterator[Repair]:
     """Leave out repairs after which the file would not be Python.
 
     The text that edits replace may hold parentheses that the tree does not show.
     """
+    by_statement: dict[tuple[int, int], list[Repair]] = {}
+    for repair in repairs:
+        lines = [line for edit in repair.fix.edits for line in (edit.line, edit.end_line)]
+        place = code.outermost(min(lines) - 1, max(lines)) if lines else (0, 0)
+        by_statement.setdefault(place, []).append(repair)
+    for here in by_statement.values():
+        yield from _sound_in(code, here)
+
+
+def _sound_in(code: Code, repairs: Sequence[Repair]) -> Sequence[Repair]:
+    """Do so in neighbouring statements of the module."""
     if not repairs or _is_python(code, apply(code.text, [repair.fix for repair in repairs])):
         return repairs
     half = len(repairs) // 2
-    return [*_sound(code, repairs[:half]), *_sound(code, repairs[half:])] if half else []
+    return [*_sound_in(code, repairs[:half]), *_sound_in(code, repairs[half:])] if half else []
 
 
 def _is_python(code: Code, text: str) -> bool:

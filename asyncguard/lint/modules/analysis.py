@@ -71,7 +71,7 @@ class FileAnalysis(Definitions):
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.sites: list[Site] = []  # of these
         self.facts: object = None  # the facts of the file, once they are told
-        self.facts_by_function: dict[FunctionInfo, object] = {}  # of functions that were told apart
+        self.facts_by_function: dict[FunctionInfo, object] = {}  # of functions looked at early
         self.attributes = Attributes(project.summaries, self.run)
         self.bare: list[FunctionInfo] = []  # whose summaries have no trees any more
         self.running = False

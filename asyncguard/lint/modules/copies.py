@@ -5,18 +5,15 @@ A generated file says so at its start; `rules/generated.toml` holds how.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
 from asyncguard.catalogue import GENERATED, build, entries, read, rules_directory
-from asyncguard.lint.modules.outline import absolute
-from asyncguard.lint.source import parsed
 
 HEADER = 10_000  # characters in which a notice stands
 
@@ -77,23 +74,6 @@ def _resolved(named: str, path: str, by_name: Mapping[str, Sequence[str]]) -> st
     tail = named.lstrip("./")
     named_so = [other for other in found if f"/{other.replace(os.sep, '/')}".endswith(f"/{tail}")]
     return next((paths[0] for paths in (beside, named_so, found) if len(paths) == 1), "")
-
-
-def foreign_bases(tree: ast.Module, package: str) -> Iterator[tuple[str, str]]:
-    """Yield what the classes of a file of `package` inherit from imports: modules, and names."""
-    origins = {name: origin for node in tree.body for name, origin in _imported(node, package)}
-    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    parts = (part for cls in classes for base in cls.bases for part in parsed.walk(base))
-    yield from (origins[p.id] for p in parts if isinstance(p, ast.Name) and p.id in origins)
-
-
-def _imported(node: ast.stmt, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the names that an import binds, with the module and the name that each stands for."""
-    if isinstance(node, ast.ImportFrom):
-        module = absolute(node.level, node.module or "", package)
-        yield from ((a.asname or a.name, (module, a.name)) for a in node.names)
-    elif isinstance(node, ast.Import):
-        yield from ((a.asname or a.name.partition(".")[0], (a.name, "")) for a in node.names)
 
 
 def is_of_python(module: str) -> bool:

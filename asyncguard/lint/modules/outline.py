@@ -28,19 +28,28 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
 
 
+class OwnClass(NamedTuple):
+    """A class by what it inherits from (the last words of the names) and the methods it defines."""
+
+    bases: frozenset[str]
+    methods: frozenset[str]
+
+
 @dataclass(eq=False)
 class Outline:
     """A file's functions in order, those within other functions left out.
 
     `binds` are the names that others may import from here, `stars` the checked modules of which
-    all is imported. `bases` gives the last words of what the classes inherit from, by class name.
+    all is imported. `classes` are those outside functions, by name; `foreign_bases` say what they
+    inherit from imports: the modules, and the names in them.
     """
 
     path: str
     functions: tuple[Outlined, ...]
     binds: frozenset[str]
     stars: tuple[str, ...]
-    bases: Mapping[str, frozenset[str]]
+    classes: Mapping[str, OwnClass]
+    foreign_bases: tuple[tuple[str, str], ...]
 
     @cached_property
     def methods(self) -> Mapping[str, frozenset[str]]:
@@ -95,7 +104,9 @@ def outline(
     look = _Look(knowledge, frameworks)
     functions = tuple(look.function(node, owner) for node, owner in outer_functions(tree))
     binds = frozenset(_bound(tree))
-    return Outline(path, functions, binds, tuple(_stars(tree, package, known)), dict(_bases(tree)))
+    stars = tuple(_stars(tree, package, known))
+    foreign = tuple(_foreign_bases(tree, package))
+    return Outline(path, functions, binds, stars, own_classes(tree), foreign)
 
 
 class _Look:
@@ -213,13 +224,6 @@ def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
             stack.extend(blocks(node))
 
 
-class OwnClass(NamedTuple):
-    """A class by what it inherits from (the last words of the names) and the methods it defines."""
-
-    bases: frozenset[str]
-    methods: frozenset[str]
-
-
 def own_classes(tree: ast.Module) -> dict[str, OwnClass]:
     """Return the classes outside functions, by name."""
     return {
@@ -237,11 +241,21 @@ def _base_names(node: ast.ClassDef) -> Iterator[str]:
         yield last_name(base.value if type(base) is ast.Subscript else base)
 
 
-def _bases(tree: ast.Module) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each class outside functions, with the last words of what it inherits from."""
-    for node in _outside_functions(tree):
-        if isinstance(node, ast.ClassDef):
-            yield node.name, frozenset(_base_names(node))
+def _foreign_bases(tree: ast.Module, package: str) -> Iterator[tuple[str, str]]:
+    """Yield what the classes of a file of `package` inherit from imports: modules, and names."""
+    origins = {name: origin for node in tree.body for name, origin in _imported(node, package)}
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    parts = (part for cls in classes for base in cls.bases for part in parsed.walk(base))
+    yield from (origins[p.id] for p in parts if isinstance(p, ast.Name) and p.id in origins)
+
+
+def _imported(node: ast.stmt, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the names that an import binds, with the module and the name that each stands for."""
+    if isinstance(node, ast.ImportFrom):
+        module = absolute(node.level, node.module or "", package)
+        yield from ((a.asname or a.name, (module, a.name)) for a in node.names)
+    elif isinstance(node, ast.Import):
+        yield from ((a.asname or a.name.partition(".")[0], (a.name, "")) for a in node.names)
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

@@ -18,12 +18,11 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.modules.copies import (
     by_file_name,
-    foreign_bases,
     is_of_python,
     source_among,
 )
 from asyncguard.lint.modules.naming import INIT, is_package, module_name
-from asyncguard.lint.modules.outline import Outline, outline
+from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
 from asyncguard.lint.modules.screen import NEAR, Screen
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
@@ -179,15 +178,12 @@ class Project:
 
     def _is_whole(self, source: str) -> bool:
         """Whether all that the classes of a file inherit is of checked files, or is known."""
-        read = self._read(source)
-        if read is None:
-            return False
-        self._keep_parsed(source, *read[:2])
-        return all(
+        outlined = self._outline_of(source)
+        return outlined is not None and all(
             is_of_python(module)
             or self.knowledge.framework_of(f"{module}.{name}")
             or self._path(module, source)
-            for module, name in foreign_bases(read[1], self._package(source))
+            for module, name in outlined.foreign_bases
         )
 
     def _package(self, path: str) -> str:
@@ -226,6 +222,11 @@ class Project:
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
 
+    def classes(self, path: str, text: str) -> Mapping[str, OwnClass]:
+        """Return the classes of a file, by name; raises SourceError."""
+        known = self.outlines.get(path)
+        return own_classes(self.syntax(path, text)) if known is None else known.classes
+
     def _keep_parsed(self, path: str, text: str, syntax: ast.Module) -> None:
         """Keep the syntax of a file, whose turn likely comes next."""
         self.parsed[path] = text, syntax
@@ -238,6 +239,10 @@ class Project:
         if path is None:
             return None
         self.asked.add((importer, path))
+        return self._outline_of(path)
+
+    def _outline_of(self, path: str) -> Outline | None:
+        """Return the outline of a checked file; None if it cannot be read."""
         if path not in self.outlines:
             read = self._read(path)
             self.outlines[path] = self.outline(path, *read[1:]) if read is not None else None

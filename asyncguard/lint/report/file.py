@@ -67,7 +67,7 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     comments = suppressions(text)
     frameworks = project.screen.frameworks(path, text)
     if not frameworks:
-        return of_plain(path, comments, project.syntax(path, text))
+        return of_plain(path, comments, project.classes(path, text))
     if source := project.source_of(path, text):
         return FileFacts(path, source=source)
     _make_room(project)
@@ -94,7 +94,7 @@ def _facts(analysis: FileAnalysis) -> FileFacts:
             told = told.with_guest(_apart(info))
         analysis.facts = told._replace(
             defined=tuple(_defined(info) for info in known if info.name and not _runs(info)),
-            bases={name: bases for name, bases in analysis.outline.bases.items() if bases},
+            bases={name: own.bases for name, own in analysis.outline.classes.items() if own.bases},
         )
     return cast(FileFacts, analysis.facts)
 
@@ -150,7 +150,7 @@ def _make_room(project: Project) -> None:
 
 
 def _apart(info: FunctionInfo) -> FileFacts:
-    """Return what one function of a file told, found once."""
+    """Return the facts of one function, found once."""
     analysis = analysis_of(info)
     if info not in analysis.facts_by_function:
         analysis.facts_by_function[info] = _tell(analysis, [info])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from asyncguard.lint.modules.outline import own_classes
+from asyncguard.lint.modules.outline import OwnClass, own_classes
 from asyncguard.lint.modules.screen import Screen
 from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.source.decode import check_syntax, decode
@@ -18,14 +17,15 @@ def without_trees(data: bytes, path: str, screen: Screen) -> FileFacts | None:
         text = decode(data)
         if path.endswith(".ipynb") or screen.frameworks(path, text):
             return None
-        return of_plain(path, suppressions(text), check_syntax(text))
+        return of_plain(path, suppressions(text), own_classes(check_syntax(text)))
     except Exception:  # noqa: BLE001 - who looks at it next tells what is wrong with it
         return None
 
 
-def of_plain(path: str, comments: Sequence[Suppression], parsed: ast.Module) -> FileFacts:
+def of_plain(
+    path: str, comments: Sequence[Suppression], classes: Mapping[str, OwnClass]
+) -> FileFacts:
     """Return the facts of a file for no framework."""
-    classes = own_classes(parsed)
     return FileFacts(
         path,
         suppressions=tuple(comments),
