@@ -228,13 +228,13 @@ def _is_checked(scene: Scene) -> bool:
 
 
 def _raises(scene: Scene) -> bool:
-    """Whether it decides if an exception is raised, with no more than a message before."""
+    """Whether it is the condition of an `if` that only raises, and may prepare the message."""
     statement = condition_of(scene.spot)
     if not isinstance(statement, ast.If) or statement.orelse:
         return False
     *before, last = statement.body
-    told = all(isinstance(part, ast.Assign | ast.Expr) for part in before)
-    return told and isinstance(last, ast.Raise)
+    is_message = all(isinstance(part, ast.Assign | ast.Expr) for part in before)
+    return is_message and isinstance(last, ast.Raise)
 
 
 @predicate

@@ -6,12 +6,19 @@ It says which of the functions of that name it may mean, and what it hands their
 from __future__ import annotations
 
 import enum
+from collections import deque
 from collections.abc import Iterator
+from queue import Queue
 from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 
 OF_NAME = "~"  # `~kernel.sample`: a method of a class that is named like the variable
+OF_PYTHON = frozenset(  # methods that Python's own classes have, which say nothing of whose it is
+    name
+    for kind in (str, bytes, list, dict, set, tuple, object, deque, Queue)
+    for name in dir(kind)
+)
 
 
 class Given(enum.IntFlag):

@@ -64,8 +64,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if _RUNS(info.name) and not info.qualname.startswith(f"{frame.function.qualname}."):
         reads = ()  # it reads them once a run, beside its steps
     elif info.hook == Loop.STEP:
-        told = frozenset(summary.sites)  # reported there, or left to the calls
-        reads = tuple(r for r in reads if r not in told or _is_settled(r, bound))
+        reported = frozenset(summary.sites)  # reported there, or left to the calls
+        reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
     return _instantiated(frame, summary.result, bound)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import collections
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
-from asyncguard.lint.domain.handed import Handed
+from asyncguard.lint.domain.handed import OF_PYTHON, Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -102,11 +100,6 @@ def _array_method(
     return made if made.kind == DEVICE else acted(frame, method, arguments, result)
 
 
-_OF_CONTAINERS = frozenset(
-    name for made in (list, dict, set, tuple, collections.deque) for name in dir(made)
-)
-
-
 def _known_method(
     frame: Frame, node: cst.Call, func: cst.Attribute, owner: Value, arguments: Arguments
 ) -> Value:
@@ -116,7 +109,7 @@ def _known_method(
     if owner.kind == HOST_ARRAY:
         return array_method(frame, owner, method, arguments)
     if owner.kind == CONTAINER:
-        if method not in _OF_CONTAINERS:  # something else is on another path
+        if method not in OF_PYTHON:  # something else is on another path
             frame.call_by_name(method, handed(frame, arguments))
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:

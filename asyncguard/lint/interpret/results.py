@@ -236,7 +236,7 @@ _NO_ARRAYS = frozenset({UNKNOWN, CONTAINER, HOST})
 
 
 def _of_numbers(arguments: Arguments) -> bool:
-    """Whether a number by its declaration is among what is given, and no array."""
+    """Whether only host values are given, one of them declared as a number."""
     given = [a.value for a in arguments if not a.keyword]
     return all(v.kind == HOST for v in given) and any(v.name in NUMBERS for v in given)
 

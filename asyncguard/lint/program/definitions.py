@@ -6,15 +6,14 @@ A method called on an object of unknown class is matched by its name, where that
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import takewhile
-from queue import Queue
 from typing import NamedTuple
 
 from asyncguard import catalogue
-from asyncguard.lint.domain.handed import OF_NAME
+from asyncguard.lint.domain.handed import OF_NAME, OF_PYTHON
 from asyncguard.lint.program.facts import FileFacts, FunctionId, NamedCall
 
 
@@ -24,10 +23,8 @@ def common() -> frozenset[str]:
 
     And those of collectives.
     """
-    kinds = (str, bytes, list, dict, set, object, deque, Queue)
-    own = (name for kind in kinds for name in dir(kind))
     language = catalogue.load().language
-    return language.array_methods.union(own, language.collectives)
+    return language.array_methods.union(OF_PYTHON, language.collectives)
 
 
 ANYBODY = frozenset({""})  # whose method it is

@@ -54,6 +54,7 @@ def _own_modules_only() -> Iterator[None]:
 class _Worker(NamedTuple):
     process: BaseProcess
     connection: Connection
+    share: Sequence[Any]  # the items that it is to do, as far as is known before the first
 
 
 class Pool(Generic[Item, Result]):
@@ -74,7 +75,6 @@ class Pool(Generic[Item, Result]):
         self.jobs = jobs or os.cpu_count() or 1
         self.setup = (initializer, initargs)
         self._workers: list[_Worker] = []
-        self._shares: list[Sequence[Item]] = []
         self._ready = False
 
     def __enter__(self) -> Pool[Item, Result]:
@@ -105,9 +105,8 @@ class Pool(Generic[Item, Result]):
         count = max(len(self._workers), min(self.jobs, len(items)))
         stretch = -(-len(items) // count)
         shares = [items[i * stretch : (i + 1) * stretch] for i in range(count)]
-        while len(self._workers) < count:
-            self._shares.append(shares[len(self._workers)])
-            self._workers.append(self._worker(self._shares[-1]))
+        for share in shares[len(self._workers) :]:
+            self._workers.append(self._worker(share))
         queues = [deque(share) for share in shares]
         at_work: dict[Connection, tuple[int, Item]] = {}
         for index in range(count):
@@ -139,7 +138,7 @@ class Pool(Generic[Item, Result]):
         with _own_modules_only():
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, share)
 
     def _give(
         self, index: int, queues: list[deque[Item]], at_work: dict[Connection, tuple[int, Item]]
@@ -158,13 +157,13 @@ class Pool(Generic[Item, Result]):
 
     def _result(self, index: int) -> Result | None:
         """Return what a worker answers; another takes the place of one that died."""
-        process, connection = self._workers[index]
+        process, connection, share = self._workers[index]
         try:
             result, error = connection.recv()
         except (EOFError, OSError):
             connection.close()
             process.join()
-            self._workers[index] = self._worker(self._shares[index])
+            self._workers[index] = self._worker(share)
             return None
         if error is not None:
             raise error
