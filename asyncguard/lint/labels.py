@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 CHECKS = Path(__file__).parent / "checks"
+IN_EVERY_STEP = "in every step"  # how often a hot finding happens, in its message
 
 
 class Label(NamedTuple):

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from asyncguard.lint.advice import company, where_from, where_to
+from asyncguard.lint.advice import company, selections, where_from, where_to
 from asyncguard.lint.advice.company import better, others
+from asyncguard.lint.advice.options import options
 from asyncguard.lint.advice.patterns import Pattern, patterns
 from asyncguard.lint.advice.scene import Company, Scene, table
 from asyncguard.lint.fixes.code import Code
-from asyncguard.lint.fixes.spots import spot_of
+from asyncguard.lint.fixes.spots import Spot, spot_of
 from asyncguard.lint.fixes.wanted import is_hot
-from asyncguard.lint.labels import Label, labels, lines_as_text
+from asyncguard.lint.labels import IN_EVERY_STEP, Label, labels, lines_as_text
 from asyncguard.model import Finding
 
 NEGATION = "not "
-PREDICATES = table(company, where_from, where_to)
+PREDICATES = table(company, selections, where_from, where_to)
 
 
 def advised(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -25,7 +26,10 @@ def advised(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     hot = [finding for finding in findings if is_hot(finding)]
     spots = {f: spot for f in hot if (spot := spot_of(code, f)) is not None}
     near = Company([*spots.values()])
-    return tuple(_advised(f, Scene(spots[f], near)) if f in spots else f for f in findings)
+    return tuple(
+        _conditional(_advised(f, Scene(spots[f], near)), spots[f]) if f in spots else f
+        for f in findings
+    )
 
 
 def chosen(scene: Scene) -> Pattern | None:
@@ -62,6 +66,15 @@ def _advised(finding: Finding, scene: Scene) -> Finding:
     if pattern.fact:
         message = message.replace(_fact(label), pattern.fact, 1)
     return replace(finding, message=message, advice=_filled(pattern.help, texts))
+
+
+def _conditional(finding: Finding, spot: Spot) -> Finding:
+    """Say what must be given or turned on for the finding to happen."""
+    names = [f"`{name}`" for name in options(spot)]
+    if not names:
+        return finding
+    often = f"{IN_EVERY_STEP} with {' and '.join(names)}"
+    return replace(finding, message=finding.message.replace(IN_EVERY_STEP, often, 1))
 
 
 def _filled(text: str, texts: dict[str, str]) -> str:

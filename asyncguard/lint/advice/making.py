@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
@@ -213,9 +213,29 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
         elif isinstance(node, ast.Assign):
             unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
             targets, value = unpacked, node.value
-        for name in {name for target in targets for name in flow.bound(target)}:
-            found.setdefault(name, []).append(value)
+        for target in targets:
+            for part, source in _paired(target, value):
+                for name in flow.bound(part):
+                    found.setdefault(name, []).append(source)
     return found
+
+
+def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the parts of a target with what each takes: of `zip(a, b)`, the second takes `b`."""
+    sources: Sequence[ast.expr | None] = ()
+    if isinstance(value, ast.Tuple):
+        sources = value.elts
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        if value.func.id == "zip":
+            sources = value.args
+        elif value.func.id == "enumerate":
+            sources = (None, value.args[0]) if len(value.args) == 1 else ()
+    if not isinstance(target, ast.Tuple) or len(target.elts) != len(sources):
+        yield target, value
+        return
+    for part, source in zip(target.elts, sources, strict=True):
+        if source is not None:  # a counter is made of nothing
+            yield from _paired(part, source)
 
 
 def sources_of(scope: Scope, name: str) -> list[ast.expr]:

@@ -56,8 +56,13 @@ class Scene(NamedTuple):
 
     @property
     def read(self) -> ast.expr:
-        """What the site reads: `x` of `x.item()`, `int(x)`, `x[mask]` (the mask) and `f"{x}"`."""
+        """What the site reads: `x` of `x.item()`, `int(x)`, `x[mask]` (the mask) and `f"{x}"`.
+
+        Where a number is expected, it is what is given: `(n, 3)` of `x.view(n, 3)`.
+        """
         node = self.spot.node
+        if self.spot.finding.code == "ASG102" and isinstance(node, ast.Call) and len(node.args) > 1:
+            return ast.Tuple(node.args, ast.Load())
         if isinstance(node, ast.Subscript):
             return node.slice
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

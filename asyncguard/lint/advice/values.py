@@ -81,12 +81,20 @@ def _uses(
             seen |= names
             for name in sorted(names):
                 for load in loads(scope).get(name, ()):
-                    if load not in flow.parts(parent) or isinstance(parent, _LOOPS):
+                    if _comes_to(code, parent, load):
                         yield from _uses(code, scope, load, depth - 1, seen, ends)
             return
         if not _hands_on(parent, child):
             return
         child = parent
+
+
+def _comes_to(code: Code, binding: Binds, load: ast.Name) -> bool:
+    """Whether a name may hold there what was bound: after it, or in the next round of a loop."""
+    if isinstance(binding, _LOOPS):
+        return True
+    after = load.lineno >= binding.lineno and load not in flow.parts(binding)
+    return after or (load.lineno < binding.lineno and bool(flow.loops_around(code, binding)))
 
 
 @kept(OF_SCOPES)

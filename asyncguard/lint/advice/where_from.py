@@ -121,10 +121,13 @@ def is_of_experts(scene: Scene) -> bool:
 def is_in_a_loop_of_samples(scene: Scene) -> bool:
     """A loop or comprehension within the function repeats it, over images, sequences or layers.
 
-    The rounds of a training loop are steps: the next batch is not there yet.
+    The rounds of a training loop are steps: the next batch is not there yet. Those of a `while`
+    loop go on from what the one before left.
     """
+    if _is_in_comprehension(scene.spot):
+        return True
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
-    return _is_in_comprehension(scene.spot) or (bool(loops) and not _trains(loops[0]))
+    return bool(loops) and not isinstance(loops[0], ast.While) and not _trains(loops[0])
 
 
 @kept(OF_SCOPES)

@@ -9,7 +9,6 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import (
     Use,
     condition_of,
-    hands_on,
     last_name,
     loads,
     uses,
@@ -22,11 +21,11 @@ from asyncguard.lint.source import parsed
 
 # ---- where the value goes
 
-_SIZES, _REDUCES = family("advice.takes_sizes"), family("advice.reduces")
+_SIZES = family("advice.takes_sizes")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
 _COUNTS = family("advice.counts")
 _SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
-_STEPS = family("function.steps")
+_STEPS, _LOSS = family("function.steps"), family("function.loss")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
 
 
@@ -79,34 +78,6 @@ def _fills_in_a_record(node: ast.AST) -> bool:
         return False
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
     return isinstance(node.ctx, ast.Store) and isinstance(key, str)
-
-
-@predicate
-def is_reduced(scene: Scene) -> bool:
-    """A sum, a mean or a loss takes all of what results, nothing else does."""
-
-    def reduces(use: Use) -> bool:
-        return bool(_REDUCES(use.called)) and not _keeps_some(scene.spot.code, use)
-
-    ends = [use for use in uses(scene.spot, reduces) if reduces(use) or not hands_on(use)]
-    return any(map(reduces, ends)) and all(reduces(u) or _COUNTS(u.called) for u in ends)
-
-
-def _keeps_some(code: Code, use: Use) -> bool:
-    """Whether a reduction goes along one dimension only: `x.sum(-1)`, `torch.max(x, dim=0)`.
-
-    Or goes over pairs: `torch.max(x, y)`.
-    """
-    method = isinstance(use.parent, ast.Attribute)
-    call = code.parent(use.parent) if method else use.parent
-    if not isinstance(call, ast.Call):
-        return False
-    given = call.args if method else call.args[1:]
-    if given and use.called in ("max", "min"):
-        return True
-    numbers = (ast.UnaryOp, ast.Constant, ast.Tuple)
-    named = any(keyword.arg in ("dim", "axis") for keyword in call.keywords)
-    return named or any(isinstance(argument, numbers) for argument in given)
 
 
 @predicate
@@ -289,13 +260,21 @@ def _is_metered(use: Use) -> bool:
 
 @predicate
 def scales_a_loss(scene: Scene) -> bool:
-    """It is a number that is calculated with at once, or that a name holds for that alone."""
+    """It is a number that is calculated with at once, or that a name holds for that alone.
+
+    Or that a function of a loss is given, to scale it.
+    """
     nearest = [use for use in uses(scene.spot) if not isinstance(use.parent, _STORES)]
-    operators = (ast.Mult, ast.Div, ast.Pow)
-    return bool(nearest) and all(
-        isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, operators)
-        for use in nearest[:1]
-    )
+    return any(map(_scales, nearest[:1]))
+
+
+def _scales(use: Use) -> bool:
+    if isinstance(use.parent, ast.Call):
+        return bool(_LOSS(use.called))
+    return isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, _SCALING)
+
+
+_SCALING = (ast.Mult, ast.Div, ast.Pow)
 
 
 _STORES = (ast.Assign, ast.AnnAssign)

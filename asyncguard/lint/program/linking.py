@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
+from asyncguard.lint.labels import IN_EVERY_STEP
 from asyncguard.lint.names import family
 from asyncguard.lint.program.call_graph import CallGraph
 from asyncguard.lint.program.facts import Candidate, FileFacts, FileResult, FunctionId, Via
@@ -157,6 +158,6 @@ def in_context(finding: Finding, level: Hotness) -> Finding:
 
 def worded(finding: Finding) -> Finding:
     """Say in the message how often it happens."""
-    when = {Loop.STEP: "in every step", Loop.EPOCH: "in every epoch", Loop.NONE: "here"}
+    when = {Loop.STEP: IN_EVERY_STEP, Loop.EPOCH: "in every epoch", Loop.NONE: "here"}
     words = "in some steps" if finding.guarded and finding.loop == Loop.STEP else when[finding.loop]
     return replace(finding, message=finding.message.replace("{when}", words))

@@ -1,0 +1,72 @@
+"""Messages say which parameter must be given, or turned on, for a wait to happen in every step."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from asyncguard.lint.check import check_source
+from asyncguard.lint.run.settings import Settings
+
+MODEL = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, smooth=False, scale=None, bias=True):
+        super().__init__()
+        self.smooth = smooth
+        self.scale = scale or 1.0
+        self.bias = bias
+
+    def forward(self, x: torch.Tensor, labels=None, full=True, *, audio=False):
+        y = x.sum()
+{body}
+        return y
+"""
+
+
+def named(body: str) -> list[str]:
+    """Return what the messages about a `forward` name, "" where they name nothing."""
+    indented = "\n".join(f"        {line}" for line in body.splitlines())
+    findings = check_source(MODEL.format(body=indented), "model.py", Settings())
+    found = [re.search(r"in every step(?: with ([^:]*))?:", f.message) for f in findings]
+    return [match[1] or "" for match in found if match]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("y.item()", ""),
+        ("if labels is not None:\n    y.item()", "`labels`"),
+        ("if labels is None:\n    pass\nelse:\n    y.item()", "`labels`"),
+        ("if labels is None:\n    y.item()", ""),
+        ("if audio:\n    y.item()", "`audio`"),
+        ("if not audio:\n    y.item()", ""),
+        ("if not audio:\n    return y\ny.item()", "`audio`"),
+        ("if labels is None or not audio:\n    return y\ny.item()", "`labels` and `audio`"),
+        ("if audio and x.shape[0] > 1:\n    y.item()", "`audio`"),
+        ("if audio or x.shape[0] > 1:\n    y.item()", ""),
+        ("if labels is not None:\n    if audio:\n        y.item()", "`labels` and `audio`"),
+        ("z = y.item() if audio else 0", "`audio`"),
+        ("z = 0 if audio else y.item()", ""),
+        ("z = audio and y.item() > 1", "`audio`"),
+        ("if self.smooth:\n    y.item()", "`self.smooth`"),
+    ],
+)
+def test_a_message_names_the_options_that_a_wait_takes(body: str, expected: str) -> None:
+    assert named(body) == [expected]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if full:\n    y.item()",  # on by default
+        "if self.bias:\n    y.item()",
+        "if self.scale:\n    y.item()",  # not the parameter itself
+        "audio = x.shape[0] > 1\nif audio:\n    y.item()",  # decided here
+        'if labels is None:\n    raise ValueError("labels")\ny.item()',  # every program gives them
+        "if x.shape[0] > 1:\n    y.item()",
+    ],
+)
+def test_what_every_program_does_is_no_option(body: str) -> None:
+    assert named(body) == [""]
