@@ -47,6 +47,30 @@ def test_a_circle_that_does_not_settle_is_told(
     assert "a.py:2: `even` and what it calls in a circle do not settle (bound: 1)" in bound
 
 
+def test_a_circle_takes_as_many_rounds_as_it_has_calls(tmp_path: Path) -> None:
+    ring = "".join(
+        f"def f{n}(x, m):\n    return f{(n + 1) % 14}(x, m - 1) if m else x\n" for n in range(14)
+    )
+    ring = ring.replace("return f0(x, m - 1) if m else x", "y = f0(x, m - 1)\n    return x.mean()")
+    (tmp_path / "a.py").write_text(f"{LOOP}        print(f0(model(x), 20))\n{ring}")
+    found = check_paths([tmp_path], Settings(cache=False, jobs=1))
+    assert found.bounds == ()
+    assert [(f.code, f.line) for f in found.findings] == [("ASG101", 4)]
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "[nest(y) for y in x] if isinstance(x, list) else x",
+        "{'a': nest(x[0])} if x else 1",
+        "(nest(x[0]), 1) if x else x",
+    ],
+)
+def test_a_result_that_nests_deeper_in_each_round_settles(tmp_path: Path, nested: str) -> None:
+    (tmp_path / "a.py").write_text(f"import torch\ndef nest(x):\n    return {nested}\n")
+    assert bounds(tmp_path) == ()
+
+
 def test_summaries_that_wait_for_each_other_too_deep_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

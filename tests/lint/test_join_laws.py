@@ -37,6 +37,7 @@ from asyncguard.lint.domain.values import (
     literal,
     symbol,
     unplaced,
+    widened,
 )
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.syntax.tree import NO_TREE
@@ -149,6 +150,23 @@ def test_the_order_in_which_paths_meet_does_not_matter(
 @example(HOST_VALUE, UNKNOWN_VALUE)
 def test_a_path_that_is_joined_again_adds_nothing(one: Value, other: Value) -> None:
     assert join(one, join(one, other)) == join(one, other)
+
+
+@thorough
+@given(values, st.integers(0, 3))
+def test_a_widened_value_is_as_deep_as_it_may_be_and_stays_so(value: Value, depth: int) -> None:
+    once = widened(value, depth)
+    assert _depth(once) <= depth
+    assert widened(once, depth) == once
+    assert (once == value) == (_depth(value) <= depth)
+
+
+def _depth(value: Value) -> int:
+    """Return how deep containers nest in a value."""
+    parts = [*(value.items or ()), *(field for _, field in value.fields)]
+    parts += [value.element] if value.element is not None else []
+    held = value.items is not None or bool(parts)
+    return 1 + max(map(_depth, parts), default=0) if held else 0
 
 
 BRANCHES = """\

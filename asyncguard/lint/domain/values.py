@@ -192,6 +192,26 @@ def settled(value: Value) -> Value:
     return value if value.kind != INSTANCES else Value(params=value.params)
 
 
+DEPTH = 4  # of containers within each other, of which the innermost is known
+
+
+def widened(value: Value, depth: int = DEPTH) -> Value:
+    """Return a value without what lies deeper in it than so many containers.
+
+    What a function calls itself for may be nested deeper each time, and never settle otherwise.
+    """
+    if value.element is None and value.items is None and not value.fields:
+        return value
+    if not depth:
+        return value._replace(element=None, items=None, fields=Entries())
+    element, items = value.element, value.items
+    return value._replace(
+        element=widened(element, depth - 1) if element is not None else None,
+        items=tuple(widened(item, depth - 1) for item in items) if items is not None else None,
+        fields=value.fields.mapped(lambda field: widened(field, depth - 1)),
+    )
+
+
 def from_params(value: Value, params: Dependence) -> Value:
     """Return `value` as data of these parameters; `_replace` takes several times as long."""
     if params is value.params:

@@ -3,7 +3,8 @@
 A function is run when its summary is first asked for. Functions that call each other form a
 strongly connected component of the call graph. All members start from the empty summary and are run
 in rounds, each with the summaries of the round before, until nothing changes. Only then are the
-summaries kept, so that they do not depend on which member was asked first.
+summaries kept, so that they do not depend on which member was asked first. Results are widened, so
+that those that would nest deeper in each round settle as well.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from asyncguard.lint.domain.definitions import EMPTY, FunctionInfo, Site, Summary
-from asyncguard.lint.domain.values import Value
+from asyncguard.lint.domain.values import Value, widened
 
-ROUNDS = 6  # of a component; most are stable after two
+ROUNDS = 40  # of a component: what one member tells goes one call further in each; 2 are usual
 NESTED = 400  # functions that wait for each other's summaries; deeper calls count as unresolved
 Key = tuple[object, ...]
 T = TypeVar("T")
@@ -147,7 +148,8 @@ class Summaries:
         after: Assumed = {}
         least = depth
         for member in members:
-            after[member], lowest = self._attempt(member, depth)
+            found, lowest = self._attempt(member, depth)
+            after[member] = found._replace(result=widened(found.result))
             least = min(least, lowest)
         self._assumed.pop()
         new = list(self._waiting)[first:]
