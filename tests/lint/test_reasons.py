@@ -136,3 +136,25 @@ def test_a_file_that_is_not_there_is_refused(
 ) -> None:
     assert main(["explain", "gone.py:3"]) == 2
     assert "gone.py: no such file" in capsys.readouterr().err
+
+
+def test_a_call_by_name_is_told_with_its_place(folder: Path) -> None:
+    written(
+        folder,
+        {
+            "train.py": "import torch\n"
+            "def train(trainer, model, loader, optimizer):\n"
+            "    for x in loader:\n"
+            "        model(x).backward()\n"
+            "        optimizer.step()\n"
+            "        trainer.strategy.announce_end()\n",
+            "helpers.py": "import torch\n"
+            "class Strategy:\n"
+            "    def announce_end(self):\n"
+            "        return torch.zeros(1, device='cuda').mean().item()\n",
+        },
+    )
+    (finding,) = found()
+    (why, _) = about(finding, "place")
+    assert (why.path, why.line) == ("train.py", 6)
+    assert why.text == "`announce_end` is called by `train`"

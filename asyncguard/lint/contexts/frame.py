@@ -78,7 +78,7 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
-    named: set[ByName] = field(default_factory=set)  # calls known by name alone
+    named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
     omitted: Dependence = INDEPENDENT  # parameters that have been left out here
@@ -270,7 +270,9 @@ class Frame:
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.speculative and not own:
-            self.named.add((name, self.nest.context(), handed))
+            call = name, self.nest.context(), handed
+            if call not in self.named:
+                self.named[call] = self.line()
 
     def guarded(self, guard: Guard | None, omitted: Dependence = INDEPENDENT) -> _Guarded:
         """Run a block under a guard, where these parameters have been left out."""

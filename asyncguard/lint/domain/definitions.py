@@ -358,7 +358,7 @@ class Summary(NamedTuple):
     sites: tuple[Site, ...] = ()
     edges: tuple[Edge, ...] = ()
     events: tuple[Event, ...] = ()
-    named: tuple[ByName, ...] = ()
+    named: tuple[tuple[ByName, int], ...] = ()  # each with the line of the first such call
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
 

@@ -37,6 +37,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
+from asyncguard.lint.interpret.structures import entry
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, item_path
@@ -205,11 +206,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
     if index.role == Role.SLICE:
         return container(element_of(frame, owner))
     key = index.literal
-    if isinstance(key, str):
-        if (value := owner.fields.get(key)) is not None:
-            return value
-        if owner.fields:  # what the other keys hold says nothing of this one
-            return UNKNOWN_VALUE
+    if (known := entry(owner, key)) is not None:
+        return known
     if (
         isinstance(key, int)
         and owner.items is not None

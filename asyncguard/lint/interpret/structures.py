@@ -111,6 +111,17 @@ def _with_keys(element: Value, method: str) -> Value:
     return container(item) if method == "items" else item
 
 
+def entry(owner: Value, key: object) -> Value | None:
+    """Return what a container holds by a literal key; None if its keys are not known.
+
+    What it holds by other keys says nothing of this one.
+    """
+    if not isinstance(key, str) or not owner.fields:
+        return None
+    found = owner.fields.get(key)
+    return found if found is not None else UNKNOWN_VALUE
+
+
 def container_method(
     frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
 ) -> Value:
@@ -119,8 +130,7 @@ def container_method(
     if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
         _grow(frame, func.value, owner, method, arguments)
     if method in ("get", "pop", "popleft", "setdefault"):
-        key = arguments[0].value.literal if arguments else None
-        found = owner.fields.get(str(key))
+        found = entry(owner, arguments[0].value.literal) if arguments else None
         return found if found is not None else element
     if method in _WITH_KEYS:
         return _with_keys(element, method)

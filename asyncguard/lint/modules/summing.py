@@ -23,7 +23,7 @@ def summary_of(frame: Frame) -> Summary:
         _once(frame.sites),
         tuple(frame.edges),
         tuple(frame.events),
-        tuple(frame.named),
+        tuple(frame.named.items()),
         work & ~Work.STEP if work & Work.MAKES_OPTIMIZER else work,
         tuple(frame.compiles),
     )

@@ -181,7 +181,9 @@ def _by_name(
         for key in meant.of(call):
             if (taken := signatures[key]).takes(call.handed):
                 handed = taken.handed(call.handed)
-                yield Call(call.caller_path, call.caller, *key, call.context, handed)
+                yield Call(
+                    call.caller_path, call.caller, *key, call.context, handed, line=call.line
+                )
 
 
 def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:

@@ -84,6 +84,7 @@ class NamedCall(NamedTuple):
     name: str
     context: Context
     handed: Handed = ANYTHING
+    line: int = 0  # where the first such call stands
 
 
 class Defined(NamedTuple):

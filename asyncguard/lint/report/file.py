@@ -195,9 +195,9 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
     for info in analysis.reported:
         if not info.compiled and info.summary is not None:
-            for name, context, handed in info.summary.named:
+            for (name, context, handed), line in info.summary.named:
                 if is_distinctive(name):
-                    yield NamedCall(analysis.path, info.qualname, name, context, handed)
+                    yield NamedCall(analysis.path, info.qualname, name, context, handed, line)
 
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
