@@ -36,11 +36,11 @@ from asyncguard.lint.domain.values import (
 # The kinds from unknown up, cheapest first: the latest one is kept. What a value of another kind is
 # cannot be told once it meets something different.
 _ORDER = (
-    UNKNOWN, HOST_ARRAY, "environment", "metric", "logger", INSTANCE, CONTAINER, "context",
-    "writer", "scheduler", "scaler", "loader", "optimizer", "criterion", MODEL, DEVICE,
+    UNKNOWN, FUNCTION, HOST_ARRAY, "environment", "metric", "logger", INSTANCE, CONTAINER,
+    "context", "writer", "scheduler", "scaler", "loader", "optimizer", "criterion", MODEL, DEVICE,
 )  # fmt: skip
 _RANKS = {kind: rank for rank, kind in enumerate(_ORDER, 1)}
-_RANKS[INSTANCES] = _RANKS[INSTANCE]
+_RANKS[INSTANCES], _RANKS[EITHER] = _RANKS[INSTANCE], _RANKS[FUNCTION]
 _REFERENCES = frozenset({SYMBOL, CLASS, SUPER})  # useless unless the same
 _HOLDING = frozenset({CONTAINER, FUNCTION})  # whose items are exact, or not known
 _CALLED = frozenset({FUNCTION, EITHER})
@@ -58,6 +58,8 @@ def join(left: Value, right: Value) -> Value:
         return _above(left, right) if rank > other else _above(right, left)
     if rank == 0:
         return _join_plain(left, right)
+    if left.kind in _CALLED:
+        return _one_of(left, right)
     if left.kind != right.kind or (left.kind == INSTANCE and left.ref is not right.ref):
         left, right = left._replace(kind=INSTANCES), right._replace(kind=INSTANCES)
     return _join_fields(left, right)
@@ -76,7 +78,8 @@ def _above(kept: Value, lost: Value) -> Value:
     doubt = kept.doubt | Doubt.ANOTHER_PATH | (lost.doubt & Doubt.HOST_PATH)
     if _is_surely_plain(lost):
         doubt |= Doubt.HOST_PATH
-    items = _join_parts(kept.items, _parts(lost)) if kept.kind != CONTAINER else kept.items
+    exact = kept.kind == CONTAINER or kept.kind in _CALLED
+    items = kept.items if exact else _join_parts(kept.items, _parts(lost))
     return kept._replace(doubt=doubt, params=kept.params | lost.params, items=items)
 
 
@@ -97,9 +100,7 @@ def _without_place(value: Value) -> Value:
 
 
 def _join_plain(left: Value, right: Value) -> Value:
-    """Join two values of the lowest rank: plain objects, names, functions and classes."""
-    if left.kind in _CALLED and right.kind in _CALLED:
-        return _one_of(left, right)
+    """Join two values of the lowest rank: plain objects, names and classes."""
     if left.kind != right.kind:
         return _join_fields(_lifted(left), _lifted(right))
     if left.kind == SYMBOL and left.name != right.name and "numpy" in (left.name, right.name):
@@ -126,22 +127,26 @@ def _join_hosts(left: Value, right: Value) -> Value:
 
 
 def _one_of(left: Value, right: Value) -> Value:
-    """Return one of a few functions; of many, nothing is known."""
-    known = {id(function.ref): function for function in _functions(left)}
-    for function in _functions(right):
+    """Return one of a few functions; of many, none is known."""
+    params, doubt = left.params | right.params, left.doubt | right.doubt
+    known: dict[int, Value] = {}
+    for function in (*_functions(left), *_functions(right)):
         same = known.get(id(function.ref))
         known[id(function.ref)] = function if same is None else _join_fields(same, function)
-    params = left.params | right.params
-    if len(known) > MAX_EITHER:
-        return Value(params=params)
+    if len(known) > MAX_EITHER or MANY in (left.items, right.items):
+        return Value(EITHER, items=MANY, doubt=doubt, params=params)
     if len(known) == 1:
-        return from_params(next(iter(known.values())), params)
+        return next(iter(known.values()))._replace(doubt=doubt, params=params)
     ordered = sorted(known.values(), key=_place)
-    return Value(EITHER, items=tuple(ordered), params=params)
+    return Value(EITHER, items=tuple(ordered), doubt=doubt, params=params)
+
+
+MANY: tuple[Value, ...] = ()  # the items of one of more functions than are followed
 
 
 def _functions(value: Value) -> tuple[Value, ...]:
-    return value.items or () if value.kind == EITHER else (value,)
+    """Return the functions that this may be; what it may be beside is a doubt of the whole."""
+    return value.items or () if value.kind == EITHER else (value._replace(doubt=Doubt.NONE),)
 
 
 def _place(function: Value) -> tuple[str, str, int]:
@@ -212,7 +217,7 @@ def _parts(value: Value) -> tuple[Value, ...] | None:
     """Return what something else is unpacked into if it is this; () if that is not known."""
     if value.kind == CONTAINER:
         return value.items or ()
-    return value.items if _RANKS.get(value.kind, 0) else None
+    return value.items if _RANKS.get(value.kind, 0) and value.kind not in _CALLED else None
 
 
 def _join_parts(

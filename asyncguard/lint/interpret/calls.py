@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.reasons import Provenance
+from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CLASS,
@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     SYMBOL,
     UNKNOWN,
+    UNKNOWN_VALUE,
     Role,
     Value,
 )
@@ -111,6 +112,9 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     """Call something that is no method."""
     if callee.kind == SYMBOL:
         return call_symbol(frame, node, callee.name, arguments)
+    if callee.kind in (FUNCTION, EITHER) and callee.doubt & Doubt.ANOTHER_PATH:
+        certain = callee._replace(doubt=callee.doubt & ~Doubt.ANOTHER_PATH)
+        return join(dispatch_call(frame, node, certain, arguments), UNKNOWN_VALUE)
     if callee.kind == FUNCTION:
         return call_function(frame, node, callee, arguments)
     if callee.kind == EITHER and callee.items:
