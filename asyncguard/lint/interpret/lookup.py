@@ -43,6 +43,9 @@ from asyncguard.lint.syntax.tree import dotted
 def name_expression(frame: Frame, node: cst.Name) -> Value:
     """A variable, a builtin, or something that a star import may have brought."""
     found = frame.lookup(node.value)
+    if found is not None and found.kind == SYMBOL and "." in found.name:
+        function = frame.analysis.called_function(frame, found.name)
+        return function if function is not None else found
     if found is not None:
         return hinted_at(frame, node.value, found)
     if node.value in ("True", "False"):
