@@ -18,7 +18,7 @@ class Model(torch.nn.Module):
         self.scale = scale or 1.0
         self.bias = bias
 
-    def forward(self, x: torch.Tensor, labels=None, full=True, *, audio=False):
+    def forward(self, x: torch.Tensor, labels=None, full=True, *, audio=False, rate=0.0):
         y = x.sum()
 {body}
         return y
@@ -51,6 +51,11 @@ def named(body: str) -> list[str]:
         ("z = 0 if audio else y.item()", ""),
         ("z = audio and y.item() > 1", "`audio`"),
         ("if self.smooth:\n    y.item()", "`self.smooth`"),
+        ("if rate > 0:\n    y.item()", "`rate`"),
+        ("if rate != 0.0:\n    y.item()", "`rate`"),
+        ("if rate <= 0:\n    return y\ny.item()", "`rate`"),
+        ("if rate > 1:\n    y.item()", ""),
+        ("if 0 < rate < 1:\n    y.item()", ""),
     ],
 )
 def test_a_message_names_the_options_that_a_wait_takes(body: str, expected: str) -> None:

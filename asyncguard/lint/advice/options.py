@@ -51,12 +51,12 @@ def _kept(init: ast.FunctionDef, parameters: Container[str]) -> set[str]:
 
 
 def _off(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """Yield the parameters that are `None` or `False` by default."""
+    """Yield the parameters that are `None`, `False` or 0 by default."""
     given = function.args
     named = [*given.posonlyargs, *given.args]
     defaults = [*zip(reversed(named), reversed(given.defaults), strict=False)]
     for parameter, default in [*defaults, *zip(given.kwonlyargs, given.kw_defaults, strict=True)]:
-        if isinstance(default, ast.Constant) and default.value in (None, False):
+        if isinstance(default, ast.Constant) and default.value in (None, 0):  # and so is False
             yield parameter.arg
 
 
@@ -100,6 +100,11 @@ def _leaving(scope: Scope) -> list[ast.If]:
     ]
 
 
+# What asks whether a variable is set, by what it is compared with: `x is not None`, `x > 0`.
+_SET = {("None", ast.IsNot), *((zero, how) for zero in ("0", "0.0") for how in (ast.Gt, ast.NotEq))}
+_UNSET = {("None", ast.Is), *((zero, how) for zero in ("0", "0.0") for how in (ast.LtE, ast.Eq))}
+
+
 def _needed(test: ast.expr, truth: bool) -> Iterator[str]:
     """Yield the variables that must be set for a test to be true, or false, the last first."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -109,8 +114,8 @@ def _needed(test: ast.expr, truth: bool) -> Iterator[str]:
             for value in reversed(test.values):
                 yield from _needed(value, truth)
     elif isinstance(test, ast.Compare):
-        is_none = ast.unparse(test.comparators[-1]) == "None"
-        if is_none and isinstance(test.ops[0], ast.IsNot if truth else ast.Is):
+        asked = ast.unparse(test.comparators[-1]), type(test.ops[0])
+        if len(test.ops) == 1 and asked in (_SET if truth else _UNSET):
             yield dotted(test.left)
     elif truth:
         yield dotted(test)

@@ -158,6 +158,25 @@ def recalls_found(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> boo
     return bool(present and table) and method == "get" and _stores_into(block[index + 1 :], table)
 
 
+def is_large_enough(node: cst.If) -> bool:
+    """Whether a branch returns a table that was handed in, if it is large enough already.
+
+    `if table is not None: if table.size(0) >= n: return table`: what follows makes a larger one.
+    """
+    found = last_statement(node.body)
+    test = node.test
+    if type(test) is not cst.Comparison or type(found) is not cst.If:
+        return False
+    last, path = last_statement(found.body), dotted(test.left)
+    if type(test.comparisons[0].operator) is not cst.IsNot or type(last) is not cst.Return:
+        return False
+    sizes = found.test
+    if type(sizes) is not cst.Comparison or type(sizes.comparisons[0].operator) not in MORE:
+        return False
+    returned = dotted(last.value) if last.value is not None else ""
+    return path != "" and path == returned == _sized(sizes.left)
+
+
 def is_done(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
     """Whether a branch returns because what follows is done: `if self.ready: return`.
 

@@ -53,7 +53,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 path = dotted(node.test.left)  # type: ignore[attr-defined]
                 value = frame.env[path]
                 frame.env[path] = from_params(value, value.params | omitted)
-    if not then_falls:
+    if not then_falls or caches.is_large_enough(node):
         _guard_rest(frame, node, guard_false, typed[1])
     return then_falls or else_falls
 
@@ -74,7 +74,8 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
     recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
     guard_true = _guard_of_body(frame, node, guard_true)
-    if raises or recalled or caches.is_done(node, block, index):
+    done = caches.is_done(node, block, index) or caches.is_large_enough(node)
+    if raises or recalled or done:
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
 

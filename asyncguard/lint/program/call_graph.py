@@ -46,6 +46,8 @@ class CallGraph:
             if not self.is_aside(hook.function)
         }
         self.hooks.update(self._between_epochs(signatures))
+        for key in self._of_data():
+            del self.hooks[key]
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
 
@@ -65,6 +67,14 @@ class CallGraph:
             if (key := (call.callee_path, call.callee)) in callers:
                 callers[key].add(self.hooks.get((call.caller_path, call.caller)))
         return {key: Hotness.EPOCH for key, levels in callers.items() if levels == {Hotness.EPOCH}}
+
+    def _of_data(self) -> list[FunctionId]:
+        """Return the hooks that only what prepares data calls, on the host: parts of no model."""
+        callers: dict[FunctionId, set[str]] = {key: set() for key in self.hooks}
+        for call in self.calls:
+            if (key := (call.callee_path, call.callee)) in callers:
+                callers[key].add(call.caller)
+        return [key for key, found in callers.items() if found and all(map(self.is_aside, found))]
 
     def is_aside(self, function: str) -> bool:
         """Whether a function prepares data on the host, beside the steps: of a processor.
