@@ -18,7 +18,7 @@ from asyncguard.lint.contexts.caches import (
     last_statement,
     makes_anew,
 )
-from asyncguard.lint.contexts.conditions import IDENTITY
+from asyncguard.lint.contexts.conditions import IDENTITY, warns
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.work import Work
@@ -229,6 +229,13 @@ def exits(body: cst.BaseSuite) -> bool:
     last = last_statement(body)
     call = last.value if type(last) is cst.Expr else None
     return type(call) is cst.Call and dotted(call.func) in load().language.exits
+
+
+def starts_with_a_warning(body: cst.BaseSuite) -> bool:
+    """Whether a branch warns first of all, of what programs should not do, or seldom do."""
+    first = body.body[0] if body.body else None
+    small = first.body[0] if type(first) is cst.SimpleStatementLine else None
+    return type(small) is cst.Expr and warns(small.value)
 
 
 def returns(body: cst.BaseSuite) -> bool:

@@ -12,6 +12,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts.counters import (
     MORE,
     RARELY_FALSE,
@@ -352,7 +353,12 @@ def _number(node: cst.BaseExpression | None) -> int | None:
 
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     """Return the guard that a call puts on its arguments: what warns does not in every step."""
+    return Guard(len(frame.loops), True) if warns(node) else None
+
+
+def warns(node: cst.CSTNode) -> bool:
+    """Whether this is a call that warns, of anything: `warnings.warn(...)`, `logger.warning(...)`."""
+    if type(node) is not cst.Call:
+        return False
     last = node.func.attr if type(node.func) is cst.Attribute else node.func
-    called = last.value.lower() if type(last) is cst.Name else ""
-    known = frame.analysis.knowledge.language
-    return Guard(len(frame.loops), True) if called in known.warns else None
+    return type(last) is cst.Name and last.value.lower() in load().language.warns

@@ -46,7 +46,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         shape=_shape(frame, origin, targets)._replace(
             names_epochs=epochs,
             names_steps=_names_steps(node.iter, iterable, names),
-            counts=type(node.iter) is cst.Call and dotted(node.iter.func) == "range",
+            counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
         ),
         transparent=_is_within_step(node.iter, targets, counted)
@@ -57,9 +57,10 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
 
 def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str]) -> bool:
     """Whether this goes over steps or batches, by its names, or over parts of a size."""
-    if _in_parts(_innermost(node, iterable)):
+    innermost = _innermost(node, iterable)
+    if _in_parts(innermost):
         return True
-    return not holds_numbers(iterable) and any(map(_STEP, names | _sources(node, views=False)))
+    return not _is_within_batch(innermost) and not holds_numbers(iterable) and any(map(_STEP, names | _sources(node, views=False)))
 
 
 def _is_within_step(
@@ -116,6 +117,15 @@ def _innermost(node: cst.BaseExpression, iterable: Value) -> cst.BaseExpression:
 
 
 _RANGE = family("loop.range")
+_IN_ORDER = frozenset({"reversed", "list", "enumerate"})  # which go over what they are given
+
+
+def _counts(node: cst.BaseExpression, iterable: Value) -> bool:
+    """Whether this goes over a range of numbers, with a progress bar or backwards maybe."""
+    node = _innermost(node, iterable)
+    while type(node) is cst.Call and dotted(node.func) in _IN_ORDER and node.args:
+        node = node.args[0].value
+    return type(node) is cst.Call and bool(_RANGE(dotted(node.func)))
 
 
 def _in_parts(node: cst.BaseExpression) -> bool:
@@ -124,6 +134,16 @@ def _in_parts(node: cst.BaseExpression) -> bool:
         return False
     given = [argument.value for argument in node.args if argument.keyword is None]
     return len(given) == 3 and type(given[2]) in (cst.Name, cst.Attribute)
+
+
+_BATCH_SIZE = family("loop.batch_size")
+
+
+def _is_within_batch(node: cst.BaseExpression) -> bool:
+    """Whether this goes over the items of one batch: `range(batch_size)`."""
+    if type(node) is not cst.Call or not _RANGE(dotted(node.func)) or len(node.args) != 1:
+        return False
+    return bool(_BATCH_SIZE(dotted(node.args[0].value).rpartition(".")[2]))
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

@@ -93,6 +93,7 @@ class ClassInfo:
     attributes: dict[str, Value | None] = field(default_factory=dict)  # as far as asked for
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
     annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)
+    decorators: tuple[Value, ...] = ()  # imported ones by their names
     _bases: tuple[Value, ...] = ()
 
     @property
@@ -159,6 +160,7 @@ class FunctionInfo:
     cached: bool = False  # a decorator keeps what it returns: it runs once for each argument
     cross_module: bool = False  # called from another file
     decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
+    replaces: frozenset[str] | None = None  # methods of classes that it decorates, once asked for
     summary: Summary | None = None  # once it is final
 
     @property

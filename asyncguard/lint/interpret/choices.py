@@ -87,6 +87,7 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)
+        rarely = rarely or branches.starts_with_a_warning(node.body)
     if lasting or rarely:
         guard = Guard(len(frame.loops), lasting)
     elif guard is None:

@@ -41,7 +41,7 @@ from asyncguard.lint.interpret.arrays import (
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.lookup import attribute_of
-from asyncguard.lint.interpret.models import model_method, note_step
+from asyncguard.lint.interpret.models import model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
     acted,
     call_of_name,
@@ -69,6 +69,7 @@ def call_method(
             return call_value(frame, node, resolved, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
+    note_run(frame, owner, method)
     if owner.kind == UNKNOWN:
         given = handed(frame, arguments)
         frame.call_by_name(method, given)

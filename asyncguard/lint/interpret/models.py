@@ -21,6 +21,7 @@ from asyncguard.lint.domain.values import (
     HOST_VALUE,
     INSTANCE,
     MODEL,
+    SUPER,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -35,6 +36,7 @@ from asyncguard.lint.interpret.functions import call_function, note_act
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
+from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -182,6 +184,18 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         frame.event("work", node, owner.framework or active[0])
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
+
+
+def note_run(frame: Frame, owner: Value, method: str) -> None:
+    """Note that a loop goes over whole runs: one within a run, or of what a class inherits.
+
+    `for window in windows: super().generate(window)`: each round generates many tokens.
+    """
+    if _RUNS(method) and (owner.kind == SUPER or _RUNS(frame.function.name)):
+        frame.nest.contains_steps()
+
+
+_RUNS = family("function.runs_steps")
 
 
 def _note_member(frame: Frame, node: cst.Call) -> None:

@@ -160,6 +160,9 @@ class Definitions(Scope):
         cls.find_bases = lambda: self._bases(frame, bases)
         for decorator in node.decorators:
             evaluate(frame, decorator.decorator)
+            called = decorator.decorator
+            func = called.func if type(called) is cst.Call else called
+            cls.decorators += (blocks.evaluate_speculatively(frame, func),)
         info = FunctionInfo(
             "<class>", cls.qualname, node, frame.analysis, cls, unit=frame.function.unit
         )

@@ -39,6 +39,7 @@ class CallGraph:
         guesses = _by_name(files, definitions(files, above), signatures)
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
+        self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooks = {
             (hook.path, hook.function): OF_LOOP[hook.loop]
@@ -48,6 +49,8 @@ class CallGraph:
         self.hooks.update(self._between_epochs(signatures))
         for key in self._of_data():
             del self.hooks[key]
+        for key in self.fallbacks & self.hooks.keys():
+            self.hooks[key] = min(self.hooks[key], Hotness.RARE)
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
 
@@ -140,8 +143,9 @@ class CallGraph:
     def level(self, call: Call, caller: Hotness) -> Hotness:
         """Return how often a call enters its callee; one that loops over steps is no step."""
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
-        rounds = (call.callee_path, call.callee) in self.rounds
-        return min(level, Hotness.EPOCH) if rounds else level
+        callee = call.callee_path, call.callee
+        level = min(level, Hotness.EPOCH) if callee in self.rounds else level
+        return min(level, Hotness.RARE) if callee in self.fallbacks else level
 
     @cached_property
     def _callers(self) -> dict[FunctionId, tuple[list[Call], list[Call]]]:

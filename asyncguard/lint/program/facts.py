@@ -126,6 +126,7 @@ class FileFacts(NamedTuple):
     rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     decorated: frozenset[Decorated] = frozenset()
+    fallbacks: frozenset[FunctionId] = frozenset()  # run where what replaces them chooses nothing
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
@@ -141,6 +142,7 @@ class FileFacts(NamedTuple):
             rounds=self.rounds | more.rounds,
             compiled=self.compiled | more.compiled,
             decorated=self.decorated | more.decorated,
+            fallbacks=self.fallbacks | more.fallbacks,
         )
 
 

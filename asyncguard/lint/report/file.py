@@ -14,6 +14,7 @@ import libcst as cst
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
+from asyncguard.lint.modules.fallbacks import is_fallback
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
@@ -169,6 +170,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         rounds=_rounds(analysis),
         compiled=_compiled(analysis),
         decorated=frozenset(_decorated(analysis)),
+        fallbacks=frozenset(_fallbacks(analysis)),
     )
 
 
@@ -234,6 +236,10 @@ def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
         for decorator in info.decorators:
             key = decorator.module.path, decorator.qualname
             yield Decorated((analysis.path, info.qualname), key, info.place[2])
+
+
+def _fallbacks(analysis: FileAnalysis) -> Iterator[FunctionId]:
+    return ((analysis.path, info.qualname) for info in analysis.reported if is_fallback(info))
 
 
 def _compiled(analysis: FileAnalysis) -> frozenset[FunctionId]:
