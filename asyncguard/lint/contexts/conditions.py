@@ -357,7 +357,7 @@ def of_call(frame: Frame, node: cst.Call) -> Guard | None:
 
 
 def warns(node: cst.CSTNode) -> bool:
-    """Whether this is a call that warns, of anything: `warnings.warn(...)`, `logger.warning(...)`."""
+    """Whether this is a call that warns: `warnings.warn(...)`, `logger.warning(...)`."""
     if type(node) is not cst.Call:
         return False
     last = node.func.attr if type(node.func) is cst.Attribute else node.func

@@ -60,7 +60,9 @@ def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str
     innermost = _innermost(node, iterable)
     if _in_parts(innermost):
         return True
-    return not _is_within_batch(innermost) and not holds_numbers(iterable) and any(map(_STEP, names | _sources(node, views=False)))
+    if _is_within_batch(innermost) or holds_numbers(iterable):
+        return False
+    return any(map(_STEP, names | _sources(node, views=False)))
 
 
 def _is_within_step(
