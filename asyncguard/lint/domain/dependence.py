@@ -11,13 +11,15 @@ from typing import NamedTuple
 class Dependence(NamedTuple):
     """Parameters by their positions: those that data comes from, and conditions on calls.
 
-    Of `when_omitted`, it happens only in calls that leave these out: `if p is None: p = make()`;
-    of `unless_array`, in calls that hand no array for them: `if not isinstance(p, Tensor): ...`; of
-    `unless_plain`, in calls that hand nothing else.
+    Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
+    of `where_omitted`, it stands where only such calls come, whatever others hand; of
+    `unless_array`, it happens in calls that hand no array for these: `if not isinstance(p, Tensor)`;
+    of `unless_plain`, in calls that hand nothing else.
     """
 
     on: frozenset[int] = frozenset()
     when_omitted: frozenset[int] = frozenset()
+    where_omitted: frozenset[int] = frozenset()
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
 
@@ -33,9 +35,20 @@ class Dependence(NamedTuple):
         return Dependence(
             self.on | other.on,
             self.when_omitted | other.when_omitted,
+            self.where_omitted | other.where_omitted,
             self.unless_array | other.unless_array,
             self.unless_plain | other.unless_plain,
         )
+
+    def is_given_by(self, handed: Dependence) -> bool:
+        """Whether a call hands a parameter that this depends on being left out."""
+        made = not self.when_omitted.isdisjoint(handed.when_omitted)
+        return made or not self.where_omitted.isdisjoint(handed.where_omitted)
+
+    @property
+    def where(self) -> Dependence:
+        """That of code which only calls reach that leave out what this asks them to."""
+        return Dependence(where_omitted=self.when_omitted) if self.when_omitted else self
 
     @property
     def only(self) -> int:

@@ -67,6 +67,7 @@ class Signature(NamedTuple):
         return Dependence(
             frozenset(i for i, what in given.items() if what & Given.ON_HOST),
             frozenset(i for i, what in given.items() if not _may_be_left_out(what)),
+            frozenset(i for i, what in given.items() if not what & Given.OMITTED),
             frozenset(i for i, what in given.items() if what & Given.ARRAY),
             frozenset(i for i, what in given.items() if what == Given.ON_HOST),
         )

@@ -65,11 +65,15 @@ def bind_arguments(
 
 
 def may_be_omitted(frame: Frame, value: Value) -> bool:
-    """Whether an argument is `None`, or may be, as its caller's caller may leave it out."""
+    """Whether an argument is `None`, or may be, as its caller's caller may leave it out.
+
+    Not where something else is made for it then: `if p is None: p = make()`.
+    """
     if value == NONE_VALUE:
         return True
     own = frame.function.parameters if frame.function is not None and value.params else ()
-    return any(own[p].may_be_none for p in value.params.on if p < len(own))
+    left = value.params.on - value.params.when_omitted
+    return any(own[p].may_be_none for p in left if p < len(own))
 
 
 def handed(frame: Frame, arguments: Arguments) -> Handed:

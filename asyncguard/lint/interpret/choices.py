@@ -33,16 +33,17 @@ def if_(frame: Frame, node: cst.If) -> bool:
     guard_true, guard_false = _guards(frame, node)
     last = frame.last_choice is node
     typed = [guarded_by_type(frame, node.test, holds) for holds in (True, False)]
+    otherwise = typed[1] | guarded_by_omission(frame, node.test, cst.IsNot).where
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
         frame.findings += asked
         omitted = guarded_by_omission(frame, node.test, cst.Is)
-        with frame.guarded(guard_true, omitted | typed[0]):
+        with frame.guarded(guard_true, omitted.where | typed[0]):
             then_falls = suite(frame, node.body)
         frame.findings -= asked
         after_then = fork.take()
         narrow(frame, node.test, False)
-        else_falls = _else(frame, node, guard_false, typed[1])
+        else_falls = _else(frame, node, guard_false, otherwise)
         moved = node.orelse is None and asks_whether_on_device(node.test)
         if then_falls and (last or moved or not else_falls):
             fork.take()  # it is one of the words that are asked for, or in host memory
@@ -54,7 +55,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 value = frame.env[path]
                 frame.env[path] = from_params(value, value.params | omitted)
     if not then_falls or caches.is_large_enough(node):
-        _guard_rest(frame, node, guard_false, typed[1])
+        _guard_rest(frame, node, guard_false, otherwise)
     return then_falls or else_falls
 
 

@@ -14,12 +14,19 @@ from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo, Site, Summary, function_of
+from asyncguard.lint.domain.definitions import (
+    FunctionInfo,
+    Site,
+    Summary,
+    class_of,
+    function_of,
+)
 from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
+    CLASS,
     CONTAINER,
     DEVICE,
     HOST,
@@ -38,6 +45,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
 from asyncguard.lint.interpret.reads import may_be_read, translate
+from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
 
@@ -67,7 +75,16 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reported = frozenset(summary.sites)  # reported there, or left to the calls
         reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
-    return _instantiated(frame, summary.result, bound)
+    return _of_class(info, callee, _instantiated(frame, summary.result, bound))
+
+
+def _of_class(info: FunctionInfo, callee: Value, made: Value) -> Value:
+    """Return what a class method makes: `cls(...)` is an instance of the class it is called on."""
+    called_on = callee.element
+    if not info.takes_class or made.ref is None or made.ref is not info.cls:
+        return made
+    on_class = called_on is not None and called_on.kind == CLASS
+    return instance_of(class_of(called_on)) if on_class and called_on is not None else made
 
 
 def _is_settled(read: Site, bound: Mapping[int, Value]) -> bool:
@@ -124,6 +141,7 @@ def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> D
     asked = together(read.params for read in summary.reads)
     return Dependence(
         when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
+        where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
     )
@@ -139,8 +157,19 @@ def _is_array(value: Value | None) -> bool:
     return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
 
 
+def _is_given(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is surely not left out, by the caller's caller either."""
+    if value is None or may_be_omitted(frame, value):
+        return False
+    if value.params.when_omitted:
+        return True  # something is made for it where the caller is left without
+    if value.kind == UNKNOWN:
+        return value.params.only >= 0 and value.role is Role.NONE  # a parameter of the caller
+    return not value.doubt & (Doubt.HOST_PATH | Doubt.ANOTHER_PATH)  # `None` there, maybe
+
+
 def _is_given_to(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is not left out, by the caller's caller either, nor on the device."""
+    """Whether an argument is given, and not on the device, where a read of it waits as well."""
     return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
 
 

@@ -283,11 +283,11 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
         omitted, given = (
             guarded_by_omission(frame, node.test, asked) for asked in (cst.Is, cst.IsNot)
         )
-        with frame.guarded(guard_true, omitted):
+        with frame.guarded(guard_true, omitted.where):
             chosen = evaluate(frame, node.body)
         fork.take()
         narrow(frame, node.test, False)
-        with frame.guarded(guard_false, given):
+        with frame.guarded(guard_false, given.where):
             other = evaluate(frame, node.orelse)
         fork.take()
     if chosen.kind == other.kind == SYMBOL:

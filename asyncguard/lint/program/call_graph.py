@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from asyncguard.lint.domain.dependence import Dependence
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.handed import Signature
 from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
-from asyncguard.lint.program.definitions import Definitions, classes_above, definitions
+from asyncguard.lint.program.definitions import Definitions, classes_above, definitions, is_override
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
 from asyncguard.model import Loop
 
@@ -162,17 +162,18 @@ class CallGraph:
     def causing(self, function: FunctionId, params: Dependence) -> Hotness:
         """Return how often calls enter a function that may cause what depends on its parameters.
 
-        Calls by name leave nothing out that no known call does.
+        Calls by name leave nothing out that no known call does. Where all known calls are those of
+        other classes, and none of them causes it, the framework's calls come by way of these.
         """
         known, guesses = self._callers.get(function, ([], []))
-        passed = bool(known) and all(
-            not params.when_omitted.isdisjoint(call.handed.when_omitted) for call in known
-        )
+        passed = bool(known) and all(params.is_given_by(call.handed) for call in known)
         causing = [call for call in known if not params.is_ruled_out_by(call.handed)]
         if not passed:
             causing += [call for call in guesses if not params.is_ruled_out_by(call.handed)]
         levels = [self.level(call, self.entered_by(call)) for call in causing]
-        return max([self.hooks.get(function, Hotness.COLD), *levels])
+        ruled_out = bool(known) and not causing and not any(map(_is_of_own_class, known))
+        hook = Hotness.COLD if ruled_out else self.hooks.get(function, Hotness.COLD)
+        return max([hook, *levels])
 
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
@@ -190,11 +191,16 @@ def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:
 def _by_name(
     files: Iterable[FileFacts], meant: Definitions, signatures: Mapping[FunctionId, Signature]
 ) -> Iterator[Call]:
-    """Yield the calls that a name may mean, of functions that take what is handed."""
+    """Yield the calls that a name may mean, of functions that take what is handed.
+
+    What overrides the method of a known class is meant whatever it takes.
+    """
     for call in {call for facts in files for call in facts.named}:
         for key in meant.of(call):
-            if (taken := signatures[key]).takes(call.handed):
-                handed = taken.handed(call.handed)
+            taken = signatures[key]
+            takes = taken.takes(call.handed)
+            if takes or is_override(call.name):
+                handed = taken.handed(call.handed) if takes else INDEPENDENT
                 yield Call(
                     call.caller_path, call.caller, *key, call.context, handed, line=call.line
                 )
@@ -231,6 +237,13 @@ _OF_OUTPUTS = family("function.takes_outputs")
 _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
 # What runs many steps of its own: what it does beside them, it does once a run.
 _RUNS = family("function.runs_steps")
+
+
+def _is_of_own_class(call: Call) -> bool:
+    """Whether a method calls one of its own class, which others call as well then."""
+    owner = call.callee.rpartition(".")[0]
+    same = call.caller_path == call.callee_path and call.caller.rpartition(".")[0] == owner
+    return same and owner != ""
 
 
 def _is_within(call: Call | NamedCall) -> bool:

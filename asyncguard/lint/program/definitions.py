@@ -48,6 +48,11 @@ def is_distinctive(name: str, definitions: int = 1) -> bool:
     return definitions <= limit and name not in common() and not name.startswith("__")
 
 
+def is_override(name: str) -> bool:
+    """Whether a call names the class whose method, or an override of it, is called."""
+    return bool(name.rpartition(".")[0]) and not name.startswith(OF_NAME)
+
+
 class Definitions(NamedTuple):
     """The functions that calls by name may mean.
 
