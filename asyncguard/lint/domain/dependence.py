@@ -13,7 +13,7 @@ class Dependence(NamedTuple):
 
     Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
-    `unless_array`, it happens in calls that hand no array for these: `if not isinstance(p, Tensor)`;
+    `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
     of `unless_plain`, in calls that hand nothing else.
     """
 
