@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
+from asyncguard.lint.domain.definitions import function_of
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
-from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, container, doubted
+from asyncguard.lint.domain.values import DEVICE, FUNCTION, UNKNOWN, Role, Value, container, doubted
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -102,9 +103,20 @@ def _name_of(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
-def names_training(node: cst.CSTNode) -> bool:
-    """Whether a call runs a training step on what it is given, by the name of what is called."""
+def names_training(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call runs a training step on what it is given, by the name of what is called.
+
+    Where the body of that is in sight, its name decides nothing: it may train for epochs.
+    """
     if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
         return False
-    switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
-    return not switch and _TRAINS(node.func.attr.value)
+    if not _TRAINS(node.func.attr.value) or dotted(node.args[0].value) in ("True", "False"):
+        return False  # a model's mode
+    return not _is_in_sight(frame, node.func)
+
+
+def _is_in_sight(frame: Frame, called: cst.BaseExpression) -> bool:
+    """Whether what is called has a body here, and more than one that subclasses replace."""
+    with frame.speculation():
+        callee = evaluate(frame, called)
+    return callee.kind == FUNCTION and not frame.analysis.is_abstract(function_of(callee))
