@@ -23,6 +23,7 @@ from asyncguard.lint.syntax.tree import dotted, walk
 
 _EPOCH = family("counter.epoch")
 _STEP = family("counter.step")
+_GENERATION = family("counter.generation")
 _PER_EPOCH = family("counter.per_epoch")
 _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
@@ -56,9 +57,12 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
 
 
 def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str]) -> bool:
-    """Whether this goes over steps or batches, by its names, or over parts of a size."""
+    """Whether this goes over steps or batches, by its names, or over parts of a size.
+
+    Each generation of an evolution is an update, as each step of a descent is.
+    """
     innermost = _innermost(node, iterable)
-    if _in_parts(innermost):
+    if _in_parts(innermost) or any(map(_GENERATION, _iterated_names(innermost))):
         return True
     if _is_within_batch(innermost) or holds_numbers(iterable):
         return False
