@@ -58,6 +58,15 @@ def test_the_first_row_that_holds_decides(says: str) -> None:
             id="rounds of training, in loops",
         ),
         pytest.param(LoopShape(names_epochs=True), Work.STEP, Loop.STEP, id="full-batch training"),
+        pytest.param(
+            LoopShape(),
+            Work.GRADIENTS | Work.CONTAINS_STEPS,
+            Loop.EPOCH,
+            id="gradients of whole trainings",
+        ),
+        pytest.param(
+            LoopShape(), Work.STEP | Work.CONTAINS_STEPS, Loop.STEP, id="trains, with loops within"
+        ),
     ],
 )
 def test_loops(shape: LoopShape, work: Work, often: Loop) -> None:

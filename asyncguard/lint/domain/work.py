@@ -54,8 +54,11 @@ class LoopShape(NamedTuple):
 
     def over_steps(self, work: int) -> bool:
         """Whether it is plainly the training or inference loop."""
-        fed = self.batches >= 0 and (not self.on_device or work & _USES_BATCHES)
-        return bool(work & Work.GRADIENTS or fed)
+        return bool(work & Work.GRADIENTS) or self.is_fed(work)
+
+    def is_fed(self, work: int) -> bool:
+        """Whether it goes over batches, of which something is made."""
+        return self.batches >= 0 and (not self.on_device or bool(work & _USES_BATCHES))
 
 
 UNSHAPED = LoopShape()
@@ -72,8 +75,11 @@ class Row(NamedTuple):
 
 def _runs_steps(shape: LoopShape, work: int) -> bool:
     rounds = work & Work.CONTAINS_TRAINING and not work & Work.GRADIENTS  # whatever it goes over
-    epochs = shape.names_epochs and work & Work.CONTAINS_STEPS
-    return shape.over_steps(work) and not rounds and not epochs
+    contains = work & Work.CONTAINS_STEPS
+    epochs = shape.names_epochs and contains
+    # It asks for the gradient of what a whole training within it has made.
+    asks = work & Work.STEP == Work.GRADIENTS and contains and not shape.is_fed(work)
+    return shape.over_steps(work) and not rounds and not epochs and not asks
 
 
 TABLE = (
