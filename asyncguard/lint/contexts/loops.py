@@ -10,6 +10,7 @@ import libcst as cst
 from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
+from asyncguard.lint.contexts.once import retries
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
@@ -219,11 +220,14 @@ def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
 def while_record(frame: Frame, node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if type(n) is cst.Name}
+    once = retries(node)
     return LoopRecord(
         node,
         line=frame.line(),
         shape=LoopShape(
             names_epochs=bool(names) and all(map(_EPOCH, names)),
             names_steps=any(map(_STEP, names)),
+            once=once,
         ),
+        transparent=once,
     )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, caches, conditions, trainings
+from asyncguard.lint.contexts import branches, caches, conditions, once, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.loops import Guard, LoopRecord
@@ -84,6 +84,7 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
     lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
     lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
+    lasting = lasting or once.switches(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)
