@@ -245,6 +245,25 @@ def _asked_word(test: cst.BaseExpression) -> str:
     return dotted(test.left) if all(type(word) is cst.SimpleString for word in words) else ""
 
 
+def tells_kinds_apart(node: cst.Try | cst.TryStar, handler: cst.CSTNode) -> bool:
+    """Whether a `try` asks how many parts something has: its handler is for the other kind.
+
+    `try: x, y, z = batch`, `except ValueError: x, y = batch`, with nothing called meanwhile.
+    """
+    parts = _unpacked(node.body)
+    calls = (n for line in node.body.body for n in walk(line) if type(n) is cst.Call)
+    body = handler.body if isinstance(handler, cst.ExceptHandler) else None
+    return parts != "" and not any(calls) and body is not None and _unpacked(body) == parts
+
+
+def _unpacked(body: cst.BaseSuite) -> str:
+    """Return what the first statement of a block unpacks."""
+    first = body.body[0] if body.body else None
+    small = first.body[0] if type(first) is cst.SimpleStatementLine else None
+    several = type(small) is cst.Assign and type(small.targets[0].target) is cst.Tuple
+    return dotted(small.value) if several else ""  # type: ignore[union-attr]
+
+
 _LEAVING = frozenset({cst.Raise, cst.Break})
 
 
