@@ -28,6 +28,7 @@ _GENERATION = family("counter.generation")
 _PER_EPOCH = family("counter.per_epoch")
 _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
+_BATCHES = family("value.batches")
 
 
 # What one step trains side by side.
@@ -47,6 +48,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         line=frame.line(),
         shape=_shape(frame, origin, targets)._replace(
             names_epochs=epochs,
+            names_batches=names_batches(node.iter),
             names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
@@ -55,6 +57,11 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         or (bool(frame.loops) and not epochs and _goes_round_twice(node.iter)),
         source=origin.why if origin.kind == "loader" else None,
     )
+
+
+def names_batches(node: cst.BaseExpression) -> bool:
+    """Whether this goes over what is named after batches: `tqdm(text_batches)`."""
+    return any(map(_BATCHES, _sources(node, views=False)))
 
 
 def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str]) -> bool:

@@ -114,8 +114,7 @@ def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
     """Note the loops of what a process or thread is started with: `Process(target=train)`."""
     if dotted(node.func).rpartition(".")[2] in load().language.starts:
         work = frame.analysis.summary_for(function_of(handed_on)).work
-        if work & Work.CONTAINS_STEPS:
-            frame.nest.contains_steps()
+        frame.nest.contains(work & Work.CONTAINS_STEPS)
 
 
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

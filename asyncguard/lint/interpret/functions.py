@@ -112,8 +112,7 @@ def _note_work(frame: Frame, summary: Summary) -> None:
         return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
-    if summary.work & Work.CONTAINS_STEPS:
-        frame.nest.contains_steps()
+    frame.nest.contains(summary.work & (Work.CONTAINS_STEPS | Work.CONTAINS_BATCHES))
     frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)

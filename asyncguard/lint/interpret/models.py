@@ -199,7 +199,7 @@ def note_run(frame: Frame, owner: Value, method: str) -> None:
     `for window in windows: super().generate(window)`: each round generates many tokens.
     """
     if _RUNS(method) and (owner.kind == SUPER or _RUNS(frame.function.name)):
-        frame.nest.contains_steps()
+        frame.nest.contains(Work.CONTAINS_STEPS)
 
 
 _RUNS = family("function.runs_steps")
