@@ -209,6 +209,7 @@ class Language(NamedTuple):
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
+    places_loaders: frozenset[str] = frozenset()  # methods of such libraries that make them so
     array_methods: frozenset[str] = frozenset()  # of arrays of any library
     collectives: frozenset[str] = frozenset()  # of communication libraries, by their last name
 
