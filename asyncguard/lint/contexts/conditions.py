@@ -69,15 +69,15 @@ def asks_type(node: cst.BaseExpression) -> bool:
     return type(node) is cst.Call and dotted(node.func) == "isinstance" and len(node.args) == 2
 
 
-IDENTITY = frozenset({cst.Is, cst.IsNot})
+IDENTITY: frozenset[type[cst.CSTNode]] = frozenset({cst.Is, cst.IsNot})
 
 
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
-        missing, lasting = _of_missing_input(frame, test) or USUAL, Guard(depth, True)
-        return lasting if missing.rarely_true else None, lasting if missing.rarely_false else None
+        missing, guard = _of_missing_input(frame, test) or USUAL, Guard(depth, True)
+        return guard if missing.rarely_true else None, guard if missing.rarely_false else None
     if frame.loops and counts_periods(frame.loops[-1].targets, test):
         loop = frame.loops[-1]
         loop.shape = loop.shape._replace(periodic=True)
@@ -214,7 +214,7 @@ _USUAL_INPUT = family("parameter.usual")
 
 def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """`attention_mask is None`: what a tokenizer always makes is seldom left out."""
-    if not _compares(test, tuple(IDENTITY)) or type(test.left) is not cst.Name:
+    if not _compares(test, IDENTITY) or type(test.left) is not cst.Name:
         return None
     name, asked = test.left.value, test.comparisons[0]
     if not _USUAL_INPUT(name) or dotted(asked.comparator) != "None":

@@ -91,9 +91,7 @@ def _runs_steps(shape: LoopShape, work: int) -> bool:
 
 def _in_parts(shape: LoopShape, work: int) -> bool:
     """Whether it goes over what is named a batch, and cuts each into batches of its own."""
-    return bool(
-        shape.batches == LOW and work & Work.CONTAINS_BATCHES and not work & Work.GRADIENTS
-    )
+    return bool(shape.batches == LOW and work & Work.CONTAINS_BATCHES and not work & Work.GRADIENTS)
 
 
 TABLE = (
