@@ -62,12 +62,21 @@ def test_the_first_row_that_holds_decides(says: str) -> None:
         pytest.param(LoopShape(names_epochs=True), Work.STEP, Loop.STEP, id="full-batch training"),
         pytest.param(
             LoopShape(),
-            Work.GRADIENTS | Work.CONTAINS_STEPS,
+            Work.GRADIENTS | Work.CONTAINS_STEPS | Work.CONTAINS_GRADIENTS,
             Loop.EPOCH,
             id="gradients of whole trainings",
         ),
         pytest.param(
-            LoopShape(), Work.STEP | Work.CONTAINS_STEPS, Loop.STEP, id="trains, with loops within"
+            LoopShape(),
+            Work.GRADIENTS | Work.CONTAINS_STEPS,
+            Loop.STEP,
+            id="gradients, with a search within",
+        ),
+        pytest.param(
+            LoopShape(),
+            Work.STEP | Work.CONTAINS_STEPS | Work.CONTAINS_GRADIENTS,
+            Loop.STEP,
+            id="trains, with trainings within",
         ),
     ],
 )

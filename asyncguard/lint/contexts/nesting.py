@@ -154,10 +154,12 @@ class Nesting:
             return
         named = shape.names_epochs or (shape.names_steps and shape.counts)
         if record.over_steps or work & Work.CONTAINS_STEPS or named:
+            steps = Work.CONTAINS_STEPS | work & Work.CONTAINS_GRADIENTS
+            if work & Work.GRADIENTS:
+                steps |= Work.CONTAINS_GRADIENTS
             trainings = work & (Work.GRADIENTS | Work.CONTAINS_TRAINING)
-            self.contains(Work.CONTAINS_STEPS | (Work.CONTAINS_TRAINING if trainings else 0))
-            trains = Work.CONTAINS_TRAINING if work & Work.UPDATES else Work.NONE
-            self.work |= Work.CONTAINS_STEPS | trains
+            self.contains(steps | (Work.CONTAINS_TRAINING if trainings else 0))
+            self.work |= steps | (Work.CONTAINS_TRAINING if work & Work.UPDATES else 0)
         else:
             self.does(Work.RUNS_MODEL)
 

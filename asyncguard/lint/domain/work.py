@@ -29,8 +29,10 @@ class Work(enum.IntFlag):
     CONTAINS_TRAINING = 128  # a loop of training steps
     MAKES_OPTIMIZER = 256  # which no step does
     CONTAINS_BATCHES = 512  # a loop over batches, or parts of its data
+    CONTAINS_GRADIENTS = 1024  # a loop over steps that asks for gradients, in each
 
     STEP = GRADIENTS | TRAINS | UPDATES
+    LOOPS = CONTAINS_STEPS | CONTAINS_BATCHES | CONTAINS_GRADIENTS
     OF_CALLER = RUNS_MODEL | STEP  # what a function does counts for the place of its call
 
     def __and__(self, other: int) -> Work:
@@ -82,10 +84,10 @@ class Row(NamedTuple):
 
 def _runs_steps(shape: LoopShape, work: int) -> bool:
     rounds = work & Work.CONTAINS_TRAINING and not work & Work.GRADIENTS  # whatever it goes over
-    contains = work & Work.CONTAINS_STEPS
-    epochs = shape.names_epochs and contains
-    # It asks for the gradient of what a whole training within it has made.
-    asks = work & Work.STEP == Work.GRADIENTS and contains and not shape.is_fed(work)
+    epochs = shape.names_epochs and work & Work.CONTAINS_STEPS
+    # It asks for the gradient of what a whole descent within it has made.
+    descends = work & Work.CONTAINS_STEPS and work & Work.CONTAINS_GRADIENTS
+    asks = work & Work.STEP == Work.GRADIENTS and descends and not shape.is_fed(work)
     return shape.over_steps(work) and not rounds and not epochs and not asks
 
 

@@ -120,7 +120,7 @@ def _note_work(frame: Frame, summary: Summary) -> None:
         return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
-    frame.nest.contains(summary.work & (Work.CONTAINS_STEPS | Work.CONTAINS_BATCHES))
+    frame.nest.contains(summary.work & Work.LOOPS)
     frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
