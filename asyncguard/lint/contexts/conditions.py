@@ -213,7 +213,7 @@ _USUAL_INPUT = family("parameter.usual")
 
 
 def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    """`attention_mask is None`: what a tokenizer always makes is seldom left out."""
+    """`input_ids is None`: what a tokenizer always makes is seldom left out."""
     if not _compares(test, IDENTITY) or type(test.left) is not cst.Name:
         return None
     name, asked = test.left.value, test.comparisons[0]
