@@ -204,10 +204,12 @@ class Language(NamedTuple):
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
+    starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
+    places_loaders: frozenset[str] = frozenset()  # methods of such libraries that make them so
     array_methods: frozenset[str] = frozenset()  # of arrays of any library
     collectives: frozenset[str] = frozenset()  # of communication libraries, by their last name
 

@@ -6,19 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncguard.lint.domain.reasons import LOW
 from asyncguard.lint.domain.work import TABLE, LoopShape, Work, classify
 from asyncguard.model import Loop
 
 SHAPES = st.builds(
     LoopShape,
     st.integers(-1, 3),
-    *[st.booleans()] * 6,
+    *[st.booleans()] * 7,
 )
 WORKS = st.integers(0, max(Work) * 2 - 1)
 # A loop that each row decides, and that no row before it does.
 DECIDED = {
     "it steps an environment": (LoopShape(once=True), Work.STEPS_ENVIRONMENT),
     "it goes round once": (LoopShape(batches=3, once=True), Work.STEP),
+    "it cuts what it goes over into batches": (LoopShape(batches=LOW), Work.CONTAINS_BATCHES),
     "it trains, or goes over batches": (LoopShape(batches=0), Work.NONE),
     "it contains steps": (LoopShape(batches=3, names_epochs=True), Work.CONTAINS_STEPS),
     "it names epochs": (LoopShape(names_epochs=True), Work.RUNS_MODEL),
@@ -58,6 +60,24 @@ def test_the_first_row_that_holds_decides(says: str) -> None:
             id="rounds of training, in loops",
         ),
         pytest.param(LoopShape(names_epochs=True), Work.STEP, Loop.STEP, id="full-batch training"),
+        pytest.param(
+            LoopShape(),
+            Work.GRADIENTS | Work.CONTAINS_STEPS | Work.CONTAINS_GRADIENTS,
+            Loop.EPOCH,
+            id="gradients of whole trainings",
+        ),
+        pytest.param(
+            LoopShape(),
+            Work.GRADIENTS | Work.CONTAINS_STEPS,
+            Loop.STEP,
+            id="gradients, with a search within",
+        ),
+        pytest.param(
+            LoopShape(),
+            Work.STEP | Work.CONTAINS_STEPS | Work.CONTAINS_GRADIENTS,
+            Loop.STEP,
+            id="trains, with trainings within",
+        ),
     ],
 )
 def test_loops(shape: LoopShape, work: Work, often: Loop) -> None:

@@ -12,6 +12,7 @@ import libcst as cst
 
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.caches import (
+    attribute_asked_for,
     conjuncts,
     counted_by_len,
     grows,
@@ -21,6 +22,7 @@ from asyncguard.lint.contexts.caches import (
 from asyncguard.lint.contexts.conditions import IDENTITY, warns
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -48,7 +50,39 @@ def is_once(frame: Frame, node: cst.If) -> bool:
     """
     tests = conjuncts(node.test)
     own = any(_answers(test, value) for test in tests for value in _assignments(node.body))
-    return own or _is_answered_by_a_method(frame, node)
+    return own or _is_answered_by_a_method(frame, node) or _stores_by_a_method(frame, node)
+
+
+def _stores_by_a_method(frame: Frame, node: cst.If) -> bool:
+    """Whether a method that the branch calls stores the key that its test misses.
+
+    `if "ids" not in self.state: self.begin(prompt)`.
+    """
+    keys = set(filter(None, map(_missed_key, conjuncts(node.test))))
+    cls = frame.function.cls if keys else None
+    if cls is None:
+        return False
+    called = (dotted(n.func) for n in walk(node.body) if type(n) is cst.Call)
+    methods = (cls.lookup(path[5:]) for path in called if path.startswith("self."))
+    return any(method is not None and not keys.isdisjoint(_stored(method)) for method in methods)
+
+
+def _missed_key(test: cst.BaseExpression) -> str:
+    """Return the word that a test misses in what the object keeps: `"x" not in self.state`."""
+    if type(test) is not cst.Comparison or type(test.left) is not cst.SimpleString:
+        return ""
+    asked = test.comparisons[0]
+    kept = type(asked.operator) is cst.NotIn and dotted(asked.comparator).startswith("self.")
+    return test.left.raw_value if kept else ""
+
+
+def _stored(method: FunctionInfo) -> Iterator[str]:
+    """Yield the literal keys under which a method stores something."""
+    method.module.materialise_body(method)
+    for target in (n.target for n in walk(method.node) if type(n) is cst.AssignTarget):
+        index = target.slice[0].slice if type(target) is cst.Subscript else None
+        if type(index) is cst.Index and type(index.value) is cst.SimpleString:
+            yield index.value.raw_value
 
 
 def _is_answered_by_a_method(frame: Frame, node: cst.If) -> bool:
@@ -96,12 +130,10 @@ def _answers(test: cst.BaseExpression, assigned: tuple[str, cst.BaseExpression])
 
 def _is_missing(test: cst.Call, path: str) -> bool:
     """Whether `not` of this asks for what is assigned: `exists(self.x)`, `hasattr(self, "x")`."""
-    asked = [argument.value for argument in test.args]
-    function = dotted(test.func).rpartition(".")[2]
-    if function == "hasattr" and len(asked) == 2 and type(asked[1]) is cst.SimpleString:
-        return path == f"{dotted(asked[0])}.{asked[1].value[1:-1]}"
-    exists = path.startswith("self.") and function == "exists"
-    return exists and len(asked) == 1 and path == dotted(asked[0])
+    if path == attribute_asked_for(test) != "":
+        return True
+    exists = path.startswith("self.") and dotted(test.func).rpartition(".")[2] == "exists"
+    return exists and len(test.args) == 1 and path == dotted(test.args[0].value)
 
 
 def is_point(test: cst.BaseExpression) -> bool:
@@ -211,6 +243,25 @@ def _asked_word(test: cst.BaseExpression) -> str:
     elif type(target.operator) is not cst.Equal:
         return ""
     return dotted(test.left) if all(type(word) is cst.SimpleString for word in words) else ""
+
+
+def tells_kinds_apart(node: cst.Try | cst.TryStar, handler: cst.CSTNode) -> bool:
+    """Whether a `try` asks how many parts something has: its handler is for the other kind.
+
+    `try: x, y, z = batch`, `except ValueError: x, y = batch`, with nothing called meanwhile.
+    """
+    parts = _unpacked(node.body)
+    calls = (n for line in node.body.body for n in walk(line) if type(n) is cst.Call)
+    body = handler.body if isinstance(handler, cst.ExceptHandler) else None
+    return parts != "" and not any(calls) and body is not None and _unpacked(body) == parts
+
+
+def _unpacked(body: cst.BaseSuite) -> str:
+    """Return what the first statement of a block unpacks."""
+    first = body.body[0] if body.body else None
+    small = first.body[0] if type(first) is cst.SimpleStatementLine else None
+    several = type(small) is cst.Assign and type(small.targets[0].target) is cst.Tuple
+    return dotted(small.value) if several else ""  # type: ignore[union-attr]
 
 
 _LEAVING = frozenset({cst.Raise, cst.Break})

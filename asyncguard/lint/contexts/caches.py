@@ -180,13 +180,53 @@ def is_large_enough(node: cst.If) -> bool:
 def is_done(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
     """Whether a branch returns because what follows is done: `if self.ready: return`.
 
-    What follows says so in the end: `self.ready = True`.
+    What follows says so in the end: `self.ready = True`. Or fills what has been found to be there:
+    `if self.x is not None: return self.x`, and `self.x = ...`.
     """
+    last = last_statement(node.body)
+    if type(last) is not cst.Return:
+        return False
+    kept = _found(node.test)
+    if kept and (last.value is None or dotted(last.value) == kept):
+        return any(dotted(t) == kept for part in block[index + 1 :] for t in _targets_of(part))
     flag = dotted(node.test)
-    if not flag.startswith("self.") or type(last_statement(node.body)) is not cst.Return:
+    if not flag.startswith("self."):
         return False
     later = (n for part in block[index + 1 :] for n in walk(part) if type(n) is cst.Assign)
     return any(dotted(n.targets[0].target) == flag and dotted(n.value) == "True" for n in later)
+
+
+def _found(test: cst.BaseExpression) -> str:
+    """Return the attribute that a test finds to be filled: `self.x is not None`; "" if none."""
+    if type(test) is cst.Call:
+        path = attribute_asked_for(test)
+    elif type(test) is cst.Comparison and len(test.comparisons) == 1:
+        asked = test.comparisons[0]
+        there = type(asked.operator) is cst.IsNot and dotted(asked.comparator) == "None"
+        path = dotted(test.left) if there else ""
+    else:
+        path = ""
+    return path if path.startswith("self.") else ""
+
+
+def attribute_asked_for(test: cst.Call) -> str:
+    """Return what is asked for: `hasattr(self, "x")`, `getattr(self, "x", None)`; "" if nothing."""
+    asked = [argument.value for argument in test.args]
+    function = dotted(test.func)
+    missing = function == "getattr" and len(asked) == 3 and dotted(asked[2]) in ("None", "False")
+    if not (missing or (function == "hasattr" and len(asked) == 2)):
+        return ""
+    name = asked[1].raw_value if type(asked[1]) is cst.SimpleString else ""
+    return f"{dotted(asked[0])}.{name}" if name else ""
+
+
+def _targets_of(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """Yield what is assigned in a statement, one by one where several are."""
+    for target in (n.target for n in walk(node) if type(n) is cst.AssignTarget):
+        if type(target) is cst.Tuple:
+            yield from (element.value for element in target.elements)
+        else:
+            yield target
 
 
 def _stores_into(block: Sequence[cst.CSTNode], table: str) -> bool:
@@ -205,14 +245,19 @@ _CARRIED = family("parameter.carried")
 def begins(frame: Frame, node: cst.If) -> bool:
     """Whether a branch makes what one step hands on to the next: `if cache is None: cache = ...`.
 
-    The later ones are passed it.
+    The later ones are passed it, as all that prepares a step of a generation is, mostly.
     """
     parameters = {p.name for p in frame.function.parameters} if frame.function else set()
+    prepares = bool(parameters) and _PREPARES(frame.function.name)
     for test in conjuncts(node.test):
         path = dotted(test.left) if type(test) is cst.Comparison else ""
-        if path in parameters and _CARRIED(path) and type(test.comparisons[0].operator) is cst.Is:  # type: ignore[attr-defined]
-            return path in map(dotted, _targets(node.body))
+        if path in parameters and type(test.comparisons[0].operator) is cst.Is:  # type: ignore[attr-defined]
+            made = path in (dotted(t) for t in _targets_of(node.body))
+            return made and (prepares or _CARRIED(path))
     return False
+
+
+_PREPARES = family("function.prepares_inputs")
 
 
 def fills_first(frame: Frame, node: cst.If) -> Guard | None:

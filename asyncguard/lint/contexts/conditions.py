@@ -69,14 +69,15 @@ def asks_type(node: cst.BaseExpression) -> bool:
     return type(node) is cst.Call and dotted(node.func) == "isinstance" and len(node.args) == 2
 
 
-IDENTITY = frozenset({cst.Is, cst.IsNot})
+IDENTITY: frozenset[type[cst.CSTNode]] = frozenset({cst.Is, cst.IsNot})
 
 
 def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guard | None]:
     """Return the guards that a condition puts on its `if` and its `else` branch."""
-    if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
-        return None, None
     depth = len(frame.loops)
+    if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
+        missing, guard = _of_missing_input(frame, test) or USUAL, Guard(depth, True)
+        return guard if missing.rarely_true else None, guard if missing.rarely_false else None
     if frame.loops and counts_periods(frame.loops[-1].targets, test):
         loop = frame.loops[-1]
         loop.shape = loop.shape._replace(periodic=True)
@@ -208,6 +209,21 @@ def _of_size(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return (RARELY_TRUE if more else RARELY_FALSE) if counted else None
 
 
+_USUAL_INPUT = family("parameter.usual")
+
+
+def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """`input_ids is None`: what a tokenizer always makes is seldom left out."""
+    if not _compares(test, IDENTITY) or type(test.left) is not cst.Name:
+        return None
+    name, asked = test.left.value, test.comparisons[0]
+    if not _USUAL_INPUT(name) or dotted(asked.comparator) != "None":
+        return None
+    if frame.function is None or all(p.name != name for p in frame.function.parameters):
+        return None
+    return RARELY_TRUE if type(asked.operator) is cst.Is else RARELY_FALSE
+
+
 def _compares(
     test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
 ) -> TypeGuard[cst.Comparison]:
@@ -219,7 +235,7 @@ def _compares(
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
     _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
-    _of_size, _of_counter,
+    _of_size, _of_missing_input, _of_counter,
 )  # fmt: skip
 _OF_NAMES = _QUESTIONS[:3]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {

@@ -57,13 +57,23 @@ def element_of(frame: Frame, value: Value) -> Value:
 
 
 def batch(frame: Frame, loader: Value) -> Value:
-    """Return what a loader yields: on the device already, where the CPU is asynchronous too."""
+    """Return what a loader yields: on the device already, where the CPU is asynchronous too.
+
+    Or where a library has prepared the loader, which moves each batch then.
+    """
+    if loader.role == Role.PLACED:
+        return placed_batch(loader)
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
         return derived(loader, HOST_ARRAY, "numpy")  # it has none: someone else's
     if known is not None and known.asynchronous_cpu:
         return derived(loader, DEVICE, loader.framework)
     return derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
+
+
+def placed_batch(loader: Value) -> Value:
+    """Return what a loader yields whose batches are on the device."""
+    return derived(loader, DEVICE, loader.framework, Role.MODEL_OUTPUT)
 
 
 def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:

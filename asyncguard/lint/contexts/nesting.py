@@ -137,28 +137,37 @@ class Nesting:
         if loop is not None and besides is not None:
             loop.work |= Work.ENQUEUES | besides
 
-    def contains_steps(self, *, trainings: bool = False) -> None:
-        """Note that the innermost loop contains one over steps, in each of its rounds."""
+    def contains(self, work: Work) -> None:
+        """Note what loops the innermost loop contains, in each of its rounds."""
         depth = len(self.loops)
         if depth and not any(guard.depth >= depth for guard in self.guards):
-            more = Work.CONTAINS_TRAINING if trainings else Work.NONE
-            self.loops[-1].work |= Work.CONTAINS_STEPS | more
+            self.loops[-1].work |= work
 
     def leave(self) -> None:
         """Close the innermost loop, and note what it says of the code around it."""
         record = self.loops.pop()
         shape, work = record.shape, record.work
+        self.note_batches(record)
         if record.kind == Loop.NONE:
             if self.loops:
                 self.loops[-1].work |= work & Work.ENQUEUES
             return
         named = shape.names_epochs or (shape.names_steps and shape.counts)
         if record.over_steps or work & Work.CONTAINS_STEPS or named:
-            self.contains_steps(trainings=bool(work & (Work.GRADIENTS | Work.CONTAINS_TRAINING)))
-            trains = Work.CONTAINS_TRAINING if work & Work.UPDATES else Work.NONE
-            self.work |= Work.CONTAINS_STEPS | trains
+            steps = Work.CONTAINS_STEPS | work & Work.CONTAINS_GRADIENTS
+            if work & Work.GRADIENTS:
+                steps |= Work.CONTAINS_GRADIENTS
+            trainings = work & (Work.GRADIENTS | Work.CONTAINS_TRAINING)
+            self.contains(steps | (Work.CONTAINS_TRAINING if trainings else 0))
+            self.work |= steps | (Work.CONTAINS_TRAINING if work & Work.UPDATES else 0)
         else:
             self.does(Work.RUNS_MODEL)
+
+    def note_batches(self, record: LoopRecord) -> None:
+        """Note for what is around a loop that this goes over batches, if it does."""
+        if record.shape.over_batches(record.work):
+            self.work |= Work.CONTAINS_BATCHES
+            self.contains(Work.CONTAINS_BATCHES)
 
     @contextmanager
     def apart(self) -> Iterator[LoopRecord]:

@@ -33,6 +33,6 @@ def _over_steps(record: LoopRecord) -> tuple[Provenance, str, str]:
 
 
 def _over_epochs(record: LoopRecord) -> tuple[Provenance, str, str]:
-    if record.work & Work.CONTAINS_STEPS:
+    if record.work & Work.CONTAINS_STEPS or not record.shape.names_epochs:
         return Provenance.TRAINS, "contains a loop over steps", ""
     return Provenance.NAME, "names epochs", EPOCH

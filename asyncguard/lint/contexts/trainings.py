@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
+from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
-from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, container, doubted
+from asyncguard.lint.domain.values import DEVICE, FUNCTION, UNKNOWN, Role, Value, container, doubted
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -47,13 +48,19 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         return value
     for target in node.targets if framework else ():
         carried = _carried(frame, target.target, call)
-        if carried.trains:
-            frame.nest.does(Work.STEP)
-        elif carried.goes_on:
-            frame.nest.does(Work.RUNS_MODEL)
+        if (carried.trains or carried.goes_on) and not _runs_many(frame, call.func):
+            frame.nest.does(Work.STEP if carried.trains else Work.RUNS_MODEL)
         if carried.targets and (carried.trains or carried.goes_on):
             return _next_state(frame, framework, call, carried, value)
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, value)
+
+
+def _runs_many(frame: Frame, called: cst.BaseExpression) -> bool:
+    """Whether what is called loops over steps in sight: what it returns is the last state."""
+    callee = _in_sight(frame, called)
+    return callee is not None and bool(
+        frame.analysis.summary_for(callee).work & Work.CONTAINS_STEPS
+    )
 
 
 def _carried(frame: Frame, target: cst.BaseExpression, call: cst.Call) -> _Carried:
@@ -102,9 +109,21 @@ def _name_of(call: cst.Call) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
-def names_training(node: cst.CSTNode) -> bool:
-    """Whether a call runs a training step on what it is given, by the name of what is called."""
+def names_training(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call runs a training step on what it is given, by the name of what is called.
+
+    Where the body of that is in sight, its name decides nothing: it may train for epochs.
+    """
     if type(node) is not cst.Call or type(node.func) is not cst.Attribute or not node.args:
         return False
-    switch = dotted(node.args[0].value) in ("True", "False")  # a model's mode
-    return not switch and _TRAINS(node.func.attr.value)
+    if not _TRAINS(node.func.attr.value) or dotted(node.args[0].value) in ("True", "False"):
+        return False  # a model's mode
+    return _in_sight(frame, node.func) is None
+
+
+def _in_sight(frame: Frame, called: cst.BaseExpression) -> FunctionInfo | None:
+    """Return the function that is called, if it has a body here that no subclass replaces."""
+    with frame.speculation():
+        callee = evaluate(frame, called)
+    info = function_of(callee) if callee.kind == FUNCTION else None
+    return info if info is not None and not frame.analysis.is_abstract(info) else None

@@ -185,11 +185,14 @@ def _common_framework(left: str, right: str) -> str:
     return min(left, right) if left and right else left or right
 
 
+_KEPT = (Role.MODEL_OUTPUT, Role.ACTION, Role.PLACED)
+
+
 def _common_role(left: Role, right: Role) -> Role:
     """Return the role of both; what may be a structure on one path may be one after them."""
     if left == right:
         return left
-    kept = (role for role in (Role.MODEL_OUTPUT, Role.ACTION) if role in (left, right))
+    kept = (role for role in _KEPT if role in (left, right))
     return next(kept, Role.NONE)
 
 

@@ -20,5 +20,6 @@ class Outlined:
     parameters: tuple[str, ...]
     loops: bool = False
     calls_self: bool = False  # as a module that runs itself does
+    uploads: bool = False  # moves something to a device, by its words
     attributes: frozenset[str] = frozenset()  # of `self` that it assigns
     hints: Hints = field(default_factory=dict)  # of `self.x` paths

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from asyncguard.lint.domain.reasons import LOW
 from asyncguard.model import Loop
 
 
@@ -27,8 +28,11 @@ class Work(enum.IntFlag):
     CONTAINS_STEPS = 64  # a loop over steps
     CONTAINS_TRAINING = 128  # a loop of training steps
     MAKES_OPTIMIZER = 256  # which no step does
+    CONTAINS_BATCHES = 512  # a loop over batches, or parts of its data
+    CONTAINS_GRADIENTS = 1024  # a loop over steps that asks for gradients, in each
 
     STEP = GRADIENTS | TRAINS | UPDATES
+    LOOPS = CONTAINS_STEPS | CONTAINS_BATCHES | CONTAINS_GRADIENTS
     OF_CALLER = RUNS_MODEL | STEP  # what a function does counts for the place of its call
 
     def __and__(self, other: int) -> Work:
@@ -38,7 +42,7 @@ class Work(enum.IntFlag):
         return _WORK[int.__or__(self, other)]
 
 
-_WORK = [Work(number) for number in range(2 * Work.MAKES_OPTIMIZER)]
+_WORK = [Work(number) for number in range(2 * max(Work))]
 
 
 class LoopShape(NamedTuple):
@@ -47,6 +51,7 @@ class LoopShape(NamedTuple):
     batches: int = -1  # confidence that it goes over batches; -1: no sign
     on_device: bool = False  # the batches are device values, of which not all come to a model
     names_epochs: bool = False
+    names_batches: bool = False  # it goes over what is named after batches: `text_batches`
     names_steps: bool = False  # its variables or what it goes over are named after batches or steps
     counts: bool = False  # it goes over a range of numbers
     periodic: bool = False  # it does something every n-th time
@@ -54,8 +59,15 @@ class LoopShape(NamedTuple):
 
     def over_steps(self, work: int) -> bool:
         """Whether it is plainly the training or inference loop."""
-        fed = self.batches >= 0 and (not self.on_device or work & _USES_BATCHES)
-        return bool(work & Work.GRADIENTS or fed)
+        return bool(work & Work.GRADIENTS) or self.is_fed(work)
+
+    def over_batches(self, work: int) -> bool:
+        """Whether it goes over batches with a model, as far as names tell."""
+        return self.is_fed(work) or (self.names_batches and bool(work & Work.RUNS_MODEL))
+
+    def is_fed(self, work: int) -> bool:
+        """Whether it goes over batches, of which something is made."""
+        return self.batches >= 0 and (not self.on_device or bool(work & _USES_BATCHES))
 
 
 UNSHAPED = LoopShape()
@@ -73,12 +85,21 @@ class Row(NamedTuple):
 def _runs_steps(shape: LoopShape, work: int) -> bool:
     rounds = work & Work.CONTAINS_TRAINING and not work & Work.GRADIENTS  # whatever it goes over
     epochs = shape.names_epochs and work & Work.CONTAINS_STEPS
-    return shape.over_steps(work) and not rounds and not epochs
+    # It asks for the gradient of what a whole descent within it has made.
+    descends = work & Work.CONTAINS_STEPS and work & Work.CONTAINS_GRADIENTS
+    asks = work & Work.STEP == Work.GRADIENTS and descends and not shape.is_fed(work)
+    return shape.over_steps(work) and not rounds and not epochs and not asks
+
+
+def _in_parts(shape: LoopShape, work: int) -> bool:
+    """Whether it goes over what is named a batch, and cuts each into batches of its own."""
+    return bool(shape.batches == LOW and work & Work.CONTAINS_BATCHES and not work & Work.GRADIENTS)
 
 
 TABLE = (
     Row("it steps an environment", lambda shape, work: work & Work.STEPS_ENVIRONMENT, Loop.STEP),
     Row("it goes round once", lambda shape, work: shape.once, Loop.NONE),
+    Row("it cuts what it goes over into batches", _in_parts, Loop.EPOCH),
     Row("it trains, or goes over batches", _runs_steps, Loop.STEP),
     Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),
     Row("it names epochs", lambda shape, work: shape.names_epochs, Loop.EPOCH),

@@ -6,10 +6,11 @@ import functools
 
 import libcst as cst
 
+from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -97,6 +98,7 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
         value = evaluate(frame, a.value)
         if value.kind == FUNCTION:
             frame.note_escape(value)
+            _note_start(frame, node, value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
         elif a.star == "**" and value.kind == CONTAINER and value.fields:
@@ -106,6 +108,13 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
                 Argument(a.keyword.value if a.keyword else "", len(a.star), a.value, value)
             )
     return found
+
+
+def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
+    """Note the loops of what a process or thread is started with: `Process(target=train)`."""
+    if dotted(node.func).rpartition(".")[2] in load().language.starts:
+        work = frame.analysis.summary_for(function_of(handed_on)).work
+        frame.nest.contains(work & Work.CONTAINS_STEPS)
 
 
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, caches, conditions, trainings
+from asyncguard.lint.contexts import branches, caches, conditions, once, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.loops import Guard, LoopRecord
@@ -85,6 +85,7 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
     lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
     lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
+    lasting = lasting or once.switches(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)
@@ -129,7 +130,7 @@ def _is_step_after(frame: Frame, guard: Guard) -> bool:
 
 def _last_training(frame: Frame, body: Sequence[cst.CSTNode], start: int) -> int:
     """Return the index of the last statement that runs a training step, from `start`; else -1."""
-    last = max((i for i in range(start, len(body)) if _names_training(body[i])), default=-1)
+    last = max((i for i in range(start, len(body)) if _names_training(frame, body[i])), default=-1)
     with _looking_ahead(frame) as evidence:
         for index in range(start, len(body)):
             evidence.work &= ~Work.GRADIENTS
@@ -152,7 +153,7 @@ def _trains(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         suite(frame, node.body)
     trains = bool(evidence.work & Work.GRADIENTS)
-    return trains or _names_training(node.body)
+    return trains or _names_training(frame, node.body)
 
 
 @contextmanager
@@ -165,10 +166,11 @@ def _looking_ahead(frame: Frame) -> Iterator[LoopRecord]:
     frame.looks_ahead = before
 
 
-def _names_training(node: cst.CSTNode) -> bool:
+def _names_training(frame: Frame, node: cst.CSTNode) -> bool:
     if type(node) in (cst.For, cst.While):
         return False
-    return trainings.names_training(node) or any(map(_names_training, children(node)))
+    inside = (_names_training(frame, part) for part in children(node))
+    return trainings.names_training(frame, node) or any(inside)
 
 
 STATEMENTS: Statements = {

@@ -6,7 +6,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
-from asyncguard.lint.contexts.loops import goes_over_keys, shape_of
+from asyncguard.lint.contexts.loops import goes_over_keys, names_batches, shape_of
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
 from asyncguard.lint.interpret.binding import bind_target
@@ -37,7 +37,7 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
         results = [evaluate(frame, element) for element in elements]
         fork.take()
     for _ in range(opened):
-        frame.loops.pop()
+        frame.nest.note_batches(frame.loops.pop())
     return results[0]
 
 
@@ -49,7 +49,7 @@ def open_comprehension_loop(
     origin = source_of(iterable)
     record = LoopRecord(
         clause,
-        shape=shape_of(frame, origin),
+        shape=shape_of(frame, origin)._replace(names_batches=names_batches(clause.iter)),
         comprehension=True,
         transparent=True,
         line=frame.line(),

@@ -12,7 +12,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
-from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.iteration import first_device, placed_batch
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import (
     FunctionInfo,
@@ -106,12 +106,20 @@ def _on_host(
 
 def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:
     """Return the result of one call, of what the function returns in general."""
-    result = substitute(summarised, bound)
+    result = _yielded(substitute(summarised, bound), bound.values())
     if result.kind == DEVICE and not result.params:
         frame.operation(result.framework)
     if result.confidence == NAMED and result.role == Role.MODEL_OUTPUT and frame.trains:
         return confirmed(result, result.why._replace(kind=Provenance.HOT_NAME))
     return result
+
+
+def _yielded(result: Value, passed: Iterable[Value]) -> Value:
+    """Return what a generator of batches gives that goes through one of these loaders."""
+    if result.element is None or result.element.role is not Role.BATCH:
+        return result
+    loader = next((value for value in passed if value.role is Role.PLACED), None)
+    return result if loader is None else result._replace(element=placed_batch(loader))
 
 
 def _with_bound(node: cst.Call, callee: Value, arguments: Arguments) -> Arguments:
@@ -129,8 +137,7 @@ def _note_work(frame: Frame, summary: Summary) -> None:
         return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
-    if summary.work & Work.CONTAINS_STEPS:
-        frame.nest.contains_steps()
+    frame.nest.contains(summary.work & Work.LOOPS)
     frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)

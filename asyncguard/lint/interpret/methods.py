@@ -50,7 +50,7 @@ from asyncguard.lint.interpret.opaque import (
     of_pure_environment,
     opaque,
 )
-from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
+from asyncguard.lint.interpret.placement import NOTHING, prepared, unknown_upload
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
@@ -209,6 +209,8 @@ def unknown_method(
         return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
     if owner.kind == "environment" and (made := of_pure_environment(frame, method, arguments)):
         return made
+    if owner.kind == "context" and method in frame.analysis.knowledge.language.places_loaders:
+        return prepared(frame, arguments)
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):

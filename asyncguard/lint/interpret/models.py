@@ -13,6 +13,7 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
 from asyncguard.lint.domain.reasons import LOW, Doubt
 from asyncguard.lint.domain.values import (
+    CALLABLE,
     CONTAINER,
     DEVICE,
     FUNCTION,
@@ -182,8 +183,14 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         _note_member(frame, node)
         frame.nest.does(Work.STEP)
         frame.event("work", node, owner.framework or active[0])
+    elif _ONE_STEP(method) and owner.kind in _OUT_OF_SIGHT and owner.ref is None:
+        frame.nest.does(Work.STEP)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
+
+
+_ONE_STEP = family("function.one_step")
+_OUT_OF_SIGHT = CALLABLE | {UNKNOWN}
 
 
 def note_run(frame: Frame, owner: Value, method: str) -> None:
@@ -192,7 +199,7 @@ def note_run(frame: Frame, owner: Value, method: str) -> None:
     `for window in windows: super().generate(window)`: each round generates many tokens.
     """
     if _RUNS(method) and (owner.kind == SUPER or _RUNS(frame.function.name)):
-        frame.nest.contains_steps()
+        frame.nest.contains(Work.CONTAINS_STEPS)
 
 
 _RUNS = family("function.runs_steps")

@@ -24,6 +24,7 @@ from asyncguard.lint.domain.values import (
     Place,
     Role,
     Value,
+    container,
     device,
     doubted,
     from_params,
@@ -271,3 +272,16 @@ def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
 def copied_to_host(framework: str, method: str) -> Value:
     """Return the array in host memory that a method gives: NumPy's own, if it says so."""
     return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
+
+
+def prepared(frame: Frame, arguments: Arguments) -> Value:
+    """Return what `accelerator.prepare(model, loader)` gives: loaders that place their batches."""
+    given = tuple(_prepared(frame, argument) for argument in arguments)
+    return given[0] if len(given) == 1 else container(None, given)
+
+
+def _prepared(frame: Frame, argument: Argument) -> Value:
+    value = argument.value
+    path = dotted(argument.node) if value.kind == UNKNOWN else ""
+    known = prior_for(frame, path) if path else value
+    return known._replace(role=Role.PLACED) if known.kind == "loader" else value

@@ -10,6 +10,7 @@ from functools import reduce
 import libcst as cst
 
 from asyncguard.catalogue import load
+from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
 from asyncguard.lint.contexts.variables import UNCHANGED
@@ -157,7 +158,7 @@ def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         between = fork.merged(UNCHANGED, after)
         for handler in node.handlers:
             fork.apply(between)
-            if _handles(frame, handler):
+            if _handles(frame, handler, rare=not branches.tells_kinds_apart(node, handler)):
                 ends.append(fork.take())
             else:
                 fork.take()
@@ -182,13 +183,15 @@ def _asks_for_modules(node: cst.Try | cst.TryStar) -> bool:
     )
 
 
-def _handles(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+def _handles(
+    frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler, *, rare: bool
+) -> bool:
     """Run a handler; return whether it falls through."""
     if handler.type is not None:
         evaluate(frame, handler.type)
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN_VALUE)
-    with frame.guarded(Guard(len(frame.loops), True)):
+    with frame.guarded(Guard(len(frame.loops), True) if rare else None):
         return suite(frame, handler.body)
 
 

@@ -15,6 +15,7 @@ from asyncguard.model import Loop
 
 _LOSS = family("function.loss")
 _RUNS = family("function.forward_of")
+_DATASET = family("class.dataset")
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
@@ -31,6 +32,8 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
         return Loop.EPOCH  # of this kind of class, whatever others do
     if _is_listed(knowledge.hot_functions, names, scope) or knowledge.enters(taken):
         return Loop.STEP
+    if outlined is not None and outlined.uploads and _gives_items(info):
+        return Loop.STEP
     eager = outlined if _is_eager(scope) else None
     if eager is not None and outline.is_step(eager, of_model=_is_own_loss(info, outline)):
         return Loop.STEP
@@ -40,6 +43,18 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
 def _is_own_loss(info: FunctionInfo, outline: Outline) -> bool:
     """Whether this is named like the loss of a model, which may inherit its `forward`."""
     return info.cls is not None and _LOSS(info.name) and MODEL in _kinds_of(info.cls, outline)
+
+
+def _gives_items(info: FunctionInfo) -> bool:
+    """Whether a loader asks this for each item of a data set, in the main process mostly.
+
+    What moves them to a device cannot run in a loader's workers.
+    """
+    if info.cls is None or info.name != "__getitem__":
+        return False
+    known = list(info.cls.family())
+    bases = (base.name.rpartition(".")[2] for cls in known for base in cls.bases)
+    return any(map(_DATASET, (*(cls.name for cls in known), *bases)))
 
 
 def _is_nobodys(info: FunctionInfo, scope: Scope) -> bool:

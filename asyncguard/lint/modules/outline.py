@@ -23,6 +23,7 @@ from asyncguard.lint.syntax.signatures import parameters
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOSS = family("function.loss")
 _MANY = family("parameter.many")
+_DEVICE = family("device.named")
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
@@ -151,12 +152,23 @@ class _Look:
         name = last_name(node.func)
         if name in self.registers and node.args:
             attributes.add(str(getattr(node.args[0], "value", "")))
+        found.uploads |= _uploads(node, name)
         if type(node.func) is ast.Name:
             found.calls_self |= name == "self"
         elif type(node.func) is ast.Attribute and tells_owner(name, bool(node.args)):
             hint = self.knowledge.by_usage(name, self.frameworks)
             if hint and (path := _self_path(node.func.value)):
                 note_hint(found.hints, path, hint)
+
+
+def _uploads(node: ast.Call, method: str) -> bool:
+    """Whether a call moves something to a device: `x.cuda()`, `x.to(self.device)`."""
+    if type(node.func) is not ast.Attribute or method not in load().moves:
+        return False
+    if not node.args:
+        return _DEVICE(method)
+    where = node.args[0]
+    return _DEVICE(str(where.value) if type(where) is ast.Constant else last_name(where))
 
 
 def _assigned(targets: Iterable[ast.expr]) -> Iterator[str]:

@@ -79,6 +79,8 @@ def _in_contexts(
             continue
         if candidate.named and level >= Hotness.RARE:
             finding = replace(finding, confidence=Confidence.MEDIUM)
+        if function in network.fallbacks:  # its loops run as seldom as it
+            finding = replace(finding, guarded=True)
         hot = in_context(finding, level)
         if hot is not finding:
             inside = tuple(why for why in finding.reasons if why.about != PLACE)
