@@ -270,7 +270,7 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        free = index.role == Role.MASK or _is_element(frame, node)
+        free = _is_pinned_mask(index) or _is_element(frame, node)
         return FREE_INDEX if free else UPLOADED_INDEX
     if index.kind not in (DEVICE, UNKNOWN):
         return FREE_INDEX
@@ -284,6 +284,13 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
 
 # What is in one of these roles may be a mask.
 _MAYBE_MASKS = frozenset({Role.UNPLACED, Role.MODEL_OUTPUT, Role.NAME_INFERRED})
+
+
+def _is_pinned_mask(index: Value) -> bool:
+    """Whether this is a mask of the framework's own in host memory, of which it copies no more
+    than the places of the true elements, from pinned memory; one of NumPy is copied as it is.
+    """
+    return index.role == Role.MASK and index.framework != "numpy"
 
 
 def _is_named_mask(frame: Frame, node: cst.BaseSlice, index: Value) -> bool:

@@ -268,6 +268,10 @@ def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
         return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
-def copied_to_host(framework: str, method: str) -> Value:
-    """Return the array in host memory that a method gives: NumPy's own, if it says so."""
-    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
+def copied_to_host(owner: Value, framework: str, method: str) -> Value:
+    """Return the array in host memory that a method gives: NumPy's own, if it says so.
+
+    The copy of a mask is one.
+    """
+    role = Role.MASK if owner.role == Role.MASK else Role.NONE
+    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework, role=role)
