@@ -19,6 +19,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
+    MODEL,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -26,6 +27,7 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
     as_sure,
+    container,
     derived,
     device,
     unplaced,
@@ -41,7 +43,7 @@ from asyncguard.lint.interpret.arrays import (
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.lookup import attribute_of
-from asyncguard.lint.interpret.models import model_method, note_run, note_step
+from asyncguard.lint.interpret.models import METRIC, model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
     acted,
     call_of_name,
@@ -143,6 +145,9 @@ def instance_method(
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
+    kinds = frame.analysis.knowledge.model_methods.get(owner.framework, {})
+    if owner.kind == METRIC and kinds.get(method) == MODEL and attribute.kind == UNKNOWN:
+        return owner  # which is a module
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
@@ -180,10 +185,16 @@ def _inherited(cls: ClassInfo, method: str) -> Value | None:
 
 
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
-    """`register_buffer("scale", scale)` makes an attribute that moves with its model."""
-    name = arguments[0].value.literal if arguments else None
+    """`register_buffer("scale", scale)` makes an attribute that moves with its model.
+
+    `add_state("seen", default=[])` makes a list of such.
+    """
+    named = next((a for a in arguments if a.keyword in ("", "name")), None)
+    name = named.value.literal if named is not None else None
     if isinstance(name, str) and frame.given is not None:
-        frame.given[name] = device(owner.framework)
+        listed = any(a.value.kind == CONTAINER for a in arguments)
+        registered = device(owner.framework)
+        frame.given[name] = container(registered) if listed else registered
 
 
 _TOOLS = frozenset({"optimizer", "scheduler", "loader", "logger", "writer", "metric"})

@@ -60,6 +60,23 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     return derived(callee, DEVICE, callee.framework, role)
 
 
+METRIC = "metric"
+
+
+def call_metric(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a metric of a checked class: it takes the values in, and computes a result of them."""
+    cls = class_of(callee)
+    own = cls.lookup("forward") or cls.lookup("__call__")
+    if own is not None:
+        return call_function(frame, node, Value(FUNCTION, ref=own, element=callee), arguments)
+    result = UNKNOWN_VALUE
+    for name, given in (("update", arguments), ("compute", ())):
+        if (method := cls.lookup(name)) is not None:
+            bound = Value(FUNCTION, ref=method, element=callee)
+            result = call_function(frame, node, bound, given)
+    return result
+
+
 def _note_choices(frame: Frame, model: Value, arguments: Arguments) -> None:
     """Note what indices have cost by which a model's arguments were chosen."""
     for argument in arguments:

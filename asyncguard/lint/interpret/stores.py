@@ -87,6 +87,8 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     """`a += value`."""
     before = evaluate(frame, node.target)
     value = evaluate(frame, node.value)
+    if before.role is Role.IN_PROGRESS and value.kind == HOST:
+        return True  # a number that is added leaves an attribute what it is
     result = combine(before, value)
     scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
     if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.role:

@@ -149,8 +149,9 @@ class _Look:
     def _call(self, node: ast.Call, found: Outlined, attributes: set[str]) -> None:
         """Note the attributes that a call registers, and what it tells of its receiver."""
         name = last_name(node.func)
-        if name in self.registers and node.args:
-            attributes.add(str(getattr(node.args[0], "value", "")))
+        if name in self.registers:
+            named = (k.value for k in node.keywords if k.arg == "name")
+            attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
         if type(node.func) is ast.Name:
             found.calls_self |= name == "self"
         elif type(node.func) is ast.Attribute and tells_owner(name, bool(node.args)):
