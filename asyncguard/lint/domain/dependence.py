@@ -13,13 +13,15 @@ class Dependence(NamedTuple):
 
     Of `when_omitted`, it happens only in calls that leave these out: `if p is None: p = make()`;
     of `unless_array`, in calls that hand no array for them: `if not isinstance(p, Tensor): ...`; of
-    `unless_plain`, in calls that hand nothing else.
+    `unless_plain`, in calls that hand nothing else; of `when_host`, only in calls that hand arrays
+    in host memory: `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
     when_omitted: frozenset[int] = frozenset()
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
+    when_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -35,6 +37,7 @@ class Dependence(NamedTuple):
             self.when_omitted | other.when_omitted,
             self.unless_array | other.unless_array,
             self.unless_plain | other.unless_plain,
+            self.when_host | other.when_host,
         )
 
     @property
@@ -46,10 +49,12 @@ class Dependence(NamedTuple):
         """Whether a call that hands such arguments does not cause what depends on this.
 
         `handed.on` are the parameters that it hands host memory, and the others those of which its
-        arguments do not meet the condition.
+        arguments do not meet the condition; but of `when_host`, those of which they do.
         """
+        if not self.when_host <= handed.when_host:
+            return True
         on_host = bool(self.on) and self.on <= handed.on
-        conditions = zip(self[1:], handed[1:], strict=True)
+        conditions = zip(self[1:4], handed[1:4], strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 
 

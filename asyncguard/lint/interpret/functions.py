@@ -126,7 +126,15 @@ def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> D
         when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
     )
+
+
+def _is_host_array(value: Value | None) -> bool:
+    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
+    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
+        return False
+    return value.confidence >= MEDIUM
 
 
 def _is_plain(value: Value | None) -> bool:
@@ -184,7 +192,7 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        if read.context.guarded or read.context.loop == Loop.STEP:
+        if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
             continue  # rare, or reported where it stands
         for param in sorted(read.params.on):
             value = bound.get(param, UNKNOWN_VALUE)

@@ -52,7 +52,7 @@ from asyncguard.lint.interpret.opaque import (
     of_pure_environment,
     opaque,
 )
-from asyncguard.lint.interpret.placement import NOTHING, unknown_upload
+from asyncguard.lint.interpret.placement import NOTHING, unknown_upload, upload_if_on_host
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
@@ -84,6 +84,8 @@ def call_method(
         moved := unknown_upload(frame, node, func.value, method, arguments)
     ):
         return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
+    if type(func.value) is cst.Name and owner.kind == DEVICE:
+        upload_if_on_host(frame, node, owner, method, arguments)
     receiver = receiver_of(frame, owner, method, arguments)
     if receiver.value.kind == DEVICE or receiver.is_parameter:
         return _array_method(frame, node, receiver.value, method, arguments)

@@ -11,6 +11,7 @@ from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
@@ -210,8 +211,41 @@ def unknown_upload(
     there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
+    elif there and type(owner) is cst.Name:
+        upload_if_on_host(frame, node, evaluate(frame, owner), method, arguments)
     part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
     return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
+
+
+def upload_if_on_host(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> None:
+    """Note the upload of an argument in those calls that hand an array in host memory for it.
+
+    Where the code itself says no more than that it goes where another argument is.
+    """
+    if owner.kind not in (UNKNOWN, DEVICE) or owner.params.only < 0:
+        return
+    where = together(a.value.params for a in arguments)
+    active = frame.analysis.frameworks
+    for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
+        if point.kind != SyncKind.UPLOAD or point.framework not in active:
+            continue
+        if conditions_hold(frame, point, arguments) and any(map(_says_where, arguments)):
+            made = handed_on_host(frame, point, owner.params.only, where)
+            frame.site(point, node, made, subject=node)
+            return
+
+
+def handed_on_host(
+    frame: Frame, point: SyncPoint, param: int, where: Dependence = INDEPENDENT
+) -> Value:
+    """Return what is uploaded of an argument, in calls that hand host memory for it.
+
+    And that do not hand what is in host memory for those that say `where` it goes.
+    """
+    why = frame.reason(Provenance.CALL, "callers hand an array in host memory")
+    return device(point.framework, why, Dependence(where.on, when_host=frozenset({param})))
 
 
 def _upload(
