@@ -60,6 +60,7 @@ class Role(enum.IntEnum):
     UNPLACED = 19  # an array by its use or a test, which do not say where it is
     MOVED = 20  # an argument that was moved to the device, from wherever it was
     NO_ARRAY = 21  # a test found that it is none
+    GIVEN = 22  # an argument that is returned as it was handed: it is for what that is
 
 
 class Place(enum.IntEnum):

@@ -74,8 +74,9 @@ def _in_contexts(
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
-        aside = _is_no_program(function) or network.is_aside(function[1])
-        if aside or not network.is_caused(function, candidate.params):
+        if not network.is_caused(function, candidate.params):
+            continue
+        if _is_no_program(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
