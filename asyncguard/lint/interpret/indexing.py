@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     Place,
     Role,
     Value,
+    as_sure,
     confirmed,
     container,
     device,
@@ -233,6 +234,8 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
                 index.role == Role.MASK or _in_module(frame)
             ):
                 read = confirmed(read, _by_mask(frame))  # no list takes one
+            elif index.kind == owner.kind == DEVICE and owner.confidence > read.confidence:
+                read = as_sure(read, owner)  # as which it is known from here on
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
