@@ -52,7 +52,12 @@ from asyncguard.lint.interpret.opaque import (
     of_pure_environment,
     opaque,
 )
-from asyncguard.lint.interpret.placement import NOTHING, unknown_upload, upload_if_on_host
+from asyncguard.lint.interpret.placement import (
+    NOTHING,
+    moved_instance,
+    unknown_upload,
+    upload_if_on_host,
+)
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
@@ -84,6 +89,9 @@ def call_method(
         moved := unknown_upload(frame, node, func.value, method, arguments)
     ):
         return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
+    if (own := moved_instance(frame, node, owner, method, arguments)) is not None:
+        made = instance_method(frame, node, owner, method, arguments)
+        return made if made.kind not in (UNKNOWN, INSTANCE) else own
     if type(func.value) is cst.Name and owner.kind == DEVICE:
         upload_if_on_host(frame, node, owner, method, arguments)
     receiver = receiver_of(frame, owner, method, arguments)

@@ -11,6 +11,7 @@ from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo, class_of
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -19,6 +20,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     HOST,
     HOST_ARRAY,
+    INSTANCE,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -246,6 +248,35 @@ def handed_on_host(
     """
     why = frame.reason(Provenance.CALL, "callers hand an array in host memory")
     return device(point.framework, why, Dependence(where.on, when_host=frozenset({param})))
+
+
+def moved_instance(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value | None:
+    """Return what `batch.to(device)` makes of an argument of a checked class; None of others.
+
+    The class's own method moves what it holds: each by a function that it hands to them, maybe.
+    """
+    if owner.kind != INSTANCE or not owner.params or type(node.func) is not cst.Attribute:
+        return None
+    info = class_of(owner).lookup(method) if owner.ref is not None else None
+    if info is None or not _moves_members(frame, info):
+        return None
+    return unknown_upload(frame, node, node.func.value, method, arguments)
+
+
+def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
+    """Whether a method does to what it holds what it is named after, and waits for each.
+
+    What is known of its members is reported there.
+    """
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, info.name), ())
+    known = any(site.point in points for site in frame.analysis.summary_for(info).sites)
+    if info.outlined is None or known:
+        return False
+    text = "".join(info.module.lines[info.outlined.line : info.outlined.last])
+    late = any(f"{option}=True" in text for point in points for option in _options(point))
+    return f".{info.name}(" in text and not late
 
 
 def _upload(
