@@ -92,6 +92,7 @@ class ClassInfo:
     defaults: dict[str, Value] = field(default_factory=dict)  # of `x: T = field()`: T says more
     attributes: dict[str, Value | None] = field(default_factory=dict)  # as far as asked for
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
+    called: set[str] = field(default_factory=set)  # such paths that one of them calls
     annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)
     decorators: tuple[Value, ...] = ()  # imported ones by their names
     _bases: tuple[Value, ...] = ()

@@ -22,3 +22,4 @@ class Outlined:
     calls_self: bool = False  # as a module that runs itself does
     attributes: frozenset[str] = frozenset()  # of `self` that it assigns
     hints: Hints = field(default_factory=dict)  # of `self.x` paths
+    called: frozenset[str] = frozenset()  # such paths that it calls

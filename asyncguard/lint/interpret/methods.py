@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
-from asyncguard.lint.contexts.priors import prior_for
+from asyncguard.lint.contexts.priors import is_called, prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
@@ -234,7 +234,12 @@ def unknown_method(
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
-    return _by_its_use(frame, node, method, arguments) or acted(frame, method, arguments, answer)
+    used = (
+        None
+        if is_called(frame, dotted(func.value))
+        else _by_its_use(frame, node, method, arguments)
+    )
+    return used or acted(frame, method, arguments, answer)
 
 
 def _by_its_use(frame: Frame, node: cst.Call, method: str, arguments: Arguments) -> Value | None:

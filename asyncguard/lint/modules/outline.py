@@ -125,6 +125,7 @@ class _Look:
         end = node.end_lineno or node.lineno
         found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
         attributes: set[str] = set()
+        called: set[str] = set()
         moves: set[ast.AST] = set()  # calls whose result is dropped
         for statement in node.body:
             for part in parsed.walk_inner(statement):
@@ -135,12 +136,13 @@ class _Look:
                     continue  # which tells of a model, if of anything: no array is moved in place
                 elif kind is ast.Call:
                     self._call(part, found, attributes)
+                    called.add(_self_path(part.func))
                 elif kind in _STORES:
                     targets = part.targets if kind is ast.Assign else [part.target]
                     attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
-        found.attributes = frozenset(attributes)
+        found.attributes, found.called = frozenset(attributes), frozenset(called)
         return found
 
     def _moves(self, node: ast.Call) -> bool:
