@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
-from asyncguard.lint.domain.reasons import LOW, Doubt
+from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
@@ -28,6 +28,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
     derived,
+    device,
     doubted,
 )
 from asyncguard.lint.domain.work import Work
@@ -48,6 +49,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         frame.nest.does(Work.GRADIENTS)
     frame.nest.does(Work.RUNS_MODEL)
     _note_choices(frame, callee, arguments)
+    _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
@@ -84,6 +86,17 @@ def _note_choices(frame: Frame, model: Value, arguments: Arguments) -> None:
             chosen = frame.held.get(dotted(argument.node), argument.node)
             if type(chosen) is cst.Subscript:
                 chosen_from_device(frame, chosen, model.framework)
+
+
+def _note_splatted(frame: Frame, model: Value, arguments: Arguments) -> None:
+    """Note that a dict of arrays on the device is handed to a model: `model(**data)`."""
+    for argument in arguments:
+        known, path = argument.value, dotted(argument.node)
+        unsure = known.kind == UNKNOWN or (known.kind == DEVICE and known.confidence < MEDIUM)
+        if argument.stars == 2 and path and unsure and not known.was_read:
+            why = frame.reason(Provenance.USAGE, "a model is given what it holds")
+            held = container(device(model.framework, why, known.params))
+            frame.note(path, held._replace(role=Role.DICT, params=known.params))
 
 
 def _makes_node(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> bool:

@@ -246,7 +246,8 @@ def _compare(
     if type(operator) in _MEMBERSHIP:
         container = node.comparisons[-1].comparator
         named = type(container) is cst.Attribute  # `in x.labels` is found by its name
-        if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
+        asked = right.kind == DEVICE or (right.kind == UNKNOWN and right.params.only >= 0)
+        if asked and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         _compared_with_each(frame, node, left, right)
         return HOST_VALUE
