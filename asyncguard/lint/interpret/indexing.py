@@ -37,6 +37,7 @@ from asyncguard.lint.domain.values import (
     symbol,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.structures import entry
 from asyncguard.lint.interpret.types import instance_of
@@ -190,7 +191,7 @@ def _is_own_name(node: cst.Subscript) -> bool:
 
 def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
     if type(node) is cst.Index:
-        return evaluate(frame, node.value)
+        return computed_with(frame, node.value)
     result = HOST_VALUE
     if type(node) is cst.Slice:
         for bound in (node.lower, node.upper, node.step):
