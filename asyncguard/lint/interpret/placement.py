@@ -333,10 +333,19 @@ def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
         return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
-def copied_to_host(owner: Value, framework: str, method: str) -> Value:
+def copied_to_host(frame: Frame, owner: Value, framework: str, method: str) -> Value:
     """Return the array in host memory that a method gives: NumPy's own, if it says so.
 
     The copy of a mask is one.
     """
     role = Role.MASK if owner.role == Role.MASK else Role.NONE
-    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework, role=role)
+    made = "numpy" if method == "numpy" else owner_on_host(frame, framework)
+    return Value(HOST_ARRAY, made, role=role)
+
+
+def owner_on_host(frame: Frame, framework: str) -> str:
+    """Return whose the arrays are that a framework copies to the host: NumPy's, if it has none.
+
+    So it is where NumPy's functions take the framework's arrays as they are.
+    """
+    return "numpy" if frame.analysis.knowledge.dispatches(framework, "") else framework
