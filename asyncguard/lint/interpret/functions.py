@@ -259,8 +259,8 @@ def as_given(frame: Frame, node: cst.BaseExpression | None, value: Value) -> Val
     """Return what is returned; of an argument, as it was handed or moved, with a note of that."""
     if type(node) is cst.Tuple and value.items is not None:
         items = zip(node.elements, value.items, strict=False)
-        given = tuple(as_given(frame, element.value, item) for element, item in items)
-        return value._replace(items=given) if len(given) == len(value.items) else value
+        parts = tuple(as_given(frame, element.value, item) for element, item in items)
+        return value._replace(items=parts) if len(parts) == len(value.items) else value
     while value.role is Role.MOVED and type(node) is cst.Call and type(node.func) is cst.Attribute:
         node = node.func.value
     index = own_parameter(frame, dotted(node)) if type(node) is cst.Name else -1
