@@ -183,13 +183,15 @@ def _names_a_device(argument: Argument) -> bool:
     if argument.value.kind == HOST and literal is not None:
         kind = literal.partition(":")[0] if isinstance(literal, str) else ""
         return kind in load().devices or type(literal) is int
+    if argument.value.kind == HOST and DEVICE_NAME(last(argument.value.name)):
+        return True  # it was made as one
     node: Any = argument.node
     while type(node) in (cst.Subscript, cst.Call):
         node = node.value if type(node) is cst.Subscript else node.func
-    last = dotted(node).rpartition(".")[2]
-    if not last and type(node) is cst.Attribute:
-        last = node.attr.value
-    return DEVICE_NAME(last)
+    named = dotted(node).rpartition(".")[2]
+    if not named and type(node) is cst.Attribute:
+        named = node.attr.value
+    return DEVICE_NAME(named)
 
 
 def unknown_upload(

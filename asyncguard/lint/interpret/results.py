@@ -155,7 +155,9 @@ def _plain(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:
     if callee.framework == "numpy" or not arguments:
         return None
     place = arguments[0].value.literal  # of a device, say
-    return Value(HOST, literal=place if isinstance(place, str) else None)
+    known = frame.analysis.knowledge.types.find(callee.name)
+    name = callee.name if known is not None and known[0] == HOST else ""
+    return Value(HOST, name=name, literal=place if isinstance(place, str) else None)
 
 
 def _dict(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:
