@@ -364,6 +364,7 @@ class Summary(NamedTuple):
     named: tuple[tuple[ByName, int], ...] = ()  # each with the line of the first such call
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
+    moved: frozenset[tuple[int, str, str]] = frozenset()  # parameters, parts of them, frameworks
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

@@ -37,6 +37,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.moves import note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.names import family
@@ -54,6 +55,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
+    if summary.moved:
+        note_moved_by_call(frame, node, info, arguments, summary.moved)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)

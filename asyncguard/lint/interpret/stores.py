@@ -37,6 +37,7 @@ from asyncguard.lint.interpret.indexing import (
     index_cost,
     index_value,
 )
+from asyncguard.lint.interpret.moves import note_moved_attribute, note_moved_entries
 from asyncguard.lint.interpret.operators import combine
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import type_value
@@ -117,6 +118,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
     if not path:
         evaluate(frame, target.value)
         return
+    note_moved_attribute(frame, path, value)
     frame.bind(path, value)
     frame.give(path, value)
 
@@ -127,6 +129,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     owner = _told_by(frame, target, before, indices, value)
     key = indices[0].literal if len(indices) == 1 else None
     path = dotted(target.value)
+    note_moved_entries(frame, path, value)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
         if path and isinstance(key, str):
