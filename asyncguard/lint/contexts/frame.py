@@ -78,6 +78,7 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
+    moved: set[tuple[int, str, str]] = field(default_factory=set)  # parts of its parameters
     named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news

@@ -23,6 +23,8 @@ def _in_words(kind: str) -> str:
 def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
     """Return what usage and, if `named`, names say about a path of unknown value."""
     found = _usage(frame, path)
+    if found and found[0] == DEVICE and is_called(frame, path):
+        found = None
     if found:
         text = f"the methods called on `{path}` are those of {_in_words(found[0])}"
         why = frame.reason(Provenance.USAGE, text)
@@ -55,3 +57,11 @@ def _usage(frame: Frame, path: str) -> tuple[str, str] | None:
             if path in cls.hints:
                 return cls.hints[path]
     return None
+
+
+def is_called(frame: Frame, path: str) -> bool:
+    """Whether the function, or another of its class, calls what a path holds: that is no array."""
+    cls = frame.function.cls
+    if cls is not None and path.startswith("self."):
+        return any(path in known.called for known in cls.family())
+    return frame.function.calls(path)

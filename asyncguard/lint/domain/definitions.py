@@ -92,6 +92,7 @@ class ClassInfo:
     defaults: dict[str, Value] = field(default_factory=dict)  # of `x: T = field()`: T says more
     attributes: dict[str, Value | None] = field(default_factory=dict)  # as far as asked for
     hints: Hints = field(default_factory=dict)  # of `self.x` paths, from all methods
+    called: set[str] = field(default_factory=set)  # such paths that one of them calls
     annotations: dict[str, cst.BaseExpression] = field(default_factory=dict)
     decorators: tuple[Value, ...] = ()  # imported ones by their names
     _bases: tuple[Value, ...] = ()
@@ -363,6 +364,7 @@ class Summary(NamedTuple):
     named: tuple[tuple[ByName, int], ...] = ()  # each with the line of the first such call
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
+    moved: frozenset[tuple[int, str, str]] = frozenset()  # parameters, parts of them, frameworks
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

@@ -14,7 +14,8 @@ class Dependence(NamedTuple):
     Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
-    of `unless_plain`, in calls that hand nothing else.
+    of `unless_plain`, in calls that hand nothing else; of `when_host`, only in calls that hand
+    arrays in host memory: `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
@@ -22,6 +23,7 @@ class Dependence(NamedTuple):
     where_omitted: frozenset[int] = frozenset()
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
+    when_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -38,6 +40,7 @@ class Dependence(NamedTuple):
             self.where_omitted | other.where_omitted,
             self.unless_array | other.unless_array,
             self.unless_plain | other.unless_plain,
+            self.when_host | other.when_host,
         )
 
     def is_given_by(self, handed: Dependence) -> bool:
@@ -59,10 +62,12 @@ class Dependence(NamedTuple):
         """Whether a call that hands such arguments does not cause what depends on this.
 
         `handed.on` are the parameters that it hands host memory, and the others those of which its
-        arguments do not meet the condition.
+        arguments do not meet the condition; but of `when_host`, those of which they do.
         """
+        if not self.when_host <= handed.when_host:
+            return True
         on_host = bool(self.on) and self.on <= handed.on
-        conditions = zip(self[1:], handed[1:], strict=True)
+        conditions = zip(self[1:5], handed[1:5], strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 
 

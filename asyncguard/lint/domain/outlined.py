@@ -23,3 +23,4 @@ class Outlined:
     uploads: bool = False  # moves something to a device, by its words
     attributes: frozenset[str] = frozenset()  # of `self` that it assigns
     hints: Hints = field(default_factory=dict)  # of `self.x` paths
+    called: frozenset[str] = frozenset()  # such paths that it calls

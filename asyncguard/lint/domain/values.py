@@ -61,6 +61,7 @@ class Role(enum.IntEnum):
     MOVED = 20  # an argument that was moved to the device, from wherever it was
     NO_ARRAY = 21  # a test found that it is none
     PLACED = 22  # a loader whose batches are on the device already
+    GIVEN = 23  # an argument that is returned as it was handed: it is for what that is
 
 
 class Place(enum.IntEnum):

@@ -130,7 +130,7 @@ def device_method_result(
         if kind == HOST:
             return HOST_VALUE
         if kind == HOST_ARRAY:
-            return copied_to_host(framework, method)
+            return copied_to_host(frame, owner, framework, method)
         if kind is not None and kind != DEVICE:
             return derived(owner, kind, framework)
         moved = moved_to(frame, arguments)
@@ -156,7 +156,7 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     if kind == HOST:
         return HOST_VALUE
     if kind == HOST_ARRAY:
-        return copied_to_host(owner.framework, method)
+        return copied_to_host(frame, owner, owner.framework, method)
     if uploads(frame, owner, method, arguments):
         frame.operation(owner.framework)
         moved = confirmed(derived(owner, DEVICE, owner.framework), _moved(frame))

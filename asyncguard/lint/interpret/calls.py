@@ -33,7 +33,7 @@ from asyncguard.lint.interpret.arguments import handed
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
-from asyncguard.lint.interpret.models import call_model
+from asyncguard.lint.interpret.models import METRIC, call_metric, call_model
 from asyncguard.lint.interpret.opaque import called_itself, computed_purely, opaque
 from asyncguard.lint.interpret.types import made_of
 from asyncguard.lint.syntax.tree import dotted
@@ -136,6 +136,8 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
+    if callee.kind == METRIC and isinstance(callee.ref, ClassInfo):
+        return call_metric(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))

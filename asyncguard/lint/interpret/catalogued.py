@@ -6,6 +6,7 @@ from itertools import chain
 
 import libcst as cst
 
+from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Arguments
@@ -25,6 +26,7 @@ from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import conditions_hold, handed
 from asyncguard.lint.interpret.functions import mark_compiled
 from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opaque
+from asyncguard.lint.interpret.placement import handed_on_host
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
@@ -71,6 +73,14 @@ def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
                 frame.operation(point.framework)  # what it fetches was computed there
             frame.site(point, node, value, subject=node)
             break
+        if point.kind == SyncKind.UPLOAD and arguments:
+            _note_handed(frame, node, point, arguments[0].value)
+
+
+def _note_handed(frame: Frame, node: cst.Call, point: SyncPoint, given: Value) -> None:
+    """Note the upload of an argument, or a part of one, in calls that hand host memory for it."""
+    if given.kind == UNKNOWN and given.params.only >= 0:
+        frame.site(point, node, handed_on_host(frame, point, given.params.only), subject=node)
 
 
 def _note_work(frame: Frame, node: cst.Call, name: str) -> None:

@@ -21,7 +21,7 @@ from asyncguard.lint.domain.definitions import (
     class_of,
     function_of,
 )
-from asyncguard.lint.domain.dependence import Dependence, together
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, on_parameter, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -44,9 +44,12 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.moves import note_moved_by_call
+from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 
 
@@ -60,6 +63,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
+    if summary.moved:
+        note_moved_by_call(frame, node, info, arguments, summary.moved)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
@@ -151,7 +156,15 @@ def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> D
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
     )
+
+
+def _is_host_array(value: Value | None) -> bool:
+    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
+    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
+        return False
+    return value.confidence >= MEDIUM
 
 
 def _is_plain(value: Value | None) -> bool:
@@ -220,7 +233,7 @@ def reads_of_call(
 ) -> None:
     """Note a site at the call for each read of an argument that is a device value here."""
     for read in reads:
-        if read.context.guarded or read.context.loop == Loop.STEP:
+        if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
             continue  # rare, or reported where it stands
         for param in sorted(read.params.on):
             value = bound.get(param, UNKNOWN_VALUE)
@@ -250,6 +263,9 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
     passed = [bound[param] for param in sorted(result.params.on) if param in bound]
+    if result.role is Role.MOVED:
+        kept = next((v.role for v in passed if v.role in _KEPT), Role.MOVED)
+        return with_role(from_params(result, INDEPENDENT), kept)
     inferred = result.kind == DEVICE and result.confidence < MEDIUM
     if result.params and (inferred or result.kind == UNKNOWN):
         made = _made_of(result, passed)
@@ -271,8 +287,28 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
     merged = _joined(value for value in passed if _is_known(value))
     if merged is None or (result.kind == DEVICE and merged.kind == UNKNOWN):
         return None
-    mask = result.role == Role.MASK and merged.kind in ARRAYS
-    return merged._replace(role=Role.MASK if mask else Role.NONE, literal=None)
+    role = Role.MASK if result.role == Role.MASK and merged.kind in ARRAYS else Role.NONE
+    return merged._replace(role=merged.role if result.role == Role.GIVEN else role, literal=None)
+
+
+_KEPT = frozenset({Role.MASK, Role.INDICES})  # wherever such an array is moved
+
+
+def as_given(frame: Frame, node: cst.BaseExpression | None, value: Value) -> Value:
+    """Return what is returned; of an argument, as it was handed or moved, with a note of that."""
+    if type(node) is cst.Tuple and value.items is not None:
+        items = zip(node.elements, value.items, strict=False)
+        parts = tuple(as_given(frame, element.value, item) for element, item in items)
+        return value._replace(items=parts) if len(parts) == len(value.items) else value
+    while value.role is Role.MOVED and type(node) is cst.Call and type(node.func) is cst.Attribute:
+        node = node.func.value
+    index = own_parameter(frame, dotted(node)) if type(node) is cst.Name else -1
+    if index < 0 or value.kind not in (UNKNOWN, DEVICE):
+        return value
+    if value.role is Role.MOVED:
+        return from_params(value, on_parameter(index))
+    given = value.kind == UNKNOWN and value.role is Role.NONE
+    return with_role(value, Role.GIVEN) if given else value
 
 
 def _with_parts(result: Value, bound: dict[int, Value], depth: int) -> Value:

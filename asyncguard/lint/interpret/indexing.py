@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     Place,
     Role,
     Value,
+    as_sure,
     confirmed,
     container,
     device,
@@ -36,6 +37,7 @@ from asyncguard.lint.domain.values import (
     symbol,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.structures import entry
 from asyncguard.lint.interpret.types import instance_of
@@ -189,7 +191,7 @@ def _is_own_name(node: cst.Subscript) -> bool:
 
 def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
     if type(node) is cst.Index:
-        return evaluate(frame, node.value)
+        return computed_with(frame, node.value)
     result = HOST_VALUE
     if type(node) is cst.Slice:
         for bound in (node.lower, node.upper, node.step):
@@ -233,6 +235,8 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
                 index.role == Role.MASK or _in_module(frame)
             ):
                 read = confirmed(read, _by_mask(frame))  # no list takes one
+            elif index.kind == owner.kind == DEVICE and owner.confidence > read.confidence:
+                read = as_sure(read, owner)  # as which it is known from here on
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
@@ -270,7 +274,7 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.kind == CONTAINER:
         return _sequence_cost(index)
     if index.kind == HOST_ARRAY:
-        free = index.role == Role.MASK or _is_element(frame, node)
+        free = _is_pinned_mask(index) or _is_element(frame, node)
         return FREE_INDEX if free else UPLOADED_INDEX
     if index.kind not in (DEVICE, UNKNOWN):
         return FREE_INDEX
@@ -284,6 +288,13 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
 
 # What is in one of these roles may be a mask.
 _MAYBE_MASKS = frozenset({Role.UNPLACED, Role.MODEL_OUTPUT, Role.NAME_INFERRED})
+
+
+def _is_pinned_mask(index: Value) -> bool:
+    """Whether this is a mask of the framework's own in host memory, of which it copies no more
+    than the places of the true elements, from pinned memory; one of NumPy is copied as it is.
+    """
+    return index.role == Role.MASK and index.framework != "numpy"
 
 
 def _is_named_mask(frame: Frame, node: cst.BaseSlice, index: Value) -> bool:

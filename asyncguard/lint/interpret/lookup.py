@@ -110,6 +110,15 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
+def computed_with(frame: Frame, node: cst.BaseExpression) -> Value:
+    """Return an operand or an index. An attribute that is only ever set to `None` in sight is none.
+
+    It is set from elsewhere then: `projection.mask = radius < 3`.
+    """
+    value = evaluate(frame, node)
+    return UNKNOWN_VALUE if value.is_none and type(node) is cst.Attribute else value
+
+
 _OPTIONS, _RUNS = family("value.options"), family("parameter.runs")
 
 

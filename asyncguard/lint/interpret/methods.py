@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
-from asyncguard.lint.contexts.priors import prior_for
+from asyncguard.lint.contexts.priors import is_called, prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
@@ -19,6 +19,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
+    MODEL,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -26,6 +27,7 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
     as_sure,
+    container,
     derived,
     device,
     unplaced,
@@ -41,7 +43,7 @@ from asyncguard.lint.interpret.arrays import (
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.lookup import attribute_of
-from asyncguard.lint.interpret.models import model_method, note_run, note_step
+from asyncguard.lint.interpret.models import METRIC, model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
     acted,
     call_of_name,
@@ -50,7 +52,13 @@ from asyncguard.lint.interpret.opaque import (
     of_pure_environment,
     opaque,
 )
-from asyncguard.lint.interpret.placement import NOTHING, prepared, unknown_upload
+from asyncguard.lint.interpret.placement import (
+    NOTHING,
+    moved_instance,
+    prepared,
+    unknown_upload,
+    upload_if_on_host,
+)
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import container_method, passed_on
@@ -82,6 +90,11 @@ def call_method(
         moved := unknown_upload(frame, node, func.value, method, arguments)
     ):
         return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
+    if (own := moved_instance(frame, node, owner, method, arguments)) is not None:
+        made = instance_method(frame, node, owner, method, arguments)
+        return made if made.kind not in (UNKNOWN, INSTANCE) else own
+    if type(func.value) is cst.Name and owner.kind == DEVICE:
+        upload_if_on_host(frame, node, owner, method, arguments)
     receiver = receiver_of(frame, owner, method, arguments)
     if receiver.value.kind == DEVICE or receiver.is_parameter:
         return _array_method(frame, node, receiver.value, method, arguments)
@@ -143,6 +156,9 @@ def instance_method(
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
+    kinds = frame.analysis.knowledge.model_methods.get(owner.framework, {})
+    if owner.kind == METRIC and kinds.get(method) == MODEL and attribute.kind == UNKNOWN:
+        return owner  # which is a module
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
@@ -180,10 +196,16 @@ def _inherited(cls: ClassInfo, method: str) -> Value | None:
 
 
 def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
-    """`register_buffer("scale", scale)` makes an attribute that moves with its model."""
-    name = arguments[0].value.literal if arguments else None
+    """`register_buffer("scale", scale)` makes an attribute that moves with its model.
+
+    `add_state("seen", default=[])` makes a list of such.
+    """
+    named = next((a for a in arguments if a.keyword in ("", "name")), None)
+    name = named.value.literal if named is not None else None
     if isinstance(name, str) and frame.given is not None:
-        frame.given[name] = device(owner.framework)
+        listed = any(a.value.kind == CONTAINER for a in arguments)
+        registered = device(owner.framework)
+        frame.given[name] = container(registered) if listed else registered
 
 
 _TOOLS = frozenset({"optimizer", "scheduler", "loader", "logger", "writer", "metric"})
@@ -215,7 +237,12 @@ def unknown_method(
         return UNKNOWN_VALUE
     if uploaded := unknown_upload(frame, node, func.value, method, arguments):
         return uploaded
-    return _by_its_use(frame, node, method, arguments) or acted(frame, method, arguments, answer)
+    used = (
+        None
+        if is_called(frame, dotted(func.value))
+        else _by_its_use(frame, node, method, arguments)
+    )
+    return used or acted(frame, method, arguments, answer)
 
 
 def _by_its_use(frame: Frame, node: cst.Call, method: str, arguments: Arguments) -> Value | None:

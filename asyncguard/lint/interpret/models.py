@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
-from asyncguard.lint.domain.reasons import LOW, Doubt
+from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CONTAINER,
@@ -29,6 +29,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
     derived,
+    device,
     doubted,
 )
 from asyncguard.lint.domain.work import Work
@@ -49,6 +50,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         frame.nest.does(Work.GRADIENTS)
     frame.nest.does(Work.RUNS_MODEL)
     _note_choices(frame, callee, arguments)
+    _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
     if isinstance(callee.ref, ClassInfo):
@@ -61,6 +63,23 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     return derived(callee, DEVICE, callee.framework, role)
 
 
+METRIC = "metric"
+
+
+def call_metric(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a metric of a checked class: it takes the values in, and computes a result of them."""
+    cls = class_of(callee)
+    own = cls.lookup("forward") or cls.lookup("__call__")
+    if own is not None:
+        return call_function(frame, node, Value(FUNCTION, ref=own, element=callee), arguments)
+    result = UNKNOWN_VALUE
+    for name, given in (("update", arguments), ("compute", ())):
+        if (method := cls.lookup(name)) is not None:
+            bound = Value(FUNCTION, ref=method, element=callee)
+            result = call_function(frame, node, bound, given)
+    return result
+
+
 def _note_choices(frame: Frame, model: Value, arguments: Arguments) -> None:
     """Note what indices have cost by which a model's arguments were chosen."""
     for argument in arguments:
@@ -68,6 +87,17 @@ def _note_choices(frame: Frame, model: Value, arguments: Arguments) -> None:
             chosen = frame.held.get(dotted(argument.node), argument.node)
             if type(chosen) is cst.Subscript:
                 chosen_from_device(frame, chosen, model.framework)
+
+
+def _note_splatted(frame: Frame, model: Value, arguments: Arguments) -> None:
+    """Note that a dict of arrays on the device is handed to a model: `model(**data)`."""
+    for argument in arguments:
+        known, path = argument.value, dotted(argument.node)
+        unsure = known.kind == UNKNOWN or (known.kind == DEVICE and known.confidence < MEDIUM)
+        if argument.stars == 2 and path and unsure and not known.was_read:
+            why = frame.reason(Provenance.USAGE, "a model is given what it holds")
+            held = container(device(model.framework, why, known.params))
+            frame.note(path, held._replace(role=Role.DICT, params=known.params))
 
 
 def _makes_node(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> bool:

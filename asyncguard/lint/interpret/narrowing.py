@@ -109,7 +109,7 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
     elif (asked := frame.held.get(dotted(test))) is not None and asks_type(asked):
-        if _own_parameter(frame, dotted(asked.args[0].value)) >= 0:  # type: ignore[attr-defined]
+        if own_parameter(frame, dotted(asked.args[0].value)) >= 0:  # type: ignore[attr-defined]
             narrow(frame, asked, holds)
     elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
         path = dotted(test.value)
@@ -214,13 +214,13 @@ def guarded_by_omission(
     path = dotted(test.left)
     if dotted(test.comparisons[0].comparator) != "None":
         return INDEPENDENT
-    index = _own_parameter(frame, path)
+    index = own_parameter(frame, path)
     if index < 0 or not frame.function.parameters[index].may_be_none:
         return INDEPENDENT
     return Dependence(when_omitted=frozenset({index}))
 
 
-def _own_parameter(frame: Frame, path: str) -> int:
+def own_parameter(frame: Frame, path: str) -> int:
     """Return which parameter a path still holds as it was passed; -1 if none."""
     value = frame.env.get(path)
     index = value.params.only if value is not None else -1
@@ -238,7 +238,7 @@ def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Depe
         return INDEPENDENT
     types = asked.args[1].value
     nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
-    index = _own_parameter(frame, dotted(asked.args[0].value))
+    index = own_parameter(frame, dotted(asked.args[0].value))
     if index < 0 or not (all if holds else any)(map(_is_tensor, nodes)):
         return INDEPENDENT
     asked_of = frozenset({index})

@@ -39,6 +39,7 @@ from asyncguard.lint.domain.values import (
     no_surer,
 )
 from asyncguard.lint.interpret.binding import bind_target
+from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.narrowing import guarded_by_omission, narrow, truth
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import dotted
@@ -65,8 +66,8 @@ def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Va
 
 def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     """Arithmetic stays on the device; `%` on a string formats."""
-    left = evaluate(frame, node.left)
-    right = evaluate(frame, node.right)
+    left = computed_with(frame, node.left)
+    right = computed_with(frame, node.right)
     _learn_place(frame, node.left, left, right)
     _learn_place(frame, node.right, right, left)
     operator = type(node.operator)
@@ -209,7 +210,8 @@ def _holds_others(node: cst.BaseExpression) -> bool:
 
 def comparison(frame: Frame, node: cst.Comparison) -> Value:
     """A comparison of device values is a device mask; a chain of them reads all but the last."""
-    left = evaluate(frame, node.left)
+    ordered = type(node.comparisons[0].operator) in _ORDERS
+    left = (computed_with if ordered else evaluate)(frame, node.left)
     result = HOST_VALUE
     sides = (node.left, *(target.comparator for target in node.comparisons))
     of_kinds = any(map(_describes, sides))
@@ -229,6 +231,7 @@ def _describes(node: cst.BaseExpression) -> bool:
     return type(node) is cst.Attribute and node.attr.value in ("shape", "dtype", "device")
 
 
+_ORDERS = frozenset({cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual})
 _NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, MODEL})
 
 
@@ -246,7 +249,8 @@ def _compare(
     if type(operator) in _MEMBERSHIP:
         container = node.comparisons[-1].comparator
         named = type(container) is cst.Attribute  # `in x.labels` is found by its name
-        if right.kind == DEVICE and not isinstance(left.literal, str) and not named:
+        asked = right.kind == DEVICE or (right.kind == UNKNOWN and right.params.only >= 0)
+        if asked and not isinstance(left.literal, str) and not named:
             protocol_site(frame, "__contains__", node, right, whole=True)
         _compared_with_each(frame, node, left, right)
         return HOST_VALUE

@@ -11,6 +11,8 @@ from asyncguard.catalogue import SyncPoint, load
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo, class_of
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
@@ -18,6 +20,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     HOST,
     HOST_ARRAY,
+    INSTANCE,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -181,13 +184,15 @@ def _names_a_device(argument: Argument) -> bool:
     if argument.value.kind == HOST and literal is not None:
         kind = literal.partition(":")[0] if isinstance(literal, str) else ""
         return kind in load().devices or type(literal) is int
+    if argument.value.kind == HOST and DEVICE_NAME(last(argument.value.name)):
+        return True  # it was made as one
     node: Any = argument.node
     while type(node) in (cst.Subscript, cst.Call):
         node = node.value if type(node) is cst.Subscript else node.func
-    last = dotted(node).rpartition(".")[2]
-    if not last and type(node) is cst.Attribute:
-        last = node.attr.value
-    return DEVICE_NAME(last)
+    named = dotted(node).rpartition(".")[2]
+    if not named and type(node) is cst.Attribute:
+        named = node.attr.value
+    return DEVICE_NAME(named)
 
 
 def unknown_upload(
@@ -211,8 +216,70 @@ def unknown_upload(
     there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
+    elif there and type(owner) is cst.Name:
+        upload_if_on_host(frame, node, evaluate(frame, owner), method, arguments)
     part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
     return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
+
+
+def upload_if_on_host(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> None:
+    """Note the upload of an argument in those calls that hand an array in host memory for it.
+
+    Where the code itself says no more than that it goes where another argument is.
+    """
+    if owner.kind not in (UNKNOWN, DEVICE) or owner.params.only < 0:
+        return
+    where = together(a.value.params for a in arguments)
+    active = frame.analysis.frameworks
+    for point in frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, method), ()):
+        if point.kind != SyncKind.UPLOAD or point.framework not in active:
+            continue
+        if conditions_hold(frame, point, arguments) and any(map(_says_where, arguments)):
+            made = handed_on_host(frame, point, owner.params.only, where)
+            frame.site(point, node, made, subject=node)
+            return
+
+
+def handed_on_host(
+    frame: Frame, point: SyncPoint, param: int, where: Dependence = INDEPENDENT
+) -> Value:
+    """Return what is uploaded of an argument, in calls that hand host memory for it.
+
+    And that do not hand what is in host memory for those that say `where` it goes.
+    """
+    why = frame.reason(Provenance.CALL, "callers hand an array in host memory")
+    return device(point.framework, why, Dependence(where.on, when_host=frozenset({param})))
+
+
+def moved_instance(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value | None:
+    """Return what `batch.to(device)` makes of an argument of a checked class; None of others.
+
+    The class's own method moves what it holds: each by a function that it hands to them, maybe.
+    """
+    if owner.kind != INSTANCE or not owner.params or type(node.func) is not cst.Attribute:
+        return None
+    info = class_of(owner).lookup(method) if owner.ref is not None else None
+    if info is None or not _moves_members(frame, info):
+        return None
+    return unknown_upload(frame, node, node.func.value, method, arguments)
+
+
+def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
+    """Whether a method does to what it holds what it is named after, and waits for each.
+
+    What is known of its members is reported there.
+    """
+    points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, info.name), ())
+    known = any(site.point in points for site in frame.analysis.summary_for(info).sites)
+    if info.outlined is None or known:
+        return False
+    text = "".join(info.module.lines[info.outlined.line : info.outlined.last])
+    late = any(f"{option}=True" in text for point in points for option in _options(point))
+    return f".{info.name}(" in text and not late
 
 
 def _upload(
@@ -269,11 +336,6 @@ def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
         return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
-def copied_to_host(framework: str, method: str) -> Value:
-    """Return the array in host memory that a method gives: NumPy's own, if it says so."""
-    return Value(HOST_ARRAY, "numpy" if method == "numpy" else framework)
-
-
 def prepared(frame: Frame, arguments: Arguments) -> Value:
     """Return what `accelerator.prepare(model, loader)` gives: loaders that place their batches."""
     given = tuple(_prepared(frame, argument) for argument in arguments)
@@ -285,3 +347,21 @@ def _prepared(frame: Frame, argument: Argument) -> Value:
     path = dotted(argument.node) if value.kind == UNKNOWN else ""
     known = prior_for(frame, path) if path else value
     return known._replace(role=Role.PLACED) if known.kind == "loader" else value
+
+
+def copied_to_host(frame: Frame, owner: Value, framework: str, method: str) -> Value:
+    """Return the array in host memory that a method gives: NumPy's own, if it says so.
+
+    The copy of a mask is one.
+    """
+    role = Role.MASK if owner.role == Role.MASK else Role.NONE
+    made = "numpy" if method == "numpy" else owner_on_host(frame, framework)
+    return Value(HOST_ARRAY, made, role=role)
+
+
+def owner_on_host(frame: Frame, framework: str) -> str:
+    """Return whose the arrays are that a framework copies to the host: NumPy's, if it has none.
+
+    So it is where NumPy's functions take the framework's arrays as they are.
+    """
+    return "numpy" if frame.analysis.knowledge.dispatches(framework, "") else framework

@@ -34,7 +34,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import first_host_array
-from asyncguard.lint.interpret.placement import NOTHING, as_mask, placed
+from asyncguard.lint.interpret.placement import NOTHING, as_mask, owner_on_host, placed
 from asyncguard.lint.interpret.structures import leaf
 from asyncguard.model import SyncKind
 
@@ -147,14 +147,17 @@ def _on_host(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     if most is not None and _gives_one(arguments, most):
         # An action, maybe, like one that a policy returns.
         return doubted(HOST_VALUE, Doubt.INFERRED)
-    return _masked(frame, Value(HOST_ARRAY, callee.framework), callee, arguments)
+    made = Value(HOST_ARRAY, owner_on_host(frame, callee.framework))
+    return _masked(frame, made, callee, arguments)
 
 
 def _plain(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:
     if callee.framework == "numpy" or not arguments:
         return None
     place = arguments[0].value.literal  # of a device, say
-    return Value(HOST, literal=place if isinstance(place, str) else None)
+    known = frame.analysis.knowledge.types.find(callee.name)
+    name = callee.name if known is not None and known[0] == HOST else ""
+    return Value(HOST, name=name, literal=place if isinstance(place, str) else None)
 
 
 def _dict(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:

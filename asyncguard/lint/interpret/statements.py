@@ -29,6 +29,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
+from asyncguard.lint.interpret.functions import as_given
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.stores import store
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -67,7 +68,7 @@ def _learn_model(frame: Frame, func: cst.Attribute) -> None:
 def return_(frame: Frame, node: cst.Return) -> bool:
     """A return ends the path."""
     value = evaluate(frame, node.value) if node.value is not None else HOST_VALUE
-    frame.returns.append(value)
+    frame.returns.append(as_given(frame, node.value, value))
     return False
 
 

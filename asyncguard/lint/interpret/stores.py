@@ -37,6 +37,7 @@ from asyncguard.lint.interpret.indexing import (
     index_cost,
     index_value,
 )
+from asyncguard.lint.interpret.moves import note_moved_attribute, note_moved_entries
 from asyncguard.lint.interpret.operators import combine
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.types import type_value
@@ -87,6 +88,8 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     """`a += value`."""
     before = evaluate(frame, node.target)
     value = evaluate(frame, node.value)
+    if before.role is Role.IN_PROGRESS and value.kind == HOST:
+        return True  # a number that is added leaves an attribute what it is
     result = combine(before, value)
     scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
     if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.role:
@@ -115,6 +118,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
     if not path:
         evaluate(frame, target.value)
         return
+    note_moved_attribute(frame, path, value)
     frame.bind(path, value)
     frame.give(path, value)
 
@@ -125,6 +129,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     owner = _told_by(frame, target, before, indices, value)
     key = indices[0].literal if len(indices) == 1 else None
     path = dotted(target.value)
+    note_moved_entries(frame, path, value)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
         if path and isinstance(key, str):

@@ -86,6 +86,7 @@ class Definitions(Scope):
         info.unit = frame.function.unit
         if info.outlined is not None:
             if cls is not None:
+                cls.called |= info.outlined.called
                 for path, hint in info.outlined.hints.items():
                     note_hint(cls.hints, path, hint)
         else:

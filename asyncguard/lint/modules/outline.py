@@ -126,6 +126,7 @@ class _Look:
         end = node.end_lineno or node.lineno
         found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
         attributes: set[str] = set()
+        called: set[str] = set()
         moves: set[ast.AST] = set()  # calls whose result is dropped
         for statement in node.body:
             for part in parsed.walk_inner(statement):
@@ -136,12 +137,13 @@ class _Look:
                     continue  # which tells of a model, if of anything: no array is moved in place
                 elif kind is ast.Call:
                     self._call(part, found, attributes)
+                    called.add(_self_path(part.func))
                 elif kind in _STORES:
                     targets = part.targets if kind is ast.Assign else [part.target]
                     attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
-        found.attributes = frozenset(attributes)
+        found.attributes, found.called = frozenset(attributes), frozenset(called)
         return found
 
     def _moves(self, node: ast.Call) -> bool:
@@ -150,8 +152,9 @@ class _Look:
     def _call(self, node: ast.Call, found: Outlined, attributes: set[str]) -> None:
         """Note the attributes that a call registers, and what it tells of its receiver."""
         name = last_name(node.func)
-        if name in self.registers and node.args:
-            attributes.add(str(getattr(node.args[0], "value", "")))
+        if name in self.registers:
+            named = (k.value for k in node.keywords if k.arg == "name")
+            attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
         found.uploads |= _uploads(node, name)
         if type(node.func) is ast.Name:
             found.calls_self |= name == "self"

@@ -26,6 +26,7 @@ def summary_of(frame: Frame) -> Summary:
         tuple(frame.named.items()),
         work & ~Work.STEP if work & Work.MAKES_OPTIMIZER else work,
         tuple(frame.compiles),
+        frozenset(frame.moved),
     )
 
 

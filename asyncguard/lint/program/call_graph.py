@@ -172,8 +172,18 @@ class CallGraph:
             causing += [call for call in guesses if not params.is_ruled_out_by(call.handed)]
         levels = [self.level(call, self.entered_by(call)) for call in causing]
         ruled_out = bool(known) and not causing and not any(map(_is_of_own_class, known))
-        hook = Hotness.COLD if ruled_out else self.hooks.get(function, Hotness.COLD)
+        aside = ruled_out or bool(params.when_host)
+        hook = Hotness.COLD if aside else self.hooks.get(function, Hotness.COLD)
         return max([hook, *levels])
+
+    def is_caused(self, function: FunctionId, params: Dependence) -> bool:
+        """Whether a known call hands arrays in host memory, where what depends on it asks for that.
+
+        A framework, and a call that is known by a name alone, hand no one knows what.
+        """
+        known, _ = self._callers.get(function, ([], []))
+        asks = bool(params.when_host)
+        return not asks or any(not params.is_ruled_out_by(call.handed) for call in known)
 
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""

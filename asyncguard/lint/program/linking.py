@@ -74,6 +74,8 @@ def _in_contexts(
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
+        if not network.is_caused(function, candidate.params):
+            continue
         if _is_no_program(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
