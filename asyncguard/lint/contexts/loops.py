@@ -8,13 +8,12 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts import branches
-from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
 from asyncguard.lint.contexts.once import retries
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
-    ARRAYS,
     CONTAINER,
     UNKNOWN,
     Value,
@@ -30,7 +29,6 @@ _PER_EPOCH = family("counter.per_epoch")
 _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
 _BATCHES = family("value.batches")
-_ITEM = family("counter.batch")
 
 
 # What one step trains side by side.
@@ -51,7 +49,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
         shape=_shape(frame, origin, targets)._replace(
             names_epochs=epochs,
             names_batches=names_batches(node.iter),
-            names_steps=_names_steps(node.iter, iterable, names - _picking(frame, node, targets)),
+            names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
         ),
@@ -77,26 +75,6 @@ def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str
     if _is_within_batch(innermost) or holds_numbers(iterable):
         return False
     return any(map(_STEP, names | _sources(node, views=False)))
-
-
-def _picking(frame: Frame, node: cst.For, targets: frozenset[str]) -> set[str]:
-    """Return the variables that number the items of one batch: `for batch_idx ...: x[batch_idx]`.
-
-    What they pick from is an array; a list may hold batches.
-    """
-    numbers = {name for name in targets if _ITEM(name)}
-    subscripts = (n for n in walk(node.body) if type(n) is cst.Subscript) if numbers else ()
-    picked = [(n, n.slice[0].slice) for n in subscripts if len(n.slice) == 1]
-    with frame.speculation():
-        return {
-            index.value.value
-            for n, index in picked
-            if type(index) is cst.Index
-            and type(index.value) is cst.Name
-            and index.value.value in numbers
-            and dotted(n.value)
-            and evaluate(frame, n.value).kind in ARRAYS
-        }
 
 
 def _is_within_step(
