@@ -30,6 +30,7 @@ class Made(NamedTuple):
     computed: bool = False  # a call that may do more than look at its arguments
     looped: bool = False  # something that a loop or an unpacking takes apart
     deep: bool = False  # attributes of attributes, which others may set
+    shaped: bool = False  # shapes of arrays, which may differ from step to step
 
     def __or__(self, other: object) -> Made:
         return Made(*(one or another for one, another in zip(self, other, strict=True)))  # type: ignore[call-overload]
@@ -39,7 +40,10 @@ NOTHING = Made()
 _LIBRARY = words("library.looks")
 _BUILTINS = frozenset(dir(builtins))
 _INPUT, _SETS_UP = family("advice.input"), family("advice.sets_up")
-_OPTIONS = family("value.options")
+_OPTIONS, _LENGTHS = family("value.options"), family("advice.computes_lengths")
+_CONVERTS = family("advice.converts")
+_HOST_KNOWS = frozenset({"shape", "device", "dtype", "ndim"})  # of any array, without asking it
+_TAKES = frozenset({"pop", "get"})  # an entry of a mapping, by its name
 
 
 def made_of(spot: Spot, node: ast.AST) -> Made:
@@ -86,10 +90,14 @@ class _Making:
         pending = [*nodes]
         while pending:
             part = pending.pop()
-            if isinstance(part, ast.Attribute) and part.attr == "shape":
-                continue  # the host knows it, whatever it is of
-            if isinstance(part, ast.Call) and self._computes(part.func):
-                made |= Made(computed=True)
+            if isinstance(part, ast.Attribute) and part.attr in _HOST_KNOWS:
+                made |= Made(shaped=part.attr == "shape")
+                continue  # whatever it is of
+            if self._is_named_input(part):
+                made |= Made(inputs=True)
+                continue
+            if isinstance(part, ast.Call):
+                made |= self._of_call(part.func)
             if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
                 made |= self._of_attribute(dotted(part))
             elif isinstance(part, ast.Name):
@@ -105,12 +113,32 @@ class _Making:
         changes = path.split(".")[1] in self._changing
         return Made(fixed=not changes, changing=changes, deep=bool(owner) and not _OPTIONS(owner))
 
+    def _of_call(self, function: ast.expr) -> Made:
+        """Return what a call adds: `getattr` finds what others set, helpers compute something."""
+        if dotted(function) == "getattr":
+            return Made(deep=True)
+        return Made(computed=self._computes(function))
+
     def _computes(self, function: ast.expr) -> bool:
-        """Whether a call may do more than look at its arguments: a method of `self`, a helper."""
+        """Whether a call may do more than look at its arguments: a method of `self`, a helper.
+
+        A helper that is named for lengths tells them from those that it is given; `self.x.to(d)`
+        is a method of what `self` holds, and hands that on.
+        """
         name = dotted(function)
         if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
             return False
+        last = name.rpartition(".")[2]
+        if _LENGTHS(last) or (name.count(".") > 1 and _CONVERTS(last)):
+            return False
         return not isinstance(function, ast.Attribute) or name.startswith("self.")
+
+    def _is_named_input(self, node: ast.AST) -> bool:
+        """Whether an entry of a parameter is named as an input: `batch["lengths"]`."""
+        owner, key = _entry(node)
+        if not isinstance(owner, ast.Name) or owner.id not in self._params:
+            return False
+        return isinstance(key, ast.Constant) and bool(_INPUT(f"{owner.id}_{key.value}"))
 
     def _is_own_or_imported(self, node: ast.Attribute) -> bool:
         head = dotted(node).partition(".")[0]
@@ -127,6 +155,7 @@ class _Making:
             return own, set()
         bound = [value for value in values if value is not None]
         bound += _sources(self.scope).get(name, []) if None in values else []
+        bound += _stored(self.scope).get(name, [])
         made, names = self._directly(bound)
         return own | made, names
 
@@ -214,13 +243,33 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
             unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
             targets, value = unpacked, node.value
         for target in targets:
-            for part, source in _paired(target, value):
+            for part, source in paired(target, value):
                 for name in flow.bound(part):
                     found.setdefault(name, []).append(source)
     return found
 
 
-def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+@kept(OF_SCOPES)
+def _stored(scope: Scope) -> dict[str, list[ast.expr]]:
+    """Return what is written into the arrays that names hold, and where: `x[mask] = y`."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in flow.walk_own(scope):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                found.setdefault(target.value.id, []).extend([node.value, target.slice])  # type: ignore[attr-defined]
+    return found
+
+
+def _entry(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
+    """Return the owner and the key of `x["key"]`, `x.pop("key")` and `x.get("key")`."""
+    if isinstance(node, ast.Subscript):
+        return node.value, node.slice
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        return (node.func.value, node.args[0]) if node.func.attr in _TAKES else (None, None)
+    return None, None
+
+
+def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the parts of a target with what each takes: of `zip(a, b)`, the second takes `b`."""
     sources: Sequence[ast.expr | None] = ()
     if isinstance(value, ast.Tuple):
@@ -235,7 +284,7 @@ def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.e
         return
     for part, source in zip(target.elts, sources, strict=True):
         if source is not None:  # a counter is made of nothing
-            yield from _paired(part, source)
+            yield from paired(part, source)
 
 
 def sources_of(scope: Scope, name: str) -> list[ast.expr]:

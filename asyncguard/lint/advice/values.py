@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from asyncguard.lint.advice.making import paired
 from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Code, Scope, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
@@ -77,7 +78,7 @@ def _uses(
         if ends(use):
             return
         if isinstance(parent, Binds):
-            names = _bound(parent, child) - seen if depth else set()
+            names = _bound(parent, child, node) - seen if depth else set()
             seen |= names
             for name in sorted(names):
                 for load in loads(scope).get(name, ()):
@@ -93,8 +94,22 @@ def _comes_to(code: Code, binding: Binds, load: ast.Name) -> bool:
     """Whether a name may hold there what was bound: after it, or in the next round of a loop."""
     if isinstance(binding, _LOOPS):
         return True
-    after = load.lineno >= binding.lineno and load not in flow.parts(binding)
-    return after or (load.lineno < binding.lineno and bool(flow.loops_around(code, binding)))
+    if load.lineno < binding.lineno:
+        return bool(flow.loops_around(code, binding))
+    return load not in flow.parts(binding) and not _is_replaced(code, binding, load)
+
+
+def _is_replaced(code: Code, binding: Binds, load: ast.Name) -> bool:
+    """Whether a later assignment of the block gives the name another value before it is used."""
+    if not isinstance(binding, ast.stmt):
+        return False
+    block, at = code.block(binding)
+    return any(
+        isinstance(later, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == load.id for target in later.targets)
+        and load.lineno > (later.end_lineno or later.lineno)
+        for later in block[at + 1 :]
+    )
 
 
 @kept(OF_SCOPES)
@@ -107,11 +122,17 @@ def loads(scope: Scope) -> dict[str, list[ast.Name]]:
     return found
 
 
-def _bound(parent: Binds, child: ast.AST) -> set[str]:
-    """Return the names that an assignment of a value binds, or a loop over it."""
+def _bound(parent: Binds, child: ast.AST, value: ast.AST) -> set[str]:
+    """Return the names that an assignment of a value binds, or a loop over it.
+
+    Of `for x, y in zip(a, b)`, `x` for a value within `a`.
+    """
     if isinstance(parent, _LOOPS) and parent.iter is not child:
         return set()
-    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    targets: list[ast.expr] = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    if isinstance(parent, _LOOPS):
+        pairs = paired(parent.target, parent.iter)
+        targets = [target for target, source in pairs if value in flow.parts(source)]
     parts = (part for target in targets for part in parsed.walk(target))
     return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
 

@@ -20,7 +20,7 @@ from asyncguard.lint.source import parsed
 # ---- where the value comes from
 
 _EXPERT, _NAN = family("advice.expert"), family("advice.nan")
-_FORWARD = family("advice.runs_a_model")
+_FORWARD, _GENERATES = family("advice.runs_a_model"), family("advice.generates")
 
 
 def _made(scene: Scene) -> Made:
@@ -31,7 +31,14 @@ def _made(scene: Scene) -> Made:
 def is_made_of_inputs(scene: Scene) -> bool:
     """It is made of a function's parameters alone that hold what a program prepares on the host."""
     made = _made(scene)
-    return made.inputs and not (made.others or made.computed)
+    return made.inputs and not (made.others or made.computed) and not _is_generated(scene.spot)
+
+
+def _is_generated(spot: Spot) -> bool:
+    """Whether the ids that a function is given are what a model has generated so far."""
+    around = [spot.scope, spot.code.around(spot.scope, ast.ClassDef)]
+    names = [part.name for part in around if isinstance(part, (*FUNCTIONS, ast.ClassDef))]
+    return any(map(_GENERATES, [*names, *parameters(spot.scope)]))
 
 
 @predicate
