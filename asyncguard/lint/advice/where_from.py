@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
+from asyncguard.lint.advice.making import Made, made_of, parameters
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, dotted
-from asyncguard.lint.fixes.families.uploads import pinned_loader
+from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
-from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
@@ -46,14 +44,6 @@ def is_made_of_attributes(scene: Scene) -> bool:
     """It is made of attributes of `self` alone, and of constants."""
     made = _made(scene)
     return made.fixed and not any(made._replace(fixed=False))
-
-
-@predicate
-def is_a_constant(scene: Scene) -> bool:
-    """It is made of literals."""
-    node = scene.read
-    parts = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.expr_context, ast.unaryop)
-    return all(isinstance(part, parts) for part in parsed.walk(node))
 
 
 @predicate
@@ -93,7 +83,7 @@ def is_read_one_by_one(scene: Scene) -> bool:
         loops = [statement, *loops]
     if not loops:
         return False
-    changed = flow.changed_in(loops[0]) | _loop_targets(scene.spot)
+    changed = flow.changed_in(loops[0]) | loop_targets(scene.spot)
     return any(
         isinstance(part, ast.Subscript)
         and isinstance(part.value, ast.Name)
@@ -143,120 +133,12 @@ def _trains(loop: ast.AST) -> bool:
     return any(_TRAINS(last_name(call.func)) for call in calls)
 
 
-# ---- uploads
-
 _TRAINS = family("advice.trains")
-_HOST_MADE, _OF_ARRAY = family("advice.made_on_host"), family("advice.made_of_array")
-_OF_LIST = family("advice.made_of_list")
 
 
-@predicate
-def has_a_pinned_loader(scene: Scene) -> bool:
-    """Its batches come from a loader in view that pins them."""
-    node = scene.spot.node
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    moved = node.func.value
-    parts = sources_of(scene.spot.scope, flow.root(moved))
-    return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
-
-
-@predicate
-def is_moved_by_a_loop(scene: Scene) -> bool:
-    """A loop over batches moves each of them."""
-    return bool(flow.loops_around(scene.spot.code, scene.spot.node)) and bool(
-        flow.names(scene.read) & _loop_targets(scene.spot)
-    )
-
-
-def _loop_targets(spot: Spot) -> set[str]:
+def loop_targets(spot: Spot) -> set[str]:
     loops = flow.loops_around(spot.code, spot.node)
     return {name for loop in loops if isinstance(loop, ast.For) for name in flow.bound(loop.target)}
-
-
-@predicate
-def is_in_a_model(scene: Scene) -> bool:
-    """It stands in a class that runs a model or a part of one."""
-    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
-    methods = inside.body if inside is not None else []
-    return any(isinstance(part, FUNCTIONS) and _FORWARD(part.name) for part in methods)
-
-
-@predicate
-def is_made_by_a_factory(scene: Scene) -> bool:
-    """A factory has just made it in host memory: `torch.arange(n).to(device)`."""
-    return _factory(scene) is not None
-
-
-@predicate
-def is_made_of_an_array(scene: Scene) -> bool:
-    """It was a NumPy array: `torch.from_numpy(x)`."""
-    made = _factory(scene)
-    return (made is not None and _OF_ARRAY(last_name(made.func))) or _is_of_numpy(scene)
-
-
-def _is_of_numpy(scene: Scene) -> bool:
-    """Whether a name that NumPy made is uploaded: `torch.as_tensor(x, device=d)`."""
-    read, code = scene.read, scene.spot.code
-    made = _latest(scene.spot, read.id) if isinstance(read, ast.Name) else read
-    return isinstance(made, ast.Call) and code.meaning(made.func).startswith("numpy.")
-
-
-def _factory(scene: Scene) -> ast.Call | None:
-    read = scene.read
-    for part in read.elts if isinstance(read, ast.Tuple) else [read]:
-        if (found := _made_by(scene, part)) is not None:
-            return found
-    return None
-
-
-def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
-    code = scene.spot.code
-    seen: set[str] = set()
-    while isinstance(value, _FOLLOWED):
-        if isinstance(value, ast.Call):
-            is_torch = code.meaning(value.func).startswith("torch.")
-            placed = any(option.arg == "device" for option in value.keywords)
-            if placed or last_name(value.func) in _MOVES:
-                return None
-            if is_torch and _HOST_MADE(last_name(value.func)):
-                return value
-            value = value.args[0] if is_torch and value.args else value.func
-        elif isinstance(value, ast.Name):
-            made = _latest(scene.spot, value.id)
-            if made is None or value.id in seen:
-                return None
-            seen.add(value.id)
-            value = made
-        elif isinstance(value, ast.BinOp | ast.Compare):
-            value = value.left
-        elif isinstance(value, ast.UnaryOp):
-            value = value.operand
-        else:
-            value = value.value
-    return None
-
-
-_MOVES = words("advice.moves_to_host")
-_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
-
-
-def _latest(spot: Spot, name: str) -> ast.expr | None:
-    """Return what a name was assigned last before the finding, in its block; or the one thing."""
-    for statement in reversed(spot.body[: spot.at]):
-        if isinstance(statement, ast.Assign) and name in {
-            n for target in statement.targets for n in flow.bound(target)
-        }:
-            return statement.value if isinstance(statement.targets[0], ast.Name) else None
-    made = flow.assignments(spot.scope, name)
-    return made[0] if len(made) == 1 else None
-
-
-@predicate
-def is_a_list_made_in_place(scene: Scene) -> bool:
-    """It uploads a list or a number that Python has just made."""
-    node = scene.spot.node
-    return isinstance(node, ast.Call) and _OF_LIST(last_name(node.func))
 
 
 @predicate
@@ -273,25 +155,3 @@ def is_an_argument_alone(scene: Scene) -> bool:
         isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
         for part in stores
     )
-
-
-@predicate
-def is_an_argument(scene: Scene) -> bool:
-    """It is moved to the device, and made of arguments of its function."""
-    made = _made(scene)
-    return made.inputs or made.others
-
-
-@predicate
-def is_computed_here(scene: Scene) -> bool:
-    """Its function has made it: by a call on the spot, or before, under a name."""
-    code, read = scene.spot.code, scene.read
-    while isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute):
-        if dotted(read.func).partition(".")[0] in {"self", *code.imports}:
-            return True
-        read = read.func.value
-    if not isinstance(read, ast.Name):
-        return isinstance(read, ast.Call)
-    made = flow.assignments(scene.spot.scope, read.id)
-    given = read.id in parameters(scene.spot.scope)
-    return not given and any(value is not None for value in made)
