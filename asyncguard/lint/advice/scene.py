@@ -31,6 +31,18 @@ class Company:
         first = bisect.bisect_left(block, spot.at, key=_at)
         return block[first : first + most]
 
+    def inside(self, node: ast.expr, code: str) -> bool:
+        """Whether a rule has found something within an expression."""
+        found = self._nodes.get(code, frozenset())
+        return any(part in found for part in ast.walk(node))
+
+    @cached_property
+    def _nodes(self) -> dict[str, set[ast.AST]]:
+        nodes: dict[str, set[ast.AST]] = {}
+        for spot in self._spots:
+            nodes.setdefault(spot.finding.code, set()).add(spot.node)
+        return nodes
+
     @cached_property
     def _at(self) -> dict[tuple[int, int, str], Finding]:
         findings = [spot.finding for spot in reversed(self._spots)]

@@ -69,7 +69,7 @@ def hands_on(use: Use) -> bool:
 
 
 def _uses(
-    code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str], ends: Ends
+    code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[ast.AST], ends: Ends
 ) -> Iterator[Use]:
     child = node
     for parent in code.parents(node):
@@ -78,8 +78,8 @@ def _uses(
         if ends(use):
             return
         if isinstance(parent, Binds):
-            names = _bound(parent, child, node) - seen if depth else set()
-            seen |= names
+            names = _bound(parent, child, node) if depth and parent not in seen else set()
+            seen.add(parent)
             for name in sorted(names):
                 for load in loads(scope).get(name, ()):
                     if _comes_to(code, parent, load):

@@ -9,6 +9,7 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import (
     Use,
     condition_of,
+    hands_on,
     last_name,
     loads,
     uses,
@@ -23,7 +24,7 @@ from asyncguard.lint.source import parsed
 
 _SIZES = family("advice.takes_sizes")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
-_COUNTS = family("advice.counts")
+_COUNTS, _LOOKS = family("advice.counts"), family("advice.looks")
 _SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
 _STEPS, _LOSS = family("function.steps"), family("function.loss")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
@@ -283,8 +284,13 @@ _STORES = (ast.Assign, ast.AnnAssign)
 @predicate
 def is_only_counted(scene: Scene) -> bool:
     """Of what is selected only the number of elements is asked for."""
-    parent = scene.spot.code.parent(scene.spot.node)
-    return isinstance(parent, ast.Attribute) and _COUNTS(parent.attr)
+    taken = (ast.For, ast.comprehension, ast.Subscript)
+    found = [*uses(scene.spot)]
+    ends = [use for use in found if not hands_on(use)]
+    if any(isinstance(use.parent, taken) for use in found):
+        return False
+    counted = [use for use in ends if _COUNTS(use.called)]
+    return bool(counted) and all(_COUNTS(use.called) or _LOOKS(use.called) for use in ends)
 
 
 @predicate
