@@ -51,17 +51,25 @@ def made_of(spot: Spot, node: ast.AST) -> Made:
     return _making(spot.code, spot.scope).of(node)
 
 
+def computes(spot: Spot, node: ast.AST) -> bool:
+    """Whether an expression calls by itself what may do more than look at its arguments."""
+    return _making(spot.code, spot.scope).computes(node)
+
+
 @kept(OF_SCOPES)
 def _making(code: Code, scope: Scope) -> _Making:
     return _Making(code, scope)
 
 
-def _handed(scope: Scope) -> Iterator[str]:
-    """Yield the names that are handed to calls whose result is dropped: these may change them."""
+@kept(OF_SCOPES)
+def handed(scope: Scope) -> frozenset[str]:
+    """Return the names that are handed to calls whose result is dropped: these may change them."""
+    found: set[str] = set()
     for part in parsed.walk(scope):
         call = part.value if isinstance(part, ast.Expr) else None
         if isinstance(call, ast.Call) and dotted(call.func) not in _BUILTINS:
-            yield from (given.id for given in call.args if isinstance(given, ast.Name))
+            found |= {given.id for given in call.args if isinstance(given, ast.Name)}
+    return frozenset(found)
 
 
 class _Making:
@@ -73,7 +81,7 @@ class _Making:
         self._known: dict[str, Made] = {}
         inside = scope if isinstance(scope, ast.ClassDef) else code.around(scope, ast.ClassDef)
         self._changing = _set_by_steps(code, inside) if inside is not None else frozenset()
-        self._handed = frozenset(_handed(scope))
+        self._handed = handed(scope)
 
     def of(self, node: ast.AST) -> Made:
         """Return what an expression is made of."""
@@ -83,6 +91,10 @@ class _Making:
                 self._follow(name)
             made |= self._known[name] | Made(computed=name in self._handed)
         return made
+
+    def computes(self, node: ast.AST) -> bool:
+        """Whether an expression computes something, whatever its names are made of."""
+        return self._directly([node])[0].computed
 
     def _directly(self, nodes: Iterable[ast.AST]) -> tuple[Made, set[str]]:
         """Return what expressions are made of beside names, and those names."""

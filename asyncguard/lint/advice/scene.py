@@ -31,6 +31,10 @@ class Company:
         first = bisect.bisect_left(block, spot.at, key=_at)
         return block[first : first + most]
 
+    def of_block(self, spot: Spot) -> list[Spot]:
+        """Return all of the same rule in the same block."""
+        return self._blocks.get((id(spot.body), spot.finding.code), [])
+
     def inside(self, node: ast.expr, code: str) -> bool:
         """Whether a rule has found something within an expression."""
         found = self._nodes.get(code, frozenset())

@@ -166,16 +166,17 @@ def is_a_list_made_in_place(scene: Scene) -> bool:
 def _listed(scene: Scene) -> ast.expr | None:
     """Return `x` of `torch.tensor(x)` that is uploaded there, or by a move of the tensor."""
     value: ast.expr | None = scene.spot.node
-    if not _makes_of_list(value):
+    if not makes_of_list(value):
         value = scene.read
         if isinstance(value, ast.Name):
             value = _latest(scene.spot, value.id)
-        while isinstance(value, ast.Call | ast.Subscript) and not _makes_of_list(value):
+        while isinstance(value, ast.Call | ast.Subscript) and not makes_of_list(value):
             value = _handed_on(value)
     return value.args[0] if isinstance(value, ast.Call) and value.args else None
 
 
-def _makes_of_list(node: ast.expr | None) -> bool:
+def makes_of_list(node: ast.expr | None) -> bool:
+    """Whether this is `torch.tensor(x)` or the like."""
     return isinstance(node, ast.Call) and bool(_OF_LIST(last_name(node.func)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from asyncguard.lint.advice.making import Made, made_of, parameters
+from asyncguard.lint.advice.making import Made, computes, made_of, parameters
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
@@ -55,8 +55,17 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
     loop = next(inside, None)
     if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
         return False
-    needed = flow.names(spot.node) - set(spot.code.imports)
-    return bool(needed) and not needed & flow.changed_in(loop) and not _made(scene).computed
+    needed = flow.names(_needed(scene)) - set(spot.code.imports)
+    return bool(needed) and not needed & flow.changed_in(loop) and not computes(scene.spot, scene.read)
+
+
+def _needed(scene: Scene) -> ast.AST:
+    """Return what the values depend on: of several arguments, those that are no shapes."""
+    read = scene.read
+    if not isinstance(read, ast.Tuple):
+        return scene.spot.node
+    shapes = [x for x in read.elts for part in parsed.walk(x) if getattr(part, "attr", "") == "shape"]
+    return ast.Tuple([x for x in read.elts if x not in shapes], ast.Load())
 
 
 def _is_part(node: ast.AST, of: ast.AST) -> bool:
