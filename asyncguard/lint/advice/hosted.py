@@ -113,6 +113,8 @@ def _arrays(node: ast.AST) -> set[str]:
     """Return the names of the arrays that a value is calculated of: `x` of `(x[i] == n).sum()`."""
     if isinstance(node, ast.Name):
         return {node.id}
+    if isinstance(node, ast.Call) and last_name(node.func) == "tolist":
+        return set()  # a list from here on
     if isinstance(node, ast.Call):
         method = isinstance(node.func, ast.Attribute) and not dotted(node.func).startswith("torch.")
         parts: list[ast.expr] = [node.func.value] if method else node.args  # type: ignore[attr-defined]

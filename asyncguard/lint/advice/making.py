@@ -43,6 +43,7 @@ _INPUT, _SETS_UP = family("advice.input"), family("advice.sets_up")
 _OPTIONS, _LENGTHS = family("value.options"), family("advice.computes_lengths")
 _CONVERTS = family("advice.converts")
 _HOST_KNOWS = frozenset({"shape", "device", "dtype", "ndim"})  # of any array, without asking it
+_COLLECTS = frozenset({"append", "extend", "insert", "update", "add", "pop", "clear"})
 _TAKES = frozenset({"pop", "get"})  # an entry of a mapping, by its name
 
 
@@ -236,9 +237,13 @@ def _set_by_steps(code: Code, inside: ast.ClassDef) -> frozenset[str]:
 
 
 def _is_changed(code: Code, attribute: ast.Attribute) -> bool:
-    """Whether a method changes it in place: `self.total.add_(1)`."""
-    method = code.parent(attribute)
-    return isinstance(method, ast.Attribute) and method.attr.endswith("_")
+    """Whether it is changed in place: `self.total.add_(1)`, `self.rows[i] = x`."""
+    around = code.parent(attribute)
+    if isinstance(around, ast.Subscript):
+        return around.value is attribute and not isinstance(around.ctx, ast.Load)
+    if not isinstance(around, ast.Attribute):
+        return False
+    return around.attr.endswith("_") or around.attr in _COLLECTS
 
 
 @kept(OF_SCOPES)
@@ -262,10 +267,21 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
 
 
 @kept(OF_SCOPES)
+def collected_in(loop: ast.AST) -> frozenset[str]:
+    """Return the names of the lists that a loop adds to, or takes from."""
+    calls = (part.func for part in parsed.walk(loop) if isinstance(part, ast.Call))
+    methods = (part for part in calls if isinstance(part, ast.Attribute))
+    return frozenset(flow.root(part) for part in methods if part.attr in _COLLECTS)
+
+
+@kept(OF_SCOPES)
 def _stored(scope: Scope) -> dict[str, list[ast.expr]]:
-    """Return what is written into the arrays that names hold, and where: `x[mask] = y`."""
+    """Return what is written into the arrays and lists that names hold, and where: `x[mask] = y`."""
     found: dict[str, list[ast.expr]] = {}
     for node in flow.walk_own(scope):
+        method = node.func if isinstance(node, ast.Call) else None
+        if isinstance(method, ast.Attribute) and method.attr in _COLLECTS:
+            found.setdefault(flow.root(method), []).extend(node.args)  # type: ignore[attr-defined]
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                 found.setdefault(target.value.id, []).extend([node.value, target.slice])  # type: ignore[attr-defined]

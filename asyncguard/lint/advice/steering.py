@@ -21,13 +21,13 @@ _KEEPS = frozenset({*_COLLECTS, "pop", "remove", "setdefault"})
 
 @predicate
 def picks_on_the_host(scene: Scene) -> bool:
-    """Python needs the number itself: an index of a list, how often to repeat one, a seed."""
+    """Python needs the number itself: an index of a list, a key, how often to repeat one, a seed."""
     return any(_picks(scene.spot, use) for use in uses(scene.spot))
 
 
 def _picks(spot: Spot, use: Use) -> bool:
     if isinstance(use.parent, ast.Call):
-        return use.called in ("manual_seed", "seed")
+        return use.called in ("manual_seed", "seed", "get")
     if isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, ast.Mult):
         return any(isinstance(side, ast.List) for side in (use.parent.left, use.parent.right))
     is_index = isinstance(use.parent, ast.Subscript) and use.parent.slice is use.child
@@ -39,6 +39,26 @@ def _is_list(spot: Spot, node: ast.expr) -> bool:
     made = flow.assignments(spot.scope, node.id) if isinstance(node, ast.Name) else []
     kinds = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
     return bool(made) and all(isinstance(value, kinds) for value in made)
+
+
+@predicate
+def is_a_fill_value(scene: Scene) -> bool:
+    """It is what an array is filled with, as a number: `masked_fill(mask, x)`, `fill_value=x`."""
+    node = scene.spot.node
+    if isinstance(node, ast.Call) and last_name(node.func) in ("masked_fill", "masked_fill_"):
+        return True
+    return any(_fills(use) for use in uses(scene.spot))
+
+
+def _fills(use: Use) -> bool:
+    keyword = use.parent if isinstance(use.parent, ast.keyword) else use.child
+    return isinstance(keyword, ast.keyword) and keyword.arg == "fill_value"
+
+
+@predicate
+def is_combined_with_an_array(scene: Scene) -> bool:
+    """It is calculated with another array at once, which has as many elements."""
+    return isinstance(scene.spot.code.parent(scene.spot.node), ast.BinOp)
 
 
 @predicate

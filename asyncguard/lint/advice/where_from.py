@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from asyncguard.lint.advice.making import Made, computes, made_of, parameters
+from asyncguard.lint.advice.making import Made, collected_in, computes, handed, made_of, parameters
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
@@ -47,6 +47,18 @@ def is_made_of_attributes(scene: Scene) -> bool:
 
 
 @predicate
+def is_an_element_of_an_attribute(scene: Scene) -> bool:
+    """It is an element, compared maybe, of an array that `self` holds and no step changes."""
+    read = scene.read.left if isinstance(scene.read, ast.Compare) else scene.read
+    if not isinstance(read, ast.Subscript) or not isinstance(read.value, ast.Attribute):
+        return False
+    if any(isinstance(part, ast.Slice) for part in parsed.walk(read.slice)):
+        return False
+    made = made_of(scene.spot, read.value)
+    return made.fixed and not any(made._replace(fixed=False))
+
+
+@predicate
 def is_invariant_in_its_loop(scene: Scene) -> bool:
     """Nothing that it is made of changes in the innermost loop around it."""
     spot = scene.spot
@@ -56,7 +68,8 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
     if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
         return False
     needed = flow.names(_needed(scene)) - set(spot.code.imports)
-    return bool(needed) and not needed & flow.changed_in(loop) and not computes(scene.spot, scene.read)
+    changed = flow.changed_in(loop) | collected_in(loop) | handed(spot.scope)
+    return bool(needed) and not needed & changed and not computes(spot, scene.read)
 
 
 def _needed(scene: Scene) -> ast.AST:

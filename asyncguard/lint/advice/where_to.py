@@ -55,7 +55,17 @@ def is_looped_over(scene: Scene) -> bool:
 @predicate
 def is_made_into_records(scene: Scene) -> bool:
     """A loop over it keeps a dict of plain values for each element, as for JSON."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+    return _goes(
+        scene,
+        lambda use: (isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+        or (isinstance(use.parent, ast.comprehension) and _gives_records(scene.spot.code, use)),
+    )
+
+
+def _gives_records(code: Code, use: Use) -> bool:
+    """Whether a comprehension makes a dict with named entries of each element."""
+    made = getattr(code.parent(use.parent), "elt", None)
+    return isinstance(made, ast.Dict) and all(isinstance(key, ast.Constant) for key in made.keys)
 
 
 def _keeps_records(loop: ast.For) -> bool:
@@ -218,7 +228,14 @@ def leaves_the_loop(scene: Scene) -> bool:
     ends = (ast.Break, ast.Return)
     bodies = statement.body if isinstance(statement, ast.If) else []
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
-    return bool(loops and bodies) and isinstance(bodies[-1], ends)
+    if not loops or not bodies or _is_written_down(loops[0]):
+        return False
+    return isinstance(bodies[-1], ends)
+
+
+def _is_written_down(loop: ast.AST) -> bool:
+    """Whether a loop goes over a few things that the program names: `for f in [first, second]`."""
+    return isinstance(loop, ast.For) and isinstance(loop.iter, ast.List | ast.Tuple)
 
 
 @predicate
