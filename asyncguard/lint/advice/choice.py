@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from asyncguard.lint.advice import company, hosted, selections, steering, uploads, where_from, where_to
+from asyncguard.lint.advice import (
+    company,
+    hosted,
+    selections,
+    steering,
+    uploads,
+    where_from,
+    where_to,
+)
 from asyncguard.lint.advice.company import better, others
 from asyncguard.lint.advice.options import options
 from asyncguard.lint.advice.patterns import Pattern, patterns

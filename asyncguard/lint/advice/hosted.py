@@ -14,14 +14,16 @@ from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.source import parsed
 
 _KNOWN = frozenset({"shape", "device", "dtype", "ndim"})
-_NUMBERS = frozenset({"int", "float", "bool", "sum", "min", "max", "abs", "len", "range", "next", "iter", "list"})
+_NUMBERS = frozenset(
+    {"int", "float", "bool", "sum", "min", "max", "abs", "len", "range", "next", "iter", "list"}
+)
 UNKNOWN, NUMBER, UPLOADED = 0, 1, 2  # what a value is made of: of the device, of the host, of both
 Path = frozenset[str]
 
 
 @predicate
 def is_made_of_host_values(scene: Scene) -> bool:
-    """It was uploaded by the function, of numbers or a list that Python has, and nothing joined it."""
+    """It was uploaded by the function, of numbers or a list that Python has, and is that alone."""
     return _of(scene.spot, scene.read, frozenset()) == UPLOADED
 
 
@@ -40,7 +42,8 @@ def _of(spot: Spot, node: ast.AST, names: Path) -> int:
     return UNKNOWN
 
 
-_PASSING = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Tuple, ast.List, ast.Subscript, ast.IfExp)
+_CALCULATES = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)
+_PASSING = (*_CALCULATES, ast.IfExp, ast.Subscript, ast.Tuple, ast.List)
 
 
 def _joined(spot: Spot, parts: object, names: Path) -> int:
@@ -54,8 +57,13 @@ def _of_name(spot: Spot, name: str, names: Path) -> int:
     values = flow.assignments(spot.scope, name)
     if not values or name in parameters(spot.scope) or name in handed(spot.scope):
         return UNKNOWN
-    made = _values(spot, name)
+    made = [value for value in _values(spot, name) if _reaches(spot, value)]
     return _joined(spot, made, names | {name}) if made else UNKNOWN
+
+
+def _reaches(spot: Spot, value: ast.expr) -> bool:
+    """Whether what a name is assigned there may be what it holds at the finding."""
+    return value.lineno < spot.node.lineno or bool(flow.loops_around(spot.code, spot.node))
 
 
 def _of_call(spot: Spot, call: ast.Call, names: Path) -> int:
@@ -159,9 +167,10 @@ def _asked(spot: Spot, read: ast.expr) -> set[str]:
     """Return the values that are read, by their text: names of tensors, or what is computed."""
     parts = read.elts if isinstance(read, ast.Tuple) else [read]
     inner = [x for part in parts for x in (part.elts if isinstance(part, ast.Tuple) else [part])]
-    calls = {written(part) for part in inner if isinstance(part, ast.Call) and not isinstance(read, ast.Tuple)}
+    if not isinstance(read, ast.Tuple):
+        return {written(part) for part in inner if isinstance(part, ast.Call)}
     names = (part.id for part in inner if isinstance(part, ast.Name))
-    return calls | {name for name in names if isinstance(read, ast.Tuple) and _is_computed(spot, name)}
+    return {name for name in names if _is_computed(spot, name)}
 
 
 def _is_computed(spot: Spot, name: str) -> bool:

@@ -103,6 +103,9 @@ class _Making:
         pending = [*nodes]
         while pending:
             part = pending.pop()
+            if isinstance(part, ast.Slice):
+                pending += (x for x in parsed.children(part) if not _asks_for_a_shape(x))
+                continue  # a part as long as another array, of what it is a part of
             if isinstance(part, ast.Attribute) and part.attr in _HOST_KNOWS:
                 made |= Made(shaped=part.attr == "shape")
                 continue  # whatever it is of
@@ -151,7 +154,8 @@ class _Making:
         owner, key = _entry(node)
         if not isinstance(owner, ast.Name) or owner.id not in self._params:
             return False
-        return isinstance(key, ast.Constant) and bool(_INPUT(f"{owner.id}_{key.value}"))
+        name = key.value if isinstance(key, ast.Constant) else None
+        return isinstance(name, str) and bool(_INPUT(f"{owner.id}_{name}"))
 
     def _is_own_or_imported(self, node: ast.Attribute) -> bool:
         head = dotted(node).partition(".")[0]
@@ -266,6 +270,10 @@ def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
     return found
 
 
+def _asks_for_a_shape(node: ast.AST) -> bool:
+    return any(isinstance(x, ast.Attribute) and x.attr in _HOST_KNOWS for x in parsed.walk(node))
+
+
 @kept(OF_SCOPES)
 def collected_in(loop: ast.AST) -> frozenset[str]:
     """Return the names of the lists that a loop adds to, or takes from."""
@@ -276,7 +284,7 @@ def collected_in(loop: ast.AST) -> frozenset[str]:
 
 @kept(OF_SCOPES)
 def _stored(scope: Scope) -> dict[str, list[ast.expr]]:
-    """Return what is written into the arrays and lists that names hold, and where: `x[mask] = y`."""
+    """Return what is written into what names hold, and where: `x[mask] = y`, `x.append(y)`."""
     found: dict[str, list[ast.expr]] = {}
     for node in flow.walk_own(scope):
         method = node.func if isinstance(node, ast.Call) else None

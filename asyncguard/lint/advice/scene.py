@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import dotted
 from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.source import parsed
 from asyncguard.model import Finding
 
 
@@ -37,8 +38,8 @@ class Company:
 
     def inside(self, node: ast.expr, code: str) -> bool:
         """Whether a rule has found something within an expression."""
-        found = self._nodes.get(code, frozenset())
-        return any(part in found for part in ast.walk(node))
+        found: set[ast.AST] = self._nodes.get(code, set())
+        return any(part in found for part in parsed.walk(node))
 
     @cached_property
     def _nodes(self) -> dict[str, set[ast.AST]]:

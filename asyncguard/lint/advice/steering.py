@@ -21,7 +21,7 @@ _KEEPS = frozenset({*_COLLECTS, "pop", "remove", "setdefault"})
 
 @predicate
 def picks_on_the_host(scene: Scene) -> bool:
-    """Python needs the number itself: an index of a list, a key, how often to repeat one, a seed."""
+    """Python needs the number itself: an index of a list, a key, a seed, how often to repeat."""
     return any(_picks(scene.spot, use) for use in uses(scene.spot))
 
 
@@ -106,17 +106,19 @@ def is_a_conversion(scene: Scene) -> bool:
 @predicate
 def is_asked_by_the_loop(scene: Scene) -> bool:
     """The condition of the loop around has asked for it, and nothing has changed it since."""
-    spot, read = scene.spot, scene.read
+    spot, read = scene.spot, scene.spot.node
     loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
     if not isinstance(read, ast.Name) or not isinstance(loop, ast.While):
         return False
-    stores = (part for part in flow.walk_own(loop) if _is_store(part, read.id))
-    is_asked = read.id in flow.names(loop.test) and spot.node not in flow.parts(loop.test)
-    return is_asked and not any(part.lineno < read.lineno for part in stores)
-
-
-def _is_store(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+    if read.id not in flow.names(loop.test) or read in flow.parts(loop.test):
+        return False
+    return not any(
+        isinstance(part, ast.Name)
+        and part.id == read.id
+        and not isinstance(part.ctx, ast.Load)
+        and part.lineno < read.lineno
+        for part in flow.walk_own(loop)
+    )
 
 
 @predicate
@@ -174,15 +176,24 @@ def is_taken_from_an_array(scene: Scene) -> bool:
     loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
     if not isinstance(loop, ast.For) or not _is_plain(scene.read):
         return False
-    names, made = flow.names(scene.read), flow.names(scene.read)
-    for name in names:
-        for value in flow.assignments(spot.scope, name):
-            if value is not None and value in flow.parts(loop) and _is_plain(value):
-                made |= flow.names(value)
+    made = _made_in(spot, loop, flow.names(scene.read))
     return any(
         isinstance(target, ast.Name) and target.id in made and _is_array(source)
         for target, source in paired(loop.target, loop.iter)
     )
+
+
+def _made_in(spot: Spot, loop: ast.For, names: set[str]) -> set[str]:
+    """Return names, and those that they are calculated of in a round of a loop."""
+    found: set[str] = set()
+    pending = {*names}
+    while pending:
+        name = pending.pop()
+        found.add(name)
+        for value in flow.assignments(spot.scope, name):
+            if value is not None and value in flow.parts(loop) and _is_plain(value):
+                pending |= flow.names(value) - found
+    return found
 
 
 def _is_plain(node: ast.AST) -> bool:

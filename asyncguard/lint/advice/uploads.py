@@ -277,7 +277,7 @@ def is_a_number_for_an_operation(scene: Scene) -> bool:
 
 @predicate
 def is_moved_for_a_stack(scene: Scene) -> bool:
-    """Each element of a list is moved, and they are stacked then: `stack([x.to(d) for x in xs])`."""
+    """Each element is moved, and they are stacked then: `stack([x.to(d) for x in xs])`."""
     comprehension = scene.spot.code.parent(scene.spot.node)
     if not isinstance(comprehension, ast.ListComp | ast.GeneratorExp):
         return False

@@ -77,8 +77,12 @@ def _needed(scene: Scene) -> ast.AST:
     read = scene.read
     if not isinstance(read, ast.Tuple):
         return scene.spot.node
-    shapes = [x for x in read.elts for part in parsed.walk(x) if getattr(part, "attr", "") == "shape"]
-    return ast.Tuple([x for x in read.elts if x not in shapes], ast.Load())
+    values = [part for part in read.elts if not _asks_for_a_shape(part)]
+    return ast.Tuple(values, ast.Load())
+
+
+def _asks_for_a_shape(node: ast.AST) -> bool:
+    return any(getattr(part, "attr", "") == "shape" for part in parsed.walk(node))
 
 
 def _is_part(node: ast.AST, of: ast.AST) -> bool:

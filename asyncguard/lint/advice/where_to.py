@@ -57,8 +57,10 @@ def is_made_into_records(scene: Scene) -> bool:
     """A loop over it keeps a dict of plain values for each element, as for JSON."""
     return _goes(
         scene,
-        lambda use: (isinstance(use.parent, ast.For) and _keeps_records(use.parent))
-        or (isinstance(use.parent, ast.comprehension) and _gives_records(scene.spot.code, use)),
+        lambda use: (
+            (isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+            or (isinstance(use.parent, ast.comprehension) and _gives_records(scene.spot.code, use))
+        ),
     )
 
 
