@@ -113,7 +113,7 @@ class _Making:
                 made |= Made(inputs=True)
                 continue
             if isinstance(part, ast.Call):
-                made |= self._of_call(part.func)
+                made |= self._of_call(part)
             if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
                 made |= self._of_attribute(dotted(part))
             elif isinstance(part, ast.Name):
@@ -129,23 +129,23 @@ class _Making:
         changes = path.split(".")[1] in self._changing
         return Made(fixed=not changes, changing=changes, deep=bool(owner) and not _OPTIONS(owner))
 
-    def _of_call(self, function: ast.expr) -> Made:
+    def _of_call(self, call: ast.Call) -> Made:
         """Return what a call adds: `getattr` finds what others set, helpers compute something."""
-        if dotted(function) == "getattr":
+        if dotted(call.func) == "getattr":
             return Made(deep=True)
-        return Made(computed=self._computes(function))
+        return Made(computed=self._computes(call))
 
-    def _computes(self, function: ast.expr) -> bool:
+    def _computes(self, call: ast.Call) -> bool:
         """Whether a call may do more than look at its arguments: a method of `self`, a helper.
 
         A helper that is named for lengths tells them from those that it is given; `self.x.to(d)`
         is a method of what `self` holds, and hands that on.
         """
-        name = dotted(function)
+        function, name = call.func, dotted(call.func)
         if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
             return False
         last = name.rpartition(".")[2]
-        if _LENGTHS(last) or (name.count(".") > 1 and _CONVERTS(last)):
+        if (call.args and _LENGTHS(last)) or (name.count(".") > 1 and _CONVERTS(last)):
             return False
         return not isinstance(function, ast.Attribute) or name.startswith("self.")
 

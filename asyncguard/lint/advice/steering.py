@@ -174,13 +174,23 @@ def is_taken_from_an_array(scene: Scene) -> bool:
     """A loop goes over an array, and Python reads its elements one after the other."""
     spot = scene.spot
     loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
-    if not isinstance(loop, ast.For) or not _is_plain(scene.read):
+    read = scene.read.left if isinstance(scene.read, ast.Compare) else scene.read
+    if not isinstance(loop, ast.For) or not _is_plain(read):
         return False
-    made = _made_in(spot, loop, flow.names(scene.read))
+    made = _made_in(spot, loop, flow.names(read))
     return any(
         isinstance(target, ast.Name) and target.id in made and _is_array(source)
-        for target, source in paired(loop.target, loop.iter)
+        for target, source in paired(loop.target, _iterated(spot, loop.iter))
     )
+
+
+def _iterated(spot: Spot, node: ast.expr) -> ast.expr:
+    """Return what a loop goes over: `zip(a, b)` of `steps = list(zip(a, b))`."""
+    made = flow.assignments(spot.scope, node.id) if isinstance(node, ast.Name) else []
+    call = made[0] if len(made) == 1 else None
+    if isinstance(call, ast.Call) and dotted(call.func) in ("list", "tuple") and call.args:
+        return call.args[0]
+    return node
 
 
 def _made_in(spot: Spot, loop: ast.For, names: set[str]) -> set[str]:

@@ -23,6 +23,7 @@ _OF_LIST, _TENSOR_ONLY = family("advice.made_of_list"), family("advice.gives_ten
 _TAKES_NUMBERS = family("advice.takes_numbers")
 _CONVERTS = family("advice.converts")
 _REDUCING = table("kind.reducing")
+_TAKES = frozenset({"next", "iter", "zip", "enumerate"})  # they give what was made elsewhere
 _STACKS = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"})
 
 
@@ -328,5 +329,6 @@ def is_computed_here(scene: Scene) -> bool:
     if read.id in parameters(scene.spot.scope):
         latest = _latest(scene.spot, read.id)
         return isinstance(latest, ast.Call) and flow.root(latest) != read.id
-    taken = any(isinstance(x, ast.Call) for x in sources_of(scene.spot.scope, read.id))
-    return taken or any(value is not None for value in made)
+    sources = sources_of(scene.spot.scope, read.id)
+    taken = (x for x in sources if isinstance(x, ast.Call) and dotted(x.func) not in _TAKES)
+    return any(True for _ in taken) or any(value is not None for value in made)

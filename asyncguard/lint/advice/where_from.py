@@ -69,7 +69,16 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
         return False
     needed = flow.names(_needed(scene)) - set(spot.code.imports)
     changed = flow.changed_in(loop) | collected_in(loop) | handed(spot.scope)
-    return bool(needed) and not needed & changed and not computes(spot, scene.read)
+    if not needed or needed & changed or computes(spot, scene.read):
+        return False
+    return not _asks_for_state(scene) or not _made(scene).computed
+
+
+def _asks_for_state(scene: Scene) -> bool:
+    """Whether it is an attribute of something, which its methods may change: `network.state`."""
+    code = scene.spot.code
+    parts = (part for part in parsed.walk(_needed(scene)) if isinstance(part, ast.Attribute))
+    return any(getattr(code.parent(part), "func", None) is not part for part in parts)
 
 
 def _needed(scene: Scene) -> ast.AST:
