@@ -152,11 +152,15 @@ def _is_same(index: ast.expr, mask: ast.expr) -> bool:
 @predicate
 def computes_what_it_writes(scene: Scene) -> bool:
     """A call computes what is written, of elements that are selected: `x[mask] = f(y[mask])`."""
-    value = getattr(scene.spot.statement, "value", None)
-    calls = (part for part in parsed.walk(value) if isinstance(part, ast.Call)) if value else ()
-    given = (part for call in calls for argument in call.args for part in parsed.walk(argument))
-    mask = scene.read
-    return any(isinstance(x, ast.Subscript) and _is_same(x.slice, mask) for x in given)
+    statement = scene.spot.statement
+    if not isinstance(statement, ast.Assign):
+        return False
+    calls = (part for part in parsed.walk(statement.value) if isinstance(part, ast.Call))
+    given = [part for call in calls for argument in call.args for part in parsed.walk(argument)]
+    written_to = (part for target in statement.targets for part in _unpacked(target))
+    masks = [target.slice for target in written_to if isinstance(target, ast.Subscript)]
+    selected = (part.slice for part in given if isinstance(part, ast.Subscript))
+    return any(_is_same(index, mask) for index in selected for mask in masks)
 
 
 @predicate
