@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 
 from asyncguard.lint.advice.making import handed, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.uploads import makes_of_list
 from asyncguard.lint.advice.values import last_name, loads
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import dotted, written
+from asyncguard.lint.fixes.code import Code, Scope, dotted, written
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.source import parsed
 
@@ -19,6 +21,8 @@ _NUMBERS = frozenset(
 )
 UNKNOWN, NUMBER, UPLOADED = 0, 1, 2  # what a value is made of: of the device, of the host, of both
 Path = frozenset[str]
+MOST_NAMES, MOST_VALUES = 5, 6  # followed from a value, and looked at of each name
+MOST_ARRAYS = 12  # that a value is calculated of
 
 
 @predicate
@@ -28,7 +32,9 @@ def is_made_of_host_values(scene: Scene) -> bool:
 
 
 def _of(spot: Spot, node: ast.AST, names: Path) -> int:
-    """Return what a value is made of; `names` are those that lead there."""
+    """Return what a value is made of; `names` are those that lead there, a few at most."""
+    if len(names) > MOST_NAMES:
+        return UNKNOWN
     if isinstance(node, ast.Constant | ast.Slice):
         return NUMBER
     if isinstance(node, ast.Name):
@@ -55,7 +61,11 @@ def _of_name(spot: Spot, name: str, names: Path) -> int:
     if name in names:
         return NUMBER  # it is made of itself and of what else it is assigned
     values = flow.assignments(spot.scope, name)
-    if not values or name in parameters(spot.scope) or name in handed(spot.scope):
+    if (
+        not 0 < len(values) <= MOST_VALUES
+        or name in parameters(spot.scope)
+        or name in handed(spot.scope)
+    ):
         return UNKNOWN
     made = [value for value in _values(spot, name) if _reaches(spot, value)]
     return _joined(spot, made, names | {name}) if made else UNKNOWN
@@ -98,17 +108,17 @@ def _reduces(node: ast.AST) -> bool:
 def is_made_of_what_was_read(scene: Scene) -> bool:
     """It is calculated of an array that the function has read as a whole: `ids.tolist()`."""
     arrays, found = _arrays(scene.read), set[str]()
-    while arrays:
+    while arrays and len(found) <= MOST_ARRAYS:
         name = arrays.pop()
         if name in found or _was_read(scene.spot, name):
             found.add(name)
             continue
         found.add(name)
         values = _values(scene.spot, name)
-        if not values:
+        if not 0 < len(values) <= MOST_VALUES:
             return False  # something else is in it
         arrays |= {array for value in values for array in _arrays(value)}
-    return any(_was_read(scene.spot, name) for name in found)
+    return not arrays and any(_was_read(scene.spot, name) for name in found)
 
 
 def _values(spot: Spot, name: str) -> list[ast.expr]:
@@ -141,26 +151,37 @@ def _arrays(node: ast.AST) -> set[str]:
 
 def _was_read(spot: Spot, name: str) -> bool:
     """Whether an earlier line holds `name.tolist()`."""
-    methods = (spot.code.parent(load) for load in loads(spot.scope).get(name, ()))
-    return any(
-        isinstance(method, ast.Attribute)
-        and method.attr == "tolist"
-        and method.lineno < spot.node.lineno
-        for method in methods
-    )
+    return _first_reads(spot.code, spot.scope).get(name, spot.node.lineno) < spot.node.lineno
+
+
+@kept(OF_SCOPES)
+def _first_reads(code: Code, scope: Scope) -> dict[str, int]:
+    """Return the first line that reads a name as a whole, by name."""
+    found: dict[str, int] = {}
+    for name, each in loads(scope).items():
+        for load in each:
+            method = code.parent(load)
+            if isinstance(method, ast.Attribute) and method.attr == "tolist":
+                found[name] = min(method.lineno, found.get(name, method.lineno))
+    return found
 
 
 @predicate
 def is_read_again(scene: Scene) -> bool:
     """Another line of its block reads the same value, and nothing changes it in between."""
-    mine = _asked(scene.spot, scene.read)
-    others = scene.company.of_block(scene.spot)
-    return bool(mine) and any(
-        other.node is not scene.spot.node
-        and mine & _asked(other, Scene(other, scene.company).read)
-        and not _changes_between(scene.spot, other)
-        for other in others
+    spot, company = scene.spot, scene.company
+    alike = company.noted(spot, lambda each: _asked(each, Scene(each, company).read))
+    return any(
+        not _changes_between(spot, other)
+        for value in _asked(spot, scene.read)
+        for other in _beside(spot, alike[value])
     )
+
+
+def _beside(spot: Spot, alike: list[Spot]) -> list[Spot]:
+    """Return those that ask for a value just before and after a spot."""
+    at = bisect_left(alike, spot.at, key=lambda each: each.at)
+    return [other for other in alike[max(0, at - 1) : at + 3] if other.node is not spot.node]
 
 
 def _asked(spot: Spot, read: ast.expr) -> set[str]:

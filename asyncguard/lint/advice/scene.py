@@ -21,6 +21,7 @@ class Company:
 
     def __init__(self, spots: Sequence[Spot] = ()) -> None:
         self._spots = spots
+        self._notes: dict[tuple[int, str], dict[str, list[Spot]]] = {}
 
     def at(self, line: int, column: int, code: str) -> Finding | None:
         """Return what a rule says of a place."""
@@ -32,9 +33,15 @@ class Company:
         first = bisect.bisect_left(block, spot.at, key=_at)
         return block[first : first + most]
 
-    def of_block(self, spot: Spot) -> list[Spot]:
-        """Return all of the same rule in the same block."""
-        return self._blocks.get((id(spot.body), spot.finding.code), [])
+    def noted(self, spot: Spot, notes: Callable[[Spot], set[str]]) -> dict[str, list[Spot]]:
+        """Return all of the same rule in the same block, by what is to be noted of them."""
+        key = id(spot.body), spot.finding.code
+        if key not in self._notes:
+            found = self._notes[key] = {}
+            for each in self._blocks.get(key, []):
+                for note in notes(each):
+                    found.setdefault(note, []).append(each)
+        return self._notes[key]
 
     def inside(self, node: ast.expr, code: str) -> bool:
         """Whether a rule has found something within an expression."""

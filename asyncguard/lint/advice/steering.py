@@ -10,12 +10,14 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import Use, condition_of, last_name, loads, uses
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, dotted
+from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
 _REDUCES, _CONVERSION = family("advice.reduces"), family("advice.is_a_conversion")
 _COLLECTS = frozenset({"append", "extend", "insert", "add"})
+MOST_VALUES, MOST_STATEMENTS = 6, 12  # of a name, and of a round, that are looked at
 _KEEPS = frozenset({*_COLLECTS, "pop", "remove", "setdefault"})
 
 
@@ -37,6 +39,7 @@ def _picks(spot: Spot, use: Use) -> bool:
 def _is_list(spot: Spot, node: ast.expr) -> bool:
     """Whether every value of a name is a list or a dict that the function writes down."""
     made = flow.assignments(spot.scope, node.id) if isinstance(node, ast.Name) else []
+    made = made[:MOST_VALUES]
     kinds = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
     return bool(made) and all(isinstance(value, kinds) for value in made)
 
@@ -143,7 +146,8 @@ def _decided(spot: Spot) -> Iterator[ast.AST]:
     decided = [*statement.body, *statement.orelse]
     loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
     if isinstance(statement.body[-1], ast.Continue) and loop is not None:
-        decided += [part for part in loop.body if (part.end_lineno or 0) > statement.lineno]
+        later = [part for part in loop.body if (part.end_lineno or 0) > statement.lineno]
+        decided += later[:MOST_STATEMENTS]
     for part in decided:
         yield from parsed.walk(part)
 
@@ -197,13 +201,20 @@ def _made_in(spot: Spot, loop: ast.For, names: set[str]) -> set[str]:
     """Return names, and those that they are calculated of in a round of a loop."""
     found: set[str] = set()
     pending = {*names}
-    while pending:
+    while pending and len(found) <= MOST_VALUES:
         name = pending.pop()
         found.add(name)
-        for value in flow.assignments(spot.scope, name):
-            if value is not None and value in flow.parts(loop) and _is_plain(value):
-                pending |= flow.names(value) - found
+        for value in flow.assignments(spot.scope, name)[:MOST_VALUES]:
+            if value is not None and value in flow.parts(loop):
+                pending |= _calculated_of(value) - found
     return found
+
+
+@kept(OF_STATEMENTS)
+def _calculated_of(value: ast.expr) -> frozenset[str]:
+    """Return the names of a calculation with numbers; none of anything else."""
+    is_calculated = isinstance(value, ast.BinOp | ast.UnaryOp | ast.Name | ast.Call | ast.Subscript)
+    return frozenset(flow.names(value)) if is_calculated and _is_plain(value) else frozenset()
 
 
 def _is_plain(node: ast.AST) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from asyncguard.lint.advice.making import made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import last_name, loads
 from asyncguard.lint.advice.where_from import loop_targets
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, dotted
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
 from asyncguard.lint.fixes.families.uploads import pinned_loader
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import table, words
 from asyncguard.lint.names import family
@@ -24,6 +26,7 @@ _TAKES_NUMBERS = family("advice.takes_numbers")
 _CONVERTS = family("advice.converts")
 _REDUCING = table("kind.reducing")
 _TAKES = frozenset({"next", "iter", "zip", "enumerate"})  # they give what was made elsewhere
+MOST_ELEMENTS = 8  # of a list that are looked at
 _STACKS = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"})
 
 
@@ -65,18 +68,25 @@ def is_made_by_a_factory(scene: Scene) -> bool:
 
 def _is_filled(scene: Scene) -> bool:
     """Whether a loop writes what it computes into it before it is moved: row by row."""
-    spot, name = scene.spot, flow.root(scene.read)
-    written = (
-        part
-        for part in flow.walk_own(spot.scope)
-        if isinstance(part, ast.Assign) and not isinstance(part.value, ast.Constant)
-        if any(isinstance(x, ast.Subscript) and flow.root(x) == name for x in part.targets)
-    )
-    here = flow.loops_around(spot.code, spot.node)
-    return any(
-        part.lineno < spot.node.lineno and len(flow.loops_around(spot.code, part)) > len(here)
-        for part in written
-    )
+    spot = scene.spot
+    line, depth = _filled(spot.code, spot.scope).get(flow.root(scene.read), (0, 0))
+    here = len(flow.loops_around(spot.code, spot.node))
+    return 0 < line < spot.node.lineno and depth > here
+
+
+@kept(OF_SCOPES)
+def _filled(code: Code, scope: Scope) -> dict[str, tuple[int, int]]:
+    """Return the first line that writes parts of a name, and how many loops are around it."""
+    found: dict[str, tuple[int, int]] = {}
+    for node in flow.walk_own(scope):
+        if not isinstance(node, ast.Assign) or isinstance(node.value, ast.Constant):
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Subscript):
+                place = node.lineno, len(flow.loops_around(code, node))
+                name = flow.root(target)
+                found[name] = min(found.get(name, place), place)
+    return found
 
 
 @predicate
@@ -221,7 +231,8 @@ def is_a_list_of_a_range(scene: Scene) -> bool:
 def is_a_list_of_device_values(scene: Scene) -> bool:
     """The list that it makes a tensor of holds tensors: `torch.tensor([x.sum(), y.sum()])`."""
     given = _listed(scene)
-    return any(_is_scalar(scene.spot, part) for part in _elements(scene.spot, given))
+    found = islice(_elements(scene.spot, given), MOST_ELEMENTS)
+    return any(_is_scalar(scene.spot, part) for part in found)
 
 
 def _elements(spot: Spot, given: ast.expr | None) -> Iterator[ast.expr]:
@@ -234,10 +245,19 @@ def _elements(spot: Spot, given: ast.expr | None) -> Iterator[ast.expr]:
         for value in flow.assignments(spot.scope, given.id):
             if not isinstance(value, ast.Name):
                 yield from _elements(spot, value)
-        for load in loads(spot.scope).get(given.id, ()):
-            call = spot.code.parent(spot.code.parent(load) or load)
+        yield from _appended(spot.code, spot.scope).get(given.id, ())
+
+
+@kept(OF_SCOPES)
+def _appended(code: Code, scope: Scope) -> dict[str, list[ast.expr]]:
+    """Return what is appended to each name."""
+    found: dict[str, list[ast.expr]] = {}
+    for name, each in loads(scope).items():
+        for load in each:
+            call = code.parent(code.parent(load) or load)
             if isinstance(call, ast.Call) and last_name(call.func) == "append":
-                yield from call.args
+                found.setdefault(name, []).extend(call.args)
+    return found
 
 
 def _is_scalar(spot: Spot, node: ast.expr) -> bool:
