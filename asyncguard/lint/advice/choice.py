@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from asyncguard.lint.advice import company, selections, where_from, where_to
+from asyncguard.lint.advice import (
+    company,
+    hosted,
+    selections,
+    steering,
+    uploads,
+    where_from,
+    where_to,
+)
 from asyncguard.lint.advice.company import better, others
 from asyncguard.lint.advice.options import options
 from asyncguard.lint.advice.patterns import Pattern, patterns
@@ -18,7 +26,7 @@ from asyncguard.lint.labels import IN_EVERY_STEP, Label, labels, lines_as_text
 from asyncguard.model import Finding
 
 NEGATION = "not "
-PREDICATES = table(company, selections, where_from, where_to)
+PREDICATES = table(company, hosted, selections, steering, uploads, where_from, where_to)
 
 
 def advised(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:

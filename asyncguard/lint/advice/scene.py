@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import dotted
 from asyncguard.lint.fixes.spots import Spot
+from asyncguard.lint.source import parsed
 from asyncguard.model import Finding
 
 
@@ -20,6 +21,7 @@ class Company:
 
     def __init__(self, spots: Sequence[Spot] = ()) -> None:
         self._spots = spots
+        self._notes: dict[tuple[int, str], dict[str, list[Spot]]] = {}
 
     def at(self, line: int, column: int, code: str) -> Finding | None:
         """Return what a rule says of a place."""
@@ -30,6 +32,28 @@ class Company:
         block = self._blocks.get((id(spot.body), spot.finding.code), [])
         first = bisect.bisect_left(block, spot.at, key=_at)
         return block[first : first + most]
+
+    def noted(self, spot: Spot, notes: Callable[[Spot], set[str]]) -> dict[str, list[Spot]]:
+        """Return all of the same rule in the same block, by what is to be noted of them."""
+        key = id(spot.body), spot.finding.code
+        if key not in self._notes:
+            found = self._notes[key] = {}
+            for each in self._blocks.get(key, []):
+                for note in notes(each):
+                    found.setdefault(note, []).append(each)
+        return self._notes[key]
+
+    def inside(self, node: ast.expr, code: str) -> bool:
+        """Whether a rule has found something within an expression."""
+        found: set[ast.AST] = self._nodes.get(code, set())
+        return any(part in found for part in parsed.walk(node))
+
+    @cached_property
+    def _nodes(self) -> dict[str, set[ast.AST]]:
+        nodes: dict[str, set[ast.AST]] = {}
+        for spot in self._spots:
+            nodes.setdefault(spot.finding.code, set()).add(spot.node)
+        return nodes
 
     @cached_property
     def _at(self) -> dict[tuple[int, int, str], Finding]:

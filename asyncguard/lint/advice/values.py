@@ -6,9 +6,11 @@ Purely syntactic: names are followed through plain assignments, a few of them de
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from asyncguard.lint.advice.making import paired
 from asyncguard.lint.fixes import changes, flow
 from asyncguard.lint.fixes.code import Code, Scope, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
@@ -17,6 +19,7 @@ from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
 DEPTH = 3  # assignments followed from a value to its uses
+MOST_USES = 16  # of a name that are followed from one assignment
 
 
 class Use(NamedTuple):
@@ -68,7 +71,7 @@ def hands_on(use: Use) -> bool:
 
 
 def _uses(
-    code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[str], ends: Ends
+    code: Code, scope: Scope, node: ast.AST, depth: int, seen: set[ast.AST], ends: Ends
 ) -> Iterator[Use]:
     child = node
     for parent in code.parents(node):
@@ -77,10 +80,10 @@ def _uses(
         if ends(use):
             return
         if isinstance(parent, Binds):
-            names = _bound(parent, child) - seen if depth else set()
-            seen |= names
+            names = _bound(parent, child, node) if depth and parent not in seen else set()
+            seen.add(parent)
             for name in sorted(names):
-                for load in loads(scope).get(name, ()):
+                for load in _near(code, scope, parent, name):
                     if _comes_to(code, parent, load):
                         yield from _uses(code, scope, load, depth - 1, seen, ends)
             return
@@ -93,8 +96,50 @@ def _comes_to(code: Code, binding: Binds, load: ast.Name) -> bool:
     """Whether a name may hold there what was bound: after it, or in the next round of a loop."""
     if isinstance(binding, _LOOPS):
         return True
-    after = load.lineno >= binding.lineno and load not in flow.parts(binding)
-    return after or (load.lineno < binding.lineno and bool(flow.loops_around(code, binding)))
+    if load.lineno < binding.lineno:
+        return bool(flow.loops_around(code, binding))
+    return load not in flow.parts(binding) and not _is_replaced(code, binding, load)
+
+
+def _near(code: Code, scope: Scope, binding: Binds, name: str) -> list[ast.Name]:
+    """Return the uses of a name after a binding, the nearest, and in loops those before it."""
+    found = _in_order(scope).get(name, [])
+    line = getattr(binding, "lineno", 0) or getattr(binding.target, "lineno", 0)  # type: ignore[union-attr]
+    first = 0 if isinstance(binding, ast.comprehension) else bisect_left(found, line, key=_line)
+    again = found[:first][:MOST_USES] if first and flow.loops_around(code, binding) else []
+    return found[first : first + MOST_USES] + again
+
+
+@kept(OF_SCOPES)
+def _in_order(scope: Scope) -> dict[str, list[ast.Name]]:
+    """Return the uses of each name by line."""
+    return {name: sorted(found, key=_line) for name, found in loads(scope).items()}
+
+
+def _line(node: ast.expr | ast.stmt) -> int:
+    return node.lineno
+
+
+def _is_replaced(code: Code, binding: Binds, load: ast.Name) -> bool:
+    """Whether a later assignment of the block gives the name another value before it is used."""
+    if not isinstance(binding, ast.stmt):
+        return False
+    block, _ = code.block(binding)
+    later = _replacing(code, code.scope(binding)).get((id(block), load.id), [])
+    at = bisect_right(later, binding.lineno, key=_line)
+    return at < len(later) and load.lineno > (later[at].end_lineno or later[at].lineno)
+
+
+@kept(OF_SCOPES)
+def _replacing(code: Code, scope: Scope) -> dict[tuple[int, str], list[ast.Assign]]:
+    """Return what assigns names as a whole, by block and name, in its order."""
+    found: dict[tuple[int, str], list[ast.Assign]] = {}
+    for node in flow.walk_own(scope):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Name):
+                key = id(code.block(node)[0]), target.id  # type: ignore[arg-type]
+                found.setdefault(key, []).append(node)  # type: ignore[arg-type]
+    return {key: sorted(statements, key=_line) for key, statements in found.items()}
 
 
 @kept(OF_SCOPES)
@@ -107,11 +152,17 @@ def loads(scope: Scope) -> dict[str, list[ast.Name]]:
     return found
 
 
-def _bound(parent: Binds, child: ast.AST) -> set[str]:
-    """Return the names that an assignment of a value binds, or a loop over it."""
+def _bound(parent: Binds, child: ast.AST, value: ast.AST) -> set[str]:
+    """Return the names that an assignment of a value binds, or a loop over it.
+
+    Of `for x, y in zip(a, b)`, `x` for a value within `a`.
+    """
     if isinstance(parent, _LOOPS) and parent.iter is not child:
         return set()
-    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    targets: list[ast.expr] = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+    if isinstance(parent, _LOOPS):
+        pairs = paired(parent.target, parent.iter)
+        targets = [target for target, source in pairs if value in flow.parts(source)]
     parts = (part for target in targets for part in parsed.walk(target))
     return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from asyncguard.lint.advice.making import Made, made_of, parameters, sources_of
+from asyncguard.lint.advice.making import Made, collected_in, computes, handed, made_of, parameters
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, dotted
-from asyncguard.lint.fixes.families.uploads import pinned_loader
+from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
-from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
 # ---- where the value comes from
 
 _EXPERT, _NAN = family("advice.expert"), family("advice.nan")
-_FORWARD = family("advice.runs_a_model")
+_FORWARD, _GENERATES = family("advice.runs_a_model"), family("advice.generates")
 
 
 def _made(scene: Scene) -> Made:
@@ -31,7 +29,14 @@ def _made(scene: Scene) -> Made:
 def is_made_of_inputs(scene: Scene) -> bool:
     """It is made of a function's parameters alone that hold what a program prepares on the host."""
     made = _made(scene)
-    return made.inputs and not (made.others or made.computed)
+    return made.inputs and not (made.others or made.computed) and not _is_generated(scene.spot)
+
+
+def _is_generated(spot: Spot) -> bool:
+    """Whether the ids that a function is given are what a model has generated so far."""
+    around = [spot.scope, spot.code.around(spot.scope, ast.ClassDef)]
+    names = [part.name for part in around if isinstance(part, (*FUNCTIONS, ast.ClassDef))]
+    return any(map(_GENERATES, [*names, *parameters(spot.scope)]))
 
 
 @predicate
@@ -42,11 +47,15 @@ def is_made_of_attributes(scene: Scene) -> bool:
 
 
 @predicate
-def is_a_constant(scene: Scene) -> bool:
-    """It is made of literals."""
-    node = scene.read
-    parts = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.expr_context, ast.unaryop)
-    return all(isinstance(part, parts) for part in parsed.walk(node))
+def is_an_element_of_an_attribute(scene: Scene) -> bool:
+    """It is an element, compared maybe, of an array that `self` holds and no step changes."""
+    read = scene.read.left if isinstance(scene.read, ast.Compare) else scene.read
+    if not isinstance(read, ast.Subscript) or not isinstance(read.value, ast.Attribute):
+        return False
+    if any(isinstance(part, ast.Slice) for part in parsed.walk(read.slice)):
+        return False
+    made = made_of(scene.spot, read.value)
+    return made.fixed and not any(made._replace(fixed=False))
 
 
 @predicate
@@ -58,8 +67,31 @@ def is_invariant_in_its_loop(scene: Scene) -> bool:
     loop = next(inside, None)
     if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
         return False
-    needed = flow.names(spot.node) - set(spot.code.imports)
-    return bool(needed) and not needed & flow.changed_in(loop) and not _made(scene).computed
+    needed = flow.names(_needed(scene)) - set(spot.code.imports)
+    changed = flow.changed_in(loop) | collected_in(loop) | handed(spot.scope)
+    if not needed or needed & changed or computes(spot, scene.read):
+        return False
+    return not _asks_for_state(scene) or not _made(scene).computed
+
+
+def _asks_for_state(scene: Scene) -> bool:
+    """Whether it is an attribute of something, which its methods may change: `network.state`."""
+    code = scene.spot.code
+    parts = (part for part in parsed.walk(_needed(scene)) if isinstance(part, ast.Attribute))
+    return any(getattr(code.parent(part), "func", None) is not part for part in parts)
+
+
+def _needed(scene: Scene) -> ast.AST:
+    """Return what the values depend on: of several arguments, those that are no shapes."""
+    read = scene.read
+    if not isinstance(read, ast.Tuple):
+        return scene.spot.node
+    values = [part for part in read.elts if not _asks_for_a_shape(part)]
+    return ast.Tuple(values, ast.Load())
+
+
+def _asks_for_a_shape(node: ast.AST) -> bool:
+    return any(getattr(part, "attr", "") == "shape" for part in parsed.walk(node))
 
 
 def _is_part(node: ast.AST, of: ast.AST) -> bool:
@@ -86,7 +118,7 @@ def is_read_one_by_one(scene: Scene) -> bool:
         loops = [statement, *loops]
     if not loops:
         return False
-    changed = flow.changed_in(loops[0]) | _loop_targets(scene.spot)
+    changed = flow.changed_in(loops[0]) | loop_targets(scene.spot)
     return any(
         isinstance(part, ast.Subscript)
         and isinstance(part.value, ast.Name)
@@ -136,120 +168,12 @@ def _trains(loop: ast.AST) -> bool:
     return any(_TRAINS(last_name(call.func)) for call in calls)
 
 
-# ---- uploads
-
 _TRAINS = family("advice.trains")
-_HOST_MADE, _OF_ARRAY = family("advice.made_on_host"), family("advice.made_of_array")
-_OF_LIST = family("advice.made_of_list")
 
 
-@predicate
-def has_a_pinned_loader(scene: Scene) -> bool:
-    """Its batches come from a loader in view that pins them."""
-    node = scene.spot.node
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    moved = node.func.value
-    parts = sources_of(scene.spot.scope, flow.root(moved))
-    return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
-
-
-@predicate
-def is_moved_by_a_loop(scene: Scene) -> bool:
-    """A loop over batches moves each of them."""
-    return bool(flow.loops_around(scene.spot.code, scene.spot.node)) and bool(
-        flow.names(scene.read) & _loop_targets(scene.spot)
-    )
-
-
-def _loop_targets(spot: Spot) -> set[str]:
+def loop_targets(spot: Spot) -> set[str]:
     loops = flow.loops_around(spot.code, spot.node)
     return {name for loop in loops if isinstance(loop, ast.For) for name in flow.bound(loop.target)}
-
-
-@predicate
-def is_in_a_model(scene: Scene) -> bool:
-    """It stands in a class that runs a model or a part of one."""
-    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
-    methods = inside.body if inside is not None else []
-    return any(isinstance(part, FUNCTIONS) and _FORWARD(part.name) for part in methods)
-
-
-@predicate
-def is_made_by_a_factory(scene: Scene) -> bool:
-    """A factory has just made it in host memory: `torch.arange(n).to(device)`."""
-    return _factory(scene) is not None
-
-
-@predicate
-def is_made_of_an_array(scene: Scene) -> bool:
-    """It was a NumPy array: `torch.from_numpy(x)`."""
-    made = _factory(scene)
-    return (made is not None and _OF_ARRAY(last_name(made.func))) or _is_of_numpy(scene)
-
-
-def _is_of_numpy(scene: Scene) -> bool:
-    """Whether a name that NumPy made is uploaded: `torch.as_tensor(x, device=d)`."""
-    read, code = scene.read, scene.spot.code
-    made = _latest(scene.spot, read.id) if isinstance(read, ast.Name) else read
-    return isinstance(made, ast.Call) and code.meaning(made.func).startswith("numpy.")
-
-
-def _factory(scene: Scene) -> ast.Call | None:
-    read = scene.read
-    for part in read.elts if isinstance(read, ast.Tuple) else [read]:
-        if (found := _made_by(scene, part)) is not None:
-            return found
-    return None
-
-
-def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
-    code = scene.spot.code
-    seen: set[str] = set()
-    while isinstance(value, _FOLLOWED):
-        if isinstance(value, ast.Call):
-            is_torch = code.meaning(value.func).startswith("torch.")
-            placed = any(option.arg == "device" for option in value.keywords)
-            if placed or last_name(value.func) in _MOVES:
-                return None
-            if is_torch and _HOST_MADE(last_name(value.func)):
-                return value
-            value = value.args[0] if is_torch and value.args else value.func
-        elif isinstance(value, ast.Name):
-            made = _latest(scene.spot, value.id)
-            if made is None or value.id in seen:
-                return None
-            seen.add(value.id)
-            value = made
-        elif isinstance(value, ast.BinOp | ast.Compare):
-            value = value.left
-        elif isinstance(value, ast.UnaryOp):
-            value = value.operand
-        else:
-            value = value.value
-    return None
-
-
-_MOVES = words("advice.moves_to_host")
-_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
-
-
-def _latest(spot: Spot, name: str) -> ast.expr | None:
-    """Return what a name was assigned last before the finding, in its block; or the one thing."""
-    for statement in reversed(spot.body[: spot.at]):
-        if isinstance(statement, ast.Assign) and name in {
-            n for target in statement.targets for n in flow.bound(target)
-        }:
-            return statement.value if isinstance(statement.targets[0], ast.Name) else None
-    made = flow.assignments(spot.scope, name)
-    return made[0] if len(made) == 1 else None
-
-
-@predicate
-def is_a_list_made_in_place(scene: Scene) -> bool:
-    """It uploads a list or a number that Python has just made."""
-    node = scene.spot.node
-    return isinstance(node, ast.Call) and _OF_LIST(last_name(node.func))
 
 
 @predicate
@@ -266,25 +190,3 @@ def is_an_argument_alone(scene: Scene) -> bool:
         isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
         for part in stores
     )
-
-
-@predicate
-def is_an_argument(scene: Scene) -> bool:
-    """It is moved to the device, and made of arguments of its function."""
-    made = _made(scene)
-    return made.inputs or made.others
-
-
-@predicate
-def is_computed_here(scene: Scene) -> bool:
-    """Its function has made it: by a call on the spot, or before, under a name."""
-    code, read = scene.spot.code, scene.read
-    while isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute):
-        if dotted(read.func).partition(".")[0] in {"self", *code.imports}:
-            return True
-        read = read.func.value
-    if not isinstance(read, ast.Name):
-        return isinstance(read, ast.Call)
-    made = flow.assignments(scene.spot.scope, read.id)
-    given = read.id in parameters(scene.spot.scope)
-    return not given and any(value is not None for value in made)

@@ -9,6 +9,7 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import (
     Use,
     condition_of,
+    hands_on,
     last_name,
     loads,
     uses,
@@ -23,7 +24,7 @@ from asyncguard.lint.source import parsed
 
 _SIZES = family("advice.takes_sizes")
 _ANY, _HOST_LIBRARY = family("advice.asks_for_any"), family("advice.host_library")
-_COUNTS = family("advice.counts")
+_COUNTS, _LOOKS = family("advice.counts"), family("advice.looks")
 _SENDS, _METERS = family("advice.sends"), family("advice.updates_average")
 _STEPS, _LOSS = family("function.steps"), family("function.loss")
 _CHECKS, _UPDATES = family("advice.checks"), family("advice.updates_metric")
@@ -54,7 +55,19 @@ def is_looped_over(scene: Scene) -> bool:
 @predicate
 def is_made_into_records(scene: Scene) -> bool:
     """A loop over it keeps a dict of plain values for each element, as for JSON."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+    return _goes(
+        scene,
+        lambda use: (
+            (isinstance(use.parent, ast.For) and _keeps_records(use.parent))
+            or (isinstance(use.parent, ast.comprehension) and _gives_records(scene.spot.code, use))
+        ),
+    )
+
+
+def _gives_records(code: Code, use: Use) -> bool:
+    """Whether a comprehension makes a dict with named entries of each element."""
+    made = getattr(code.parent(use.parent), "elt", None)
+    return isinstance(made, ast.Dict) and all(isinstance(key, ast.Constant) for key in made.keys)
 
 
 def _keeps_records(loop: ast.For) -> bool:
@@ -217,7 +230,14 @@ def leaves_the_loop(scene: Scene) -> bool:
     ends = (ast.Break, ast.Return)
     bodies = statement.body if isinstance(statement, ast.If) else []
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
-    return bool(loops and bodies) and isinstance(bodies[-1], ends)
+    if not loops or not bodies or _is_written_down(loops[0]):
+        return False
+    return isinstance(bodies[-1], ends)
+
+
+def _is_written_down(loop: ast.AST) -> bool:
+    """Whether a loop goes over a few things that the program names: `for f in [first, second]`."""
+    return isinstance(loop, ast.For) and isinstance(loop.iter, ast.List | ast.Tuple)
 
 
 @predicate
@@ -283,8 +303,13 @@ _STORES = (ast.Assign, ast.AnnAssign)
 @predicate
 def is_only_counted(scene: Scene) -> bool:
     """Of what is selected only the number of elements is asked for."""
-    parent = scene.spot.code.parent(scene.spot.node)
-    return isinstance(parent, ast.Attribute) and _COUNTS(parent.attr)
+    taken = (ast.For, ast.comprehension, ast.Subscript)
+    found = [*uses(scene.spot)]
+    ends = [use for use in found if not hands_on(use)]
+    if any(isinstance(use.parent, taken) for use in found):
+        return False
+    counted = [use for use in ends if _COUNTS(use.called)]
+    return bool(counted) and all(_COUNTS(use.called) or _LOOKS(use.called) for use in ends)
 
 
 @predicate
