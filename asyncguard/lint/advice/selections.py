@@ -115,17 +115,24 @@ def _goes_back(spot: Spot, node: ast.AST, mask: ast.expr, through: int = 1) -> b
         if isinstance(parent, ast.Call) and last_name(parent.func) in _SCATTERS:
             return bool(parent.args) and _is_same(parent.args[0], mask)
         if isinstance(parent, ast.Assign | ast.AugAssign):
-            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            if all(isinstance(target, ast.Name) for target in targets) and through:
-                names = [target.id for target in targets if isinstance(target, ast.Name)]
-                found = [load for name in names for load in loads(spot.scope).get(name, ())]
-                found = [load for load in found if load.lineno > parent.lineno]
-                return bool(found) and all(_goes_back(spot, x, mask, 0) for x in found)
-            parts = (part for target in targets for part in _unpacked(target))
-            return all(isinstance(x, ast.Subscript) and _is_same(x.slice, mask) for x in parts)
+            return _is_stored_back(spot, parent, mask, through)
         if isinstance(parent, ast.stmt):
             return False
     return False
+
+
+def _is_stored_back(
+    spot: Spot, statement: ast.Assign | ast.AugAssign, mask: ast.expr, through: int
+) -> bool:
+    """Whether an assignment stores through a mask, or each later use of what it binds."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    if len(names) == len(targets) and through:
+        found = [load for name in names for load in loads(spot.scope).get(name, ())]
+        later = [load for load in found if load.lineno > statement.lineno]
+        return bool(later) and all(_goes_back(spot, load, mask, 0) for load in later)
+    parts = (part for target in targets for part in _unpacked(target))
+    return all(isinstance(part, ast.Subscript) and _is_same(part.slice, mask) for part in parts)
 
 
 _SCATTERS = frozenset({"masked_scatter", "masked_scatter_"})

@@ -313,20 +313,6 @@ def is_used_as_an_index(scene: Scene) -> bool:
 
 
 @predicate
-def is_a_mask_on_the_host(scene: Scene) -> bool:
-    """The index is the outcome of a comparison that was copied to the host."""
-    index = scene.read
-    if not isinstance(index, ast.Name):
-        return False
-    return any(
-        isinstance(value, ast.Call)
-        and last_name(value.func) in _MOVES
-        and any(isinstance(part, ast.Compare) for part in parsed.walk(value.func))
-        for value in flow.assignments(scene.spot.scope, index.id)
-    )
-
-
-@predicate
 def is_an_argument(scene: Scene) -> bool:
     """It is moved to the device, and made of arguments of its function."""
     made = made_of(scene.spot, scene.read)

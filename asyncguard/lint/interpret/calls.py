@@ -121,14 +121,9 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     """Call something that is no method."""
     if callee.kind == SYMBOL:
         return call_symbol(frame, node, callee.name, arguments)
-    if callee.kind in (FUNCTION, EITHER) and callee.doubt & Doubt.ANOTHER_PATH:
-        certain = callee._replace(doubt=callee.doubt & ~Doubt.ANOTHER_PATH)
-        return join(dispatch_call(frame, node, certain, arguments), UNKNOWN_VALUE)
-    if callee.kind == FUNCTION:
-        return call_function(frame, node, callee, arguments)
-    if callee.kind == EITHER and callee.items:
-        results = [dispatch_call(frame, node, function, arguments) for function in callee.items]
-        return functools.reduce(join, results)
+    uncertain = callee.doubt & Doubt.ANOTHER_PATH
+    if callee.kind == FUNCTION or (callee.kind == EITHER and (callee.items or uncertain)):
+        return _call_functions(frame, node, callee, arguments)
     if callee.kind == CLASS:
         cls = class_of(callee)
         frame.call(cls.lookup("__init__"))
@@ -136,13 +131,27 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
-    if callee.kind == METRIC and isinstance(callee.ref, ClassInfo):
-        return call_metric(frame, node, callee, arguments)
-    if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
-        return call_function(frame, node, Value(FUNCTION, ref=method, element=callee), arguments)
+    if isinstance(callee.ref, ClassInfo):
+        if callee.kind == METRIC:
+            return call_metric(frame, node, callee, arguments)
+        if method := callee.ref.lookup("__call__"):
+            bound = Value(FUNCTION, ref=method, element=callee)
+            return call_function(frame, node, bound, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+def _call_functions(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a function of checked code, or each of a few that it may be."""
+    if callee.doubt & Doubt.ANOTHER_PATH:
+        certain = callee._replace(doubt=callee.doubt & ~Doubt.ANOTHER_PATH)
+        return join(dispatch_call(frame, node, certain, arguments), UNKNOWN_VALUE)
+    if callee.kind == FUNCTION:
+        return call_function(frame, node, callee, arguments)
+    functions = callee.items or ()
+    results = [dispatch_call(frame, node, function, arguments) for function in functions]
+    return functools.reduce(join, results)
 
 
 EXPRESSIONS: Expressions = {

@@ -86,13 +86,8 @@ def call_method(
         call_of_name(frame, variable, method, given)
         if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
             owner = Value(*told, frame.called(method))
-    if may_be_moved(frame, owner, func.value, arguments) and (
-        moved := unknown_upload(frame, node, func.value, method, arguments)
-    ):
-        return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
-    if (own := moved_instance(frame, node, owner, method, arguments)) is not None:
-        made = instance_method(frame, node, owner, method, arguments)
-        return made if made.kind not in (UNKNOWN, INSTANCE) else own
+    if (moved := _moved(frame, node, owner, func, arguments)) is not None:
+        return moved
     if type(func.value) is cst.Name and owner.kind == DEVICE:
         upload_if_on_host(frame, node, owner, method, arguments)
     receiver = receiver_of(frame, owner, method, arguments)
@@ -101,6 +96,22 @@ def call_method(
     if receiver.value.kind in (INSTANCE, SUPER) or isinstance(receiver.value.ref, ClassInfo):
         return instance_method(frame, node, receiver.value, method, arguments)
     return _known_method(frame, node, func, receiver.value, arguments)
+
+
+def _moved(
+    frame: Frame, node: cst.Call, owner: Value, func: cst.Attribute, arguments: Arguments
+) -> Value | None:
+    """Return what a method gives that moves something unknown, or a batch of a checked class."""
+    method = func.attr.value
+    if may_be_moved(frame, owner, func.value, arguments) and (
+        moved := unknown_upload(frame, node, func.value, method, arguments)
+    ):
+        return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
+    own = moved_instance(frame, node, owner, method, arguments)
+    if own is None:
+        return None
+    made = instance_method(frame, node, owner, method, arguments)
+    return made if made.kind not in (UNKNOWN, INSTANCE) else own
 
 
 def _array_method(
@@ -156,12 +167,24 @@ def instance_method(
         return call_value(frame, node, attribute, arguments)
     if attribute.kind not in (UNKNOWN, FUNCTION):
         return call_value(frame, node, attribute, arguments)
-    kinds = frame.analysis.knowledge.model_methods.get(owner.framework, {})
-    if owner.kind == METRIC and kinds.get(method) == MODEL and attribute.kind == UNKNOWN:
-        return owner  # which is a module
+    if attribute.kind == UNKNOWN and _keeps_module(frame, owner, method):
+        return owner
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
+    return _foreign_method(frame, node, owner, method, arguments)
+
+
+def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:
+    """Whether a method gives back the metric that it is called on: `metric.to(device)`."""
+    kinds = frame.analysis.knowledge.model_methods.get(owner.framework, {})
+    return owner.kind == METRIC and kinds.get(method) == MODEL
+
+
+def _foreign_method(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a method that an instance has from elsewhere."""
     path = dotted(node.func)
     hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
     if hinted.kind != UNKNOWN:
@@ -229,24 +252,35 @@ def unknown_method(
         else:
             run_given(frame, arguments)
         return Value(kind, owner.framework, frame.called(method), Role.MODEL_OUTPUT)
+    if (made := _of_tool(frame, owner, method, arguments)) is not None:
+        return made
+    if uploaded := unknown_upload(frame, node, func.value, method, arguments):
+        return uploaded
+    used = _by_its_use(frame, node, func, arguments)
+    return used or acted(frame, method, arguments, answer)
+
+
+def _of_tool(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Value | None:
+    """Return what a method of an environment, a context, an optimizer or the like gives."""
     if owner.kind == "environment" and (made := of_pure_environment(frame, method, arguments)):
         return made
     if owner.kind == "context" and method in frame.analysis.knowledge.language.places_loaders:
         return prepared(frame, arguments)
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         return UNKNOWN_VALUE
-    if uploaded := unknown_upload(frame, node, func.value, method, arguments):
-        return uploaded
-    used = (
-        None
-        if is_called(frame, dotted(func.value))
-        else _by_its_use(frame, node, method, arguments)
-    )
-    return used or acted(frame, method, arguments, answer)
+    return None
 
 
-def _by_its_use(frame: Frame, node: cst.Call, method: str, arguments: Arguments) -> Value | None:
-    """Return the result of a method that only arrays or models have, of something unknown."""
+def _by_its_use(
+    frame: Frame, node: cst.Call, func: cst.Attribute, arguments: Arguments
+) -> Value | None:
+    """Return the result of a method that only arrays or models have, of something unknown.
+
+    What is called elsewhere is no array, whatever its methods are named.
+    """
+    if is_called(frame, dotted(func.value)):
+        return None
+    method = func.attr.value
     knowledge = frame.analysis.knowledge
     proof = knowledge.by_usage(method, frame.analysis.frameworks)
     sure = frame.trains or frame.analysis.is_alone or method in knowledge.rare

@@ -213,7 +213,7 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
         _note_member(frame, node)
         frame.nest.does(Work.STEP)
         frame.event("work", node, owner.framework or active[0])
-    elif _ONE_STEP(method) and owner.kind in _OUT_OF_SIGHT and owner.ref is None:
+    elif _is_one_step(owner, method):
         frame.nest.does(Work.STEP)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):
         frame.nest.does(Work.RUNS_MODEL)  # of whatever class, it is called once a step
@@ -221,6 +221,11 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
 
 _ONE_STEP = family("function.one_step")
 _OUT_OF_SIGHT = CALLABLE | {UNKNOWN}
+
+
+def _is_one_step(owner: Value, method: str) -> bool:
+    """Whether a method runs one training step by its name: `model.train_step(batch)`."""
+    return _ONE_STEP(method) and owner.kind in _OUT_OF_SIGHT and owner.ref is None
 
 
 def note_run(frame: Frame, owner: Value, method: str) -> None:

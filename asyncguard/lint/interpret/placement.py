@@ -213,13 +213,26 @@ def unknown_upload(
     if point is None:
         return None
     why = frame.reason(Provenance.MOVED, f"`.{method}` moves it to a device")
+    _note_move(frame, point, node, owner, method, arguments, why)
+    part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
+    return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
+
+
+def _note_move(
+    frame: Frame,
+    point: SyncPoint,
+    node: cst.Call,
+    owner: cst.BaseExpression,
+    method: str,
+    arguments: Arguments,
+    why: Reason,
+) -> None:
+    """Note the upload, unless what is moved most likely is there: then as far as calls tell."""
     there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
     elif there and type(owner) is cst.Name:
         upload_if_on_host(frame, node, evaluate(frame, owner), method, arguments)
-    part = type(owner) is cst.Call or dotted(owner).startswith("self.")  # of a model, maybe
-    return Value(DEVICE, point.framework, why, Role.NAME_INFERRED if part else Role.MOVED)
 
 
 def upload_if_on_host(

@@ -30,6 +30,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
         for facts in files.values()
         for candidate in facts.candidates
         if network.compiled.isdisjoint((candidate.home, candidate.function))
+        and network.is_caused(candidate.function, candidate.params)
     }
     silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
     told: dict[str, list[Told]] = {path: [] for path in files}
@@ -74,8 +75,6 @@ def _in_contexts(
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
-        if not network.is_caused(function, candidate.params):
-            continue
         if _is_no_program(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
