@@ -35,7 +35,7 @@ def train(model: torch.nn.Module, loader, optimizer, other: torch.cuda.Stream):
         x[mask].sum().backward()  # ASG105
         counts = torch.bincount(ind)  # ASG105
         counts = torch.histc(x, bins=10)  # ASG105
-        drawn = torch.multinomial(x, 2)  # ASG105
+        drawn = torch.multinomial(x, 2)  # clean
         pairs = torch.combinations(ind)  # ASG105
         optimizer.zero_grad()
         x.mean().backward()
