@@ -22,7 +22,7 @@ from asyncguard.lint.contexts.caches import (
 from asyncguard.lint.contexts.conditions import IDENTITY, warns
 from asyncguard.lint.contexts.counters import MORE
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -62,9 +62,14 @@ def _stores_by_a_method(frame: Frame, node: cst.If) -> bool:
     cls = frame.function.cls if keys else None
     if cls is None:
         return False
-    called = (dotted(n.func) for n in walk(node.body) if type(n) is cst.Call)
+    return any(not keys.isdisjoint(_stored(method)) for method in _called_methods(cls, node.body))
+
+
+def _called_methods(cls: ClassInfo, body: cst.BaseSuite) -> Iterator[FunctionInfo]:
+    """Yield the methods of its own class that a block calls."""
+    called = (dotted(n.func) for n in walk(body) if type(n) is cst.Call)
     methods = (cls.lookup(path[5:]) for path in called if path.startswith("self."))
-    return any(method is not None and not keys.isdisjoint(_stored(method)) for method in methods)
+    return (method for method in methods if method is not None)
 
 
 def _missed_key(test: cst.BaseExpression) -> str:
@@ -94,9 +99,8 @@ def _is_answered_by_a_method(frame: Frame, node: cst.If) -> bool:
     cls = frame.function.cls
     if not asked or cls is None:
         return False
-    called = (dotted(n.func) for n in walk(node.body) if type(n) is cst.Call)
-    methods = (cls.lookup(path[5:]) for path in called if path.startswith("self."))
-    setting = (m for m in methods if m is not None and any(m.sets(p[5:]) for p in asked))
+    methods = _called_methods(cls, node.body)
+    setting = (m for m in methods if any(m.sets(p[5:]) for p in asked))
     return any(not frame.analysis.summary_for(m).work & _STEPS for m in setting)
 
 

@@ -58,6 +58,11 @@ class Dependence(NamedTuple):
         """The one parameter that it depends on; -1 if there are others, conditions, or none."""
         return next(iter(self.on)) if len(self.on) == 1 and not any(self[1:]) else -1
 
+    @property
+    def _conditions(self) -> tuple[frozenset[int], ...]:
+        """The parameters of which an argument that does not meet the condition rules it out."""
+        return self.when_omitted, self.where_omitted, self.unless_array, self.unless_plain
+
     def is_ruled_out_by(self, handed: Dependence) -> bool:
         """Whether a call that hands such arguments does not cause what depends on this.
 
@@ -67,7 +72,7 @@ class Dependence(NamedTuple):
         if not self.when_host <= handed.when_host:
             return True
         on_host = bool(self.on) and self.on <= handed.on
-        conditions = zip(self[1:5], handed[1:5], strict=True)
+        conditions = zip(self._conditions, handed._conditions, strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 
 
