@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import CallSite, Finding, Loop
 
@@ -81,6 +83,13 @@ class Net(torch.nn.Module):
     first, second = check_source(source, "net.py", SETTINGS)
     assert (first.line, [call.line for call in first.reached_from]) == (4, [8])
     assert second.line == 5
+
+
+def test_a_place_that_is_read_and_written_is_one_finding(tmp_path: Path) -> None:
+    (written,) = check(tmp_path, train=TRAIN, meters="def total(x):\n    x[x > 0] += 1\n")
+    read = replace(written, api="torch.Tensor.__getitem__.mask", reached_from=())
+    told = [Told(read), *(Told(written, call) for call in written.reached_from)]
+    assert [*merged(told)] == [*merged(reversed(told))] == [written]
 
 
 def test_no_message_holds_a_placeholder() -> None:

@@ -26,15 +26,15 @@ class Told(NamedTuple):
 
 
 def merged(told: Iterable[Told]) -> Iterator[Finding]:
-    """Yield one finding of each place, rule and API: the hottest, with the calls that lead to it.
+    """Yield one finding of each place and rule: the hottest, with the calls that lead to it.
 
-    Calls that reach it less often than the hottest of them are left out. Where a call is silenced,
+    `x[mask] += 1` reads and writes at one place, so it is one finding, not two. Calls that reach it less often than the hottest of them are left out. Where a call is silenced,
     only the others count.
     """
     groups: dict[tuple[object, ...], list[Told]] = {}
     for each in told:
         f = each.finding
-        key = f.line, f.column, f.end_line, f.end_column, f.code, f.api
+        key = f.line, f.column, f.end_line, f.end_column, f.code
         groups.setdefault(key, []).append(each)
     for group in groups.values():
         if any(each.silenced for each in group):
@@ -65,7 +65,7 @@ def _rank(told: Told) -> tuple[object, ...]:
     doubts = sum(why.about == DOUBT for why in finding.reasons)
     texts = tuple(f"{why.about} {why.text}" for why in finding.reasons)
     places = tuple((why.path, why.line) for why in finding.reasons)
-    said = finding.message, finding.advice, -doubts, texts, places
+    said = finding.message, finding.advice, -doubts, texts, places, finding.api
     return (heat(finding), *said, finding.function)
 
 
