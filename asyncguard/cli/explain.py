@@ -33,8 +33,8 @@ def add(commands: Any) -> None:
     )
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", type=Path,
-        help="files or directories that hold the callers of PATH:LINE (default: the working "
-        "directory, or only the file if it is elsewhere)",
+        help="files or directories that hold the callers of PATH:LINE (default: its "
+        "project, as far as it concerns the file)",
     )  # fmt: skip
 
 
@@ -69,8 +69,7 @@ def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
 
     if not os.path.isfile(path):
         raise AsyncguardError(f"{path}: no such file; name one, and a line, as in train.py:31")
-    here = path.resolve().is_relative_to(Path.cwd())
-    checked = list(paths) or [Path() if here else path]
+    checked = list(paths) or [path]  # whose project is read as well
     everything = Configuration(lambda settings: override(settings, select=("ALL",)))
     with screens.progress("checking", sys.stderr) as progress:
         result = check_configured(checked, everything, progress)

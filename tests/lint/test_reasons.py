@@ -36,6 +36,21 @@ def log(x):
 """,
 }
 
+BY_NAME = """\
+import torch
+def train(trainer, model, loader, optimizer):
+    for x in loader:
+        model(x).backward()
+        optimizer.step()
+        trainer.strategy.announce_end()
+"""
+STRATEGY = """\
+import torch
+class Strategy:
+    def announce_end(self):
+        return torch.zeros(1, device='cuda').mean().item()
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -46,6 +61,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def written(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
 
 
@@ -138,22 +154,16 @@ def test_a_file_that_is_not_there_is_refused(
     assert "gone.py: no such file" in capsys.readouterr().err
 
 
+def test_a_line_is_explained_in_its_own_project(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(folder, {"a/pyproject.toml": "", "a/helpers.py": STRATEGY, "b/train.py": BY_NAME})
+    assert main(["explain", "a/helpers.py:4"]) == 0
+    assert "hidden: it runs in no loop over steps" in capsys.readouterr().out
+
+
 def test_a_call_by_name_is_told_with_its_place(folder: Path) -> None:
-    written(
-        folder,
-        {
-            "train.py": "import torch\n"
-            "def train(trainer, model, loader, optimizer):\n"
-            "    for x in loader:\n"
-            "        model(x).backward()\n"
-            "        optimizer.step()\n"
-            "        trainer.strategy.announce_end()\n",
-            "helpers.py": "import torch\n"
-            "class Strategy:\n"
-            "    def announce_end(self):\n"
-            "        return torch.zeros(1, device='cuda').mean().item()\n",
-        },
-    )
+    written(folder, {"train.py": BY_NAME, "helpers.py": STRATEGY})
     (finding,) = found()
     (why, _) = about(finding, "place")
     assert (why.path, why.line) == ("train.py", 6)

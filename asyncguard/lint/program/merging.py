@@ -28,8 +28,9 @@ class Told(NamedTuple):
 def merged(told: Iterable[Told]) -> Iterator[Finding]:
     """Yield one finding of each place and rule: the hottest, with the calls that lead to it.
 
-    `x[mask] += 1` reads and writes at one place, so it is one finding, not two. Calls that reach it less often than the hottest of them are left out. Where a call is silenced,
-    only the others count.
+    `x[mask] += 1` reads and writes at one place, so it is one finding, not two. Calls that reach
+    it less often than the hottest of them are left out. Where a call is silenced, only the others
+    count.
     """
     groups: dict[tuple[object, ...], list[Told]] = {}
     for each in told:
