@@ -205,6 +205,8 @@ class Language(NamedTuple):
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
+    remote_calls: frozenset[str] = frozenset()  # methods that call their owner in another process
+    remote_options: frozenset[str] = frozenset()  # methods that give their owner, set otherwise
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory

@@ -66,7 +66,7 @@ def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
 
 
 def _called(frame: Frame, node: cst.Call) -> Value:
-    func = node.func
+    func = _called_at_last(frame, node.func)
     if type(func) is cst.Attribute:
         path = dotted(func)
         stored = frame.lookup(path) if path else None
@@ -81,6 +81,24 @@ def _called(frame: Frame, node: cst.Call) -> Value:
     if type(func) is cst.Call and _differentiates(frame, func.func):
         frame.nest.does(Work.GRADIENTS)
     return dispatch_call(frame, node, callee, _arguments(frame, node))
+
+
+_CALLED = frozenset({CLASS, FUNCTION, EITHER})
+
+
+def _called_at_last(frame: Frame, func: cst.BaseExpression) -> cst.BaseExpression:
+    """Return what a call through another process calls: `runner.run` of `runner.run.remote(x)`."""
+    language = load().language
+    if type(func) is not cst.Attribute or func.attr.value not in language.remote_calls:
+        return func
+    called = func.value
+    if type(called) is cst.Call and type(called.func) is cst.Attribute:
+        if called.func.attr.value in language.remote_options:
+            called = called.func.value
+    with frame.speculation():
+        kind = evaluate(frame, called).kind
+    of_object = type(called) is cst.Attribute and kind == UNKNOWN
+    return called if kind in _CALLED or of_object else func
 
 
 def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:

@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     Value,
     as_sure,
     confirmed,
+    container,
     doubted,
     from_params,
     literal,
@@ -148,6 +149,7 @@ def is_likely_array(frame: Frame, node: cst.BaseExpression, value: Value) -> boo
 
 
 _OF_ARRAYS = frozenset({"shape", "ndim"})  # of any kind
+_CARRIED = family("parameter.carried")
 
 
 def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
@@ -180,6 +182,8 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         method = knowledge.methods.get(owner.framework, {}).get(attr)
         if method == HOST:
             return HOST_VALUE
+        if _CARRIED(attr):
+            return container(part_of(owner))  # of each layer: `outputs.past_key_values`
         return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
     if kind != HOST:
         return owner._replace(kind=kind)

@@ -166,6 +166,8 @@ def model_method(
             frame.nest.does(Work.RUNS_MODEL)  # it predicts
         return derived(owner, kind, owner.framework)
     frame.call_by_name(method, handed(frame, arguments))
+    if _TOKENIZES(method):
+        return UNKNOWN_VALUE  # not what the model computes
     _note_choices(frame, owner, arguments)
     if ACTS(method):
         frame.nest.does(Work.RUNS_MODEL)
@@ -237,7 +239,7 @@ def note_run(frame: Frame, owner: Value, method: str) -> None:
         frame.nest.contains(Work.CONTAINS_STEPS)
 
 
-_RUNS = family("function.runs_steps")
+_RUNS, _TOKENIZES = family("function.runs_steps"), family("function.tokenizes")
 
 
 def _note_member(frame: Frame, node: cst.Call) -> None:

@@ -63,7 +63,8 @@ UPLOADED_KINDS = frozenset({CONTAINER, HOST_ARRAY})
 
 def number_read(wanted: tuple[int | str, ...], arguments: Arguments) -> Value | None:
     """Return the surest device value that is given where a number or a size is expected."""
-    given = [first_device(a.value) for a in selected_arguments(wanted, arguments) if not a.stars]
+    chosen = selected_arguments(wanted, arguments)
+    given = [held_unknown(first_device(a.value)) for a in chosen if not a.stars]
     numbers = [as_number(value) for value in given if may_be_read(value)]
     return max(numbers, key=lambda value: (value.kind == DEVICE, value.confidence), default=None)
 
@@ -169,11 +170,15 @@ def _worked_on(frame: Frame, point: SyncPoint, value: Value) -> Value:
 
 
 def held_unknown(value: Value) -> Value:
-    """Return what a tuple or list of values of which nothing is known holds: such a value."""
+    """Return what a tuple or list of values of which nothing is known holds: such a value.
+
+    It depends on all arguments among them: `(batch_size, longest)`.
+    """
     if value.kind != CONTAINER:
         return value
     held = [*(value.items or ()), *([value.element] if value.element is not None else [])]
-    return next((inner for inner in held if inner.kind == UNKNOWN), value)
+    unknown = [inner for inner in held if inner.kind == UNKNOWN]
+    return from_params(unknown[0], together(v.params for v in unknown)) if unknown else value
 
 
 def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arguments) -> None:
