@@ -151,13 +151,21 @@ class _Collected:
                 if name in self._found:
                     self._owners.setdefault(name, set()).add(owner)
 
+    def _overriding(self, name: str) -> int:
+        """Return how many classes inherit what they define by this name from another of them."""
+        owners = self._owners.get(name, set())
+        return sum(
+            any(base != owner and base in owners for base in self._above.get(owner, ()))
+            for owner in owners
+        )
+
     def definitions(self) -> Definitions:
         """Return the names that tell which functions are meant."""
         telling: dict[str, set[FunctionId]] = {}
         own: dict[FunctionId, set[FunctionId]] = {}
         for name, keys in self._found.items():
-            owners = self._owners.get(name, set())
-            if len(keys) <= MOST and _tells(name, len(keys), owners, self._above):
+            alike = max(len(keys) - self._overriding(name), 1)  # overrides mean what they override
+            if is_distinctive(name, alike):
                 telling[name] = keys
             elif is_distinctive(name, MANY):
                 for path, function in keys:
@@ -165,22 +173,9 @@ class _Collected:
         return Definitions(telling, {k: keys for k, keys in own.items() if len(keys) <= MANY})
 
 
-def _tells(name: str, count: int, owners: set[str], above: Mapping[str, set[str]]) -> bool:
-    """Whether a name tells what is called by it; methods that override others count as one."""
-    if is_distinctive(name, count) or not is_distinctive(name):
-        return is_distinctive(name, count)
-    overriding = sum(_overrides(owner, owners, above) for owner in owners)
-    return is_distinctive(name, max(count - overriding, 1))
-
-
 def _named_like(variable: str) -> str:
     """Return how a class ends after which a variable is named: `kernel` of an `MCMCKernel`."""
     return variable[len(OF_NAME) :].replace("_", "").lower()
-
-
-def _overrides(owner: str, owners: set[str], above: Mapping[str, set[str]]) -> bool:
-    """Whether a class inherits what it defines from another of these: it means the same."""
-    return any(base != owner and base in owners for base in above.get(owner, ()))
 
 
 def classes_above(files: Iterable[FileFacts]) -> dict[str, set[str]]:
