@@ -48,11 +48,19 @@ def _filled(test: cst.BaseExpression, body: cst.BaseSuite) -> cst.BaseExpression
         counted = counted_by_len(test.left)
         return counted if counted is not None and _STATE(dotted(counted)) else None
     if operator is cst.NotIn:
+        kept = _without_keys(kept)
         stores = (t.value for t in _targets(body) if type(t) is cst.Subscript)
         return kept if any(store.deep_equals(kept) for store in stores) else None
     path = dotted(test.left) if operator is cst.Is else ""
     own = path.startswith("self.") and path in map(dotted, _targets(body))
     return test.left if own else None
+
+
+def _without_keys(table: cst.BaseExpression) -> cst.BaseExpression:
+    """Return `table` of `table.keys()`."""
+    called = type(table) is cst.Call and type(table.func) is cst.Attribute
+    keys = called and table.func.attr.value == "keys"  # type: ignore[attr-defined]
+    return table.func.value if keys else table  # type: ignore[attr-defined,no-any-return]
 
 
 def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:

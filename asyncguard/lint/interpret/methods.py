@@ -12,6 +12,7 @@ from asyncguard.lint.domain.handed import OF_PYTHON, Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
+    CLASS,
     CONTAINER,
     DEVICE,
     FUNCTION,
@@ -75,6 +76,8 @@ def call_method(
         resolved = frame.analysis.resolve(f"{owner.name}.{method}")
         if resolved.kind != SYMBOL:
             return call_value(frame, node, resolved, arguments)
+        if (cls := frame.analysis.called_class(frame, owner.name)) is not None:
+            return instance_method(frame, node, Value(CLASS, ref=cls), method, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)

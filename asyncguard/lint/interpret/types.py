@@ -106,6 +106,8 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
         return inner[0]
     if head in ("Tuple", "tuple") and inner and type(arguments[-1]) is not cst.Ellipsis:
         return container(None, tuple(inner))
+    if arguments and dotted(arguments[-1]).rpartition(".")[2] == "Any":
+        return UNKNOWN_VALUE  # what callers hand tells more
     if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
         return container(inner[-1] if inner else None)._replace(role=Role.DICT)
     if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
