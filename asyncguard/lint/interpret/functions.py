@@ -63,8 +63,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     frame.event("call", node, callee=info)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
-    if summary.moved:
-        note_moved_by_call(frame, node, info, arguments, summary.moved)
+    moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
@@ -80,7 +79,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reported = frozenset(summary.sites)  # reported there, or left to the calls
         reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
-    return _of_class(info, callee, _instantiated(frame, summary.result, bound))
+    return _of_class(info, callee, _instantiated(frame, summary.result, {**bound, **moved}))
 
 
 def _of_class(info: FunctionInfo, callee: Value, made: Value) -> Value:

@@ -34,7 +34,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
-from asyncguard.lint.interpret.lookup import is_likely_array
+from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
@@ -228,7 +228,7 @@ def _note_move(
     why: Reason,
 ) -> None:
     """Note the upload, unless what is moved most likely is there: then as far as calls tell."""
-    there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+    there = is_there(frame, owner, arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
     elif there and type(owner) is cst.Name:
@@ -317,36 +317,6 @@ def _makes_instance(node: cst.BaseExpression) -> bool:
     """Whether this makes an instance of a class: a model, if it is moved."""
     name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
     return name[:1].isupper()
-
-
-def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
-    """Whether an argument is where another value is: what goes there mostly is there already.
-
-    Not so `next(model.parameters()).device`: what a model is given goes to where that is.
-    """
-    node = argument.node
-    if argument.value.role is Role.DEVICE_OF_ARGUMENT:
-        return True
-    if type(node) is not cst.Attribute or node.attr.value != "device":
-        return False
-    if type(node.value) is cst.Call and dotted(node.value.func) == "next":
-        return False
-    with frame.speculation():
-        other = evaluate(frame, node.value)
-    return other.kind == DEVICE or is_likely_array(frame, node.value, other)
-
-
-def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression calls something with device values: what comes out mostly is one.
-
-    Not so of what makes one array of several, which computes nothing.
-    """
-    if type(node) is not cst.Call:
-        return False
-    with frame.speculation():
-        if evaluate(frame, node.func).name in frame.analysis.knowledge.joins:
-            return False
-        return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
 def prepared(frame: Frame, arguments: Arguments) -> Value:
