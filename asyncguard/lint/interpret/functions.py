@@ -26,6 +26,7 @@ from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
+    CALLABLE,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -155,6 +156,7 @@ def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> D
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+        unless_there=frozenset(p for p in asked.unless_there if _is_there(frame, bound.get(p))),
         when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
     )
 
@@ -164,6 +166,19 @@ def _is_host_array(value: Value | None) -> bool:
     if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
         return False
     return value.confidence >= MEDIUM
+
+
+def _is_there(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is, or holds, an array that is on the device for sure.
+
+    Of the caller's own arguments that are declared as arrays those of a model are: it is given what
+    has been moved.
+    """
+    held = first_device(value) if value is not None else UNKNOWN_VALUE
+    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
+        return False
+    cls = frame.function.cls
+    return not held.params or (cls is not None and instance_of(cls).kind in CALLABLE)
 
 
 def _is_plain(value: Value | None) -> bool:

@@ -298,8 +298,15 @@ def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
 def _upload(
     frame: Frame, point: SyncPoint, node: cst.Call, owner: cst.BaseExpression, why: Reason
 ) -> None:
-    """Note the site of an upload, and that what is moved was in host memory."""
-    frame.site(point, node, device(point.framework, frame.by_name(why.text)), subject=owner)
+    """Note the site of an upload, and that what is moved was in host memory.
+
+    Of an argument, if no caller hands what is on the device already.
+    """
+    with frame.speculation():
+        param = evaluate(frame, owner).params.only
+    asked = Dependence(unless_there=frozenset({param})) if param >= 0 else INDEPENDENT
+    read = device(point.framework, frame.by_name(why.text), asked)
+    frame.site(point, node, read, subject=owner)
     known = frame.env.get(owner.value) if type(owner) is cst.Name else None
     if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
         frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))

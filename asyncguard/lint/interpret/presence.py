@@ -1,4 +1,4 @@
-"""Evidence that a value of unknown place is on the device already: then `.to(device)` moves nothing.
+"""Evidence that a value of unknown place is on the device already: moving it copies nothing.
 
 Without such evidence, what a step moves is taken to be in host memory, as its batches mostly are.
 """
