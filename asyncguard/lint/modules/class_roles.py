@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.names import family, group, split
 
 _CRITERION = family("class.criterion")
@@ -38,18 +34,3 @@ def kinds_by_methods(methods: frozenset[str]) -> list[str]:
         for kind, groups in _CLASS_METHODS.items()
         if all(any(map(one_of, methods)) for one_of in groups)
     ]
-
-
-def runs_elsewhere(cls: ClassInfo, runtimes: Collection[str]) -> bool:
-    """Whether a class loads a library itself that runs its model on no CUDA device.
-
-    `import openvino` in one of its methods: such libraries are there only for those who use them.
-    """
-    imports = re.compile(rf"(?m)^\s+(?:import|from)\s+(?:{'|'.join(sorted(runtimes))})\b")
-    return any(imports.search(_text(method)) for method in cls.methods.values())
-
-
-def _text(function: FunctionInfo) -> str:
-    """Return the lines of a function."""
-    where = function.outlined
-    return "\n".join(function.module.lines[where.line : where.last]) if where is not None else ""

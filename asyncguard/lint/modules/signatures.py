@@ -27,7 +27,7 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.modules.class_roles import runs_elsewhere
+from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
 
@@ -59,19 +59,11 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
         value = usage if usage.kind != UNKNOWN else _argument(frame, info)
     if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
         value = value._replace(element=_argument(frame, info))
-    if value.kind == DEVICE and _is_for_another_device(frame):
+    if value.kind == DEVICE and is_for_another_device(frame):
         value = Value(HOST_ARRAY, value.framework, value.why)
     if parameter.stars:
         return container(from_params(value, params))
     return from_params(value, params)
-
-
-def _is_for_another_device(frame: Frame) -> bool:
-    """Whether a function runs a model on no CUDA device: what it is given is in host memory."""
-    cls, host = frame.function.cls, frame.analysis
-    if cls is None or frame.function.hook != Loop.STEP or not host.names_host_runtimes:
-        return False
-    return runs_elsewhere(cls, host.knowledge.language.host_runtimes)
 
 
 def _declared(frame: Frame, parameter: Parameter) -> Value:
