@@ -290,7 +290,7 @@ def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
     known = any(site.point in points for site in frame.analysis.summary_for(info).sites)
     if info.outlined is None or known:
         return False
-    text = "".join(info.module.lines[info.outlined.line : info.outlined.last])
+    text = info.text
     late = any(f"{option}=True" in text for point in points for option in _options(point))
     return f".{info.name}(" in text and not late
 

@@ -5,6 +5,7 @@ Without such evidence, what a step moves is taken to be in host memory, as its b
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
@@ -89,15 +90,27 @@ _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
 def _is_given_after_moving(frame: Frame, owner: cst.BaseExpression) -> bool:
     """Whether this is an argument of what is called when a batch has been moved.
 
-    A loss is called with what a model gave for the batch, and what a class makes of a pipeline,
-    other than what it does on the host, is called by the pipeline, which moves the inputs.
+    A loss is called with what a model gave for the batch; what a class makes of a pipeline, other
+    than what it does on the host, is called by the pipeline, which moves the inputs; and loaders
+    that a class has prepared move their batches.
     """
     function = frame.function
     if function.cls is None:
         return False
     known = [cls.name for cls in function.cls.family()]
     piped = any(map(_PIPELINE, known[1:])) and not _PIPES(function.name)
-    if not piped and not any(map(_CRITERION, known)):
+    if not (piped or any(map(_CRITERION, known)) or _has_its_loaders_prepared(frame)):
         return False
     with frame.speculation():
         return bool(evaluate(frame, owner).params)
+
+
+def _has_its_loaders_prepared(frame: Frame) -> bool:
+    """Whether a method of the class has loaders prepared: `self.accelerator.prepare(loader)`."""
+    cls = frame.function.cls
+    if cls is None or not frame.analysis.places_batches:
+        return False
+    names = "|".join(sorted(frame.analysis.knowledge.language.places_loaders))
+    prepares = re.compile(rf"\.(?:{names})\(")
+    methods = (method for known in cls.family() for method in known.methods.values())
+    return any(prepares.search(method.text) for method in methods)

@@ -27,9 +27,5 @@ def is_for_another_device(frame: Frame) -> bool:
 
 def _imports(function: FunctionInfo, modules: Collection[str]) -> bool:
     """Whether a statement of a function imports one of these modules."""
-    where = function.outlined
-    if where is None:
-        return False
-    text = "\n".join(function.module.lines[where.line : where.last])
     names = "|".join(sorted(modules))
-    return re.search(rf"(?m)^\s+(?:import|from)\s+(?:{names})\b", text) is not None
+    return re.search(rf"(?m)^\s+(?:import|from)\s+(?:{names})\b", function.text) is not None
