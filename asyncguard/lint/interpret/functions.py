@@ -45,7 +45,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
-from asyncguard.lint.interpret.moves import note_moved_by_call
+from asyncguard.lint.interpret.moves import moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.types import instance_of
@@ -80,7 +80,9 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reported = frozenset(summary.sites)  # reported there, or left to the calls
         reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
-    return _of_class(info, callee, _instantiated(frame, summary.result, {**bound, **moved}))
+    result = moved_dict(summary.result, moved)
+    made = result or _instantiated(frame, summary.result, {**bound, **moved})
+    return _of_class(info, callee, made)
 
 
 def _of_class(info: FunctionInfo, callee: Value, made: Value) -> Value:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -70,6 +70,13 @@ def note_moved_by_call(
             changed[index] = container(there)._replace(role=Role.DICT)
             frame.note(path, changed[index])
     return changed
+
+
+def moved_dict(result: Value, moved: Mapping[int, Value]) -> Value | None:
+    """Return the dict whose entries a call has moved, if it gives that back; else None."""
+    if result.kind != CONTAINER or result.role is not Role.DICT:
+        return None
+    return next((moved[index] for index in sorted(result.params.on) if index in moved), None)
 
 
 def _holds_others(known: Value) -> bool:

@@ -88,21 +88,18 @@ _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
 
 
 def _is_given_after_moving(frame: Frame, owner: cst.BaseExpression) -> bool:
-    """Whether this is an argument of what is called when a batch has been moved.
+    """Whether this is of what is called when a batch has been moved, and not its object's own.
 
     A loss is called with what a model gave for the batch; what a class makes of a pipeline, other
     than what it does on the host, is called by the pipeline, which moves the inputs; and loaders
     that a class has prepared move their batches.
     """
     function = frame.function
-    if function.cls is None:
+    if function.cls is None or _root(owner) in ("", "self"):
         return False
     known = [cls.name for cls in function.cls.family()]
     piped = any(map(_PIPELINE, known[1:])) and not _PIPES(function.name)
-    if not (piped or any(map(_CRITERION, known)) or _has_its_loaders_prepared(frame)):
-        return False
-    with frame.speculation():
-        return bool(evaluate(frame, owner).params)
+    return piped or any(map(_CRITERION, known)) or _has_its_loaders_prepared(frame)
 
 
 def _has_its_loaders_prepared(frame: Frame) -> bool:

@@ -1,8 +1,10 @@
+from typing import Any
+
 import torch
 
 
 class Validator:
-    def preprocess(self, batch: dict):
+    def preprocess(self, batch: dict[str, Any]) -> dict[str, Any]:
         for k, v in batch.items():
             if isinstance(v, torch.Tensor):
                 batch[k] = v.to(self.device, non_blocking=self.device.type != "cpu")
