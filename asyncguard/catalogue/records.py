@@ -210,6 +210,9 @@ class Language(NamedTuple):
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
+    host_backends: frozenset[str] = frozenset()  # of process groups: they send from host memory
+    other_devices: frozenset[str] = frozenset()  # where no CUDA device is: "cpu", "mps"
+    host_runtimes: frozenset[str] = frozenset()  # run models, but on no CUDA device
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
     places_loaders: frozenset[str] = frozenset()  # methods of such libraries that make them so
     array_methods: frozenset[str] = frozenset()  # of arrays of any library

@@ -183,10 +183,19 @@ def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 
 def _of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    if not _compares(test, _EQUAL) or not _asks_for_host(frame, test):
+    if not _compares(test, _EQUAL) or not _asks_for_another_device(frame, test):
         return None
     elsewhere = type(test.comparisons[0].operator) is cst.NotEqual
     return RARELY_FALSE if elsewhere else RARELY_TRUE
+
+
+_OTHER_PLATFORM = family("test.other_platform")
+
+
+def _of_platform(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """`is_torch_xla_available()`: what another platform asks for is rare on a CUDA device."""
+    called = dotted(test.func) if type(test) is cst.Call else ""
+    return RARELY_TRUE if called and _OTHER_PLATFORM(called.rpartition(".")[2]) else None
 
 
 def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
@@ -235,7 +244,7 @@ def _compares(
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
     _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
-    _of_size, _of_missing_input, _of_counter,
+    _of_platform, _of_size, _of_missing_input, _of_counter,
 )  # fmt: skip
 _OF_NAMES = _QUESTIONS[:3]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
@@ -268,15 +277,18 @@ _EQUAL = (cst.Equal, cst.NotEqual)
 _PLACE = family("device.named")
 
 
-def _asks_for_host(frame: Frame, test: cst.Comparison) -> bool:
+def _asks_for_another_device(frame: Frame, test: cst.Comparison) -> bool:
     """Whether a test asks if all is in host memory: `device.type == "cpu"`.
 
-    Or an argument that says otherwise by default: `mode == "cpu"`.
+    Or on a device of another type, `device.type == "mps"`; or an argument that says otherwise by
+    default: `mode == "cpu"`.
     """
     told = test.comparisons[0].comparator
     if type(told) is cst.Call and len(told.args) == 1:
         told = told.args[0].value  # torch.device("cpu")
-    if type(told) is not cst.SimpleString or told.value[1:-1] != "cpu":
+    if type(told) is not cst.SimpleString:
+        return False
+    if told.value[1:-1] not in load().language.other_devices:
         return False
     path = dotted(test.left)
     parameters = frame.function.parameters if frame.function is not None else ()

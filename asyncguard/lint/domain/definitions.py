@@ -186,6 +186,12 @@ class FunctionInfo:
         return self.module.path, self.qualname, line
 
     @property
+    def text(self) -> str:
+        """The lines below its `def`; none of a lambda."""
+        where = self.outlined
+        return "\n".join(self.module.lines[where.line : where.last]) if where is not None else ""
+
+    @property
     def signature(self) -> Signature:
         """What calls may hand it, with its instance as the first of them."""
         plain = [p for p in self.parameters if not p.stars]

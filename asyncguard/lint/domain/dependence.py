@@ -14,7 +14,8 @@ class Dependence(NamedTuple):
     Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
-    of `unless_plain`, in calls that hand nothing else; of `when_host`, only in calls that hand
+    of `unless_plain`, in calls that hand nothing else; of `unless_there`, in calls that hand
+    nothing that is on the device: `x = x.to(device)`; of `when_host`, only in calls that hand
     arrays in host memory: `x = x.to(y.device)`.
     """
 
@@ -23,6 +24,7 @@ class Dependence(NamedTuple):
     where_omitted: frozenset[int] = frozenset()
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
+    unless_there: frozenset[int] = frozenset()
     when_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
@@ -40,6 +42,7 @@ class Dependence(NamedTuple):
             self.where_omitted | other.where_omitted,
             self.unless_array | other.unless_array,
             self.unless_plain | other.unless_plain,
+            self.unless_there | other.unless_there,
             self.when_host | other.when_host,
         )
 
@@ -61,7 +64,8 @@ class Dependence(NamedTuple):
     @property
     def _conditions(self) -> tuple[frozenset[int], ...]:
         """The parameters of which an argument that does not meet the condition rules it out."""
-        return self.when_omitted, self.where_omitted, self.unless_array, self.unless_plain
+        always = self.when_omitted, self.where_omitted
+        return *always, self.unless_array, self.unless_plain, self.unless_there
 
     def is_ruled_out_by(self, handed: Dependence) -> bool:
         """Whether a call that hands such arguments does not cause what depends on this.

@@ -69,7 +69,7 @@ class Signature(NamedTuple):
             frozenset(i for i, what in given.items() if not _may_be_left_out(what)),
             frozenset(i for i, what in given.items() if not what & Given.OMITTED),
             frozenset(i for i, what in given.items() if what & Given.ARRAY),
-            frozenset(i for i, what in given.items() if what == Given.ON_HOST),
+            unless_plain=frozenset(i for i, what in given.items() if what == Given.ON_HOST),
         )
 
     def _given(self, arguments: Handed) -> Iterator[tuple[int, Given]]:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -52,8 +52,9 @@ def note_moved_by_call(
     info: FunctionInfo,
     arguments: Arguments,
     moved: Iterable[tuple[int, str, str]],
-) -> None:
-    """Note what a call has moved of what it was handed."""
+) -> dict[int, Value]:
+    """Note what a call has moved of what it was handed; return what has become of its arguments."""
+    changed: dict[int, Value] = {}
     owner = dotted(node.func.value) if type(node.func) is cst.Attribute else ""
     named = [a._replace(value=literal(dotted(a.node))) for a in arguments]
     paths = bind_arguments(info, named, literal(owner))
@@ -66,7 +67,16 @@ def note_moved_by_call(
         if name:
             frame.note(f"{path}.{name}", there)
         elif _holds_others(frame.lookup(path) or UNKNOWN_VALUE):
-            frame.note(path, container(there)._replace(role=Role.DICT))
+            changed[index] = container(there)._replace(role=Role.DICT)
+            frame.note(path, changed[index])
+    return changed
+
+
+def moved_dict(result: Value, moved: Mapping[int, Value]) -> Value | None:
+    """Return the dict whose entries a call has moved, if it gives that back; else None."""
+    if result.kind != CONTAINER or result.role is not Role.DICT:
+        return None
+    return next((moved[index] for index in sorted(result.params.on) if index in moved), None)
 
 
 def _holds_others(known: Value) -> bool:

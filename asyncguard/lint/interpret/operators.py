@@ -296,8 +296,24 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
         fork.take()
     if chosen.kind == other.kind == SYMBOL:
         return _either_symbol(frame, chosen, other)
+    if chosen.literal == "cpu" and _asks_for_host_backend(frame, node.test):
+        return chosen
     result = join(chosen, other)
     return from_params(result, result.params | omitted | given) if result.params else result
+
+
+def _asks_for_host_backend(frame: Frame, test: cst.BaseExpression) -> bool:
+    """Whether a test asks if a group of processes sends from host memory: `backend == "gloo"`.
+
+    What is moved to where a group sends from are objects as bytes, for which programs make a group
+    of such a backend; tensors are on the device that NCCL sends from already.
+    """
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    asked = test.comparisons[0]
+    if type(asked.operator) is not cst.Equal or type(asked.comparator) is not cst.SimpleString:
+        return False
+    return asked.comparator.value[1:-1] in frame.analysis.knowledge.language.host_backends
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:

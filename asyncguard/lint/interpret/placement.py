@@ -34,7 +34,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
-from asyncguard.lint.interpret.lookup import is_likely_array
+from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
@@ -228,7 +228,7 @@ def _note_move(
     why: Reason,
 ) -> None:
     """Note the upload, unless what is moved most likely is there: then as far as calls tell."""
-    there = _made_of_values(frame, owner) or any(_is_where_one_is(frame, a) for a in arguments)
+    there = is_there(frame, owner, arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
     elif there and type(owner) is cst.Name:
@@ -290,7 +290,7 @@ def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
     known = any(site.point in points for site in frame.analysis.summary_for(info).sites)
     if info.outlined is None or known:
         return False
-    text = "".join(info.module.lines[info.outlined.line : info.outlined.last])
+    text = info.text
     late = any(f"{option}=True" in text for point in points for option in _options(point))
     return f".{info.name}(" in text and not late
 
@@ -298,8 +298,15 @@ def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
 def _upload(
     frame: Frame, point: SyncPoint, node: cst.Call, owner: cst.BaseExpression, why: Reason
 ) -> None:
-    """Note the site of an upload, and that what is moved was in host memory."""
-    frame.site(point, node, device(point.framework, frame.by_name(why.text)), subject=owner)
+    """Note the site of an upload, and that what is moved was in host memory.
+
+    Of an argument, if no caller hands what is on the device already.
+    """
+    with frame.speculation():
+        param = evaluate(frame, owner).params.only
+    asked = Dependence(unless_there=frozenset({param})) if param >= 0 else INDEPENDENT
+    read = device(point.framework, frame.by_name(why.text), asked)
+    frame.site(point, node, read, subject=owner)
     known = frame.env.get(owner.value) if type(owner) is cst.Name else None
     if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
         frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
@@ -317,36 +324,6 @@ def _makes_instance(node: cst.BaseExpression) -> bool:
     """Whether this makes an instance of a class: a model, if it is moved."""
     name = dotted(node.func).rpartition(".")[2] if type(node) is cst.Call else ""
     return name[:1].isupper()
-
-
-def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
-    """Whether an argument is where another value is: what goes there mostly is there already.
-
-    Not so `next(model.parameters()).device`: what a model is given goes to where that is.
-    """
-    node = argument.node
-    if argument.value.role is Role.DEVICE_OF_ARGUMENT:
-        return True
-    if type(node) is not cst.Attribute or node.attr.value != "device":
-        return False
-    if type(node.value) is cst.Call and dotted(node.value.func) == "next":
-        return False
-    with frame.speculation():
-        other = evaluate(frame, node.value)
-    return other.kind == DEVICE or is_likely_array(frame, node.value, other)
-
-
-def _made_of_values(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether an expression calls something with device values: what comes out mostly is one.
-
-    Not so of what makes one array of several, which computes nothing.
-    """
-    if type(node) is not cst.Call:
-        return False
-    with frame.speculation():
-        if evaluate(frame, node.func).name in frame.analysis.knowledge.joins:
-            return False
-        return any(evaluate(frame, argument.value).kind == DEVICE for argument in node.args)
 
 
 def prepared(frame: Frame, arguments: Arguments) -> Value:

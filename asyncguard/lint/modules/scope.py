@@ -97,6 +97,11 @@ class Scope(ABC):
         """Whether the file speaks of libraries whose loaders give batches on the device."""
         return _names_any(self.knowledge.language.placing_libraries, self.text.lower(), r"\w")
 
+    @cached_property
+    def names_host_runtimes(self) -> bool:
+        """Whether the file speaks of libraries that run models on no CUDA device."""
+        return _names_any(self.knowledge.language.host_runtimes, self.text, r"\w")
+
     @property
     def is_alone(self) -> bool:
         """Whether its one framework is the only library in the file that has arrays."""

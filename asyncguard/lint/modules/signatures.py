@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
+from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
 
@@ -58,6 +59,8 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
         value = usage if usage.kind != UNKNOWN else _argument(frame, info)
     if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
         value = value._replace(element=_argument(frame, info))
+    if value.kind == DEVICE and is_for_another_device(frame):
+        value = Value(HOST_ARRAY, value.framework, value.why)
     if parameter.stars:
         return container(from_params(value, params))
     return from_params(value, params)
