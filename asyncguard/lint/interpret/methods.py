@@ -172,7 +172,11 @@ def instance_method(
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
-    return _foreign_method(frame, node, owner, method, arguments)
+    made = _foreign_method(frame, node, owner, method, arguments)
+    if made.kind == UNKNOWN and attribute.kind == FUNCTION:  # an abstract method's: as it declares
+        declared = frame.analysis.summary_for(function_of(attribute)).result
+        return made if declared.kind in (UNKNOWN, HOST) else declared
+    return made
 
 
 def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:
