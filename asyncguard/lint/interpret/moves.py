@@ -54,12 +54,10 @@ def note_moved_by_call(
     moved: Iterable[tuple[int, str, str]],
 ) -> None:
     """Note what a call has moved of what it was handed."""
-    owner = dotted(node.func.value) if type(node.func) is cst.Attribute else ""
-    named = [a._replace(value=literal(dotted(a.node))) for a in arguments]
-    paths = bind_arguments(info, named, literal(owner))
+    paths = handed_paths(node, info, arguments)
     for index, name, framework in sorted(moved):
-        path = paths[index].literal if index in paths else ""
-        if not isinstance(path, str) or not path or path == "self":
+        path = paths.get(index, "self")
+        if path == "self":
             continue
         why = frame.reason(Provenance.MOVED, f"`{info.name}` moves it to a device")
         there = device(framework, why)
@@ -67,6 +65,14 @@ def note_moved_by_call(
             frame.note(f"{path}.{name}", there)
         elif _holds_others(frame.lookup(path) or UNKNOWN_VALUE):
             frame.note(path, container(there)._replace(role=Role.DICT))
+
+
+def handed_paths(node: cst.Call, info: FunctionInfo, arguments: Arguments) -> dict[int, str]:
+    """Return the variables and attributes that a call hands over, by parameter."""
+    owner = dotted(node.func.value) if type(node.func) is cst.Attribute else ""
+    named = [a._replace(value=literal(dotted(a.node))) for a in arguments]
+    bound = bind_arguments(info, named, literal(owner))
+    return {index: str(path.literal) for index, path in bound.items() if path.literal}
 
 
 def _holds_others(known: Value) -> bool:
