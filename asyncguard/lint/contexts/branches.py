@@ -159,9 +159,10 @@ def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:
     """Whether a branch runs when a counter reaches a bound, and starts it anew.
 
     `if count >= n: count = 0`, or `count = count - n`, `if step - last >= n: last = step`,
-    `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`.
+    `if len(kept) >= n: kept = []`. Or sets the bound further: `if step > due: due += n`. It is
+    enough that one part of the test says so: `if n is not None and step - last >= n`.
     """
-    if type(test) is cst.BooleanOperation and type(test.operator) is cst.Or:
+    if type(test) is cst.BooleanOperation:
         return _starts_anew(test.left, body) or _starts_anew(test.right, body)
     if type(test) is not cst.Comparison or len(test.comparisons) != 1:
         return False

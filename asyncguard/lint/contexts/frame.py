@@ -79,6 +79,7 @@ class Frame:
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
     moved: set[tuple[int, str, str]] = field(default_factory=set)  # parts of its parameters
+    added: dict[tuple[int, str], Value] = field(default_factory=dict)  # to its parameters, by key
     named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news

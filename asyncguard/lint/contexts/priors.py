@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.reasons import Provenance
-from asyncguard.lint.domain.values import DEVICE, HOST_ARRAY, MODEL, UNKNOWN_VALUE, Role, Value
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    HOST_ARRAY,
+    MODEL,
+    UNKNOWN_VALUE,
+    Role,
+    Value,
+    container,
+)
 from asyncguard.lint.names import family
 
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
@@ -12,6 +20,7 @@ _OPTIONS = family("value.options")
 
 # What does something with a model: `build_model`, `save_net`.
 _DOES = family("function.does")
+_MODELS = family("value.models")
 _WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 
 
@@ -42,7 +51,16 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
         text = f"`{path}` is named like {_in_words(kind)}"
         told = frame.analysis.named(*found, frame.by_name(text, f"{framework}.names.{kind}"))
         return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
-    return UNKNOWN_VALUE
+    return _several(frame, path) if _MODELS(last) else UNKNOWN_VALUE
+
+
+def _several(frame: Frame, path: str) -> Value:
+    """Return what is named like several models: each element is one."""
+    one = frame.analysis.knowledge.by_name("model", frame.analysis.frameworks)
+    if one is None:
+        return UNKNOWN_VALUE
+    why = frame.by_name(f"`{path}` is named like several models", "value.models")
+    return container(Value(*one, why))
 
 
 def _usage(frame: Frame, path: str) -> tuple[str, str] | None:

@@ -371,6 +371,7 @@ class Summary(NamedTuple):
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
     moved: frozenset[tuple[int, str, str]] = frozenset()  # parameters, parts of them, frameworks
+    added: tuple[tuple[int, str, Value], ...] = ()  # parameters, keys, and what is put there
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

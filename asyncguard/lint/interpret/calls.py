@@ -92,9 +92,9 @@ def _called_at_last(frame: Frame, func: cst.BaseExpression) -> cst.BaseExpressio
     if type(func) is not cst.Attribute or func.attr.value not in language.remote_calls:
         return func
     called = func.value
-    if type(called) is cst.Call and type(called.func) is cst.Attribute:
-        if called.func.attr.value in language.remote_options:
-            called = called.func.value
+    options = called.func if type(called) is cst.Call else None
+    if type(options) is cst.Attribute and options.attr.value in language.remote_options:
+        called = options.value
     with frame.speculation():
         kind = evaluate(frame, called).kind
     of_object = type(called) is cst.Attribute and kind == UNKNOWN

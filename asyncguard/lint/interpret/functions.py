@@ -45,7 +45,8 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
-from asyncguard.lint.interpret.moves import moved_dict, note_moved_by_call
+from asyncguard.lint.interpret.growth import note_added_by_call
+from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.types import instance_of
@@ -65,9 +66,12 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
-    if not summary.reads and summary.result == UNKNOWN_VALUE:
+    if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
+    if summary.added:
+        added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
+        note_added_by_call(frame, handed_paths(node, info, arguments), added)
     passed = _ruling_out(frame, summary, bound)
     if edge is not None:
         if not frame.analysis.places_batches:

@@ -43,6 +43,7 @@ from asyncguard.lint.interpret.arrays import (
 )
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
+from asyncguard.lint.interpret.growth import note_added
 from asyncguard.lint.interpret.lookup import attribute_of
 from asyncguard.lint.interpret.models import METRIC, model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
@@ -62,7 +63,7 @@ from asyncguard.lint.interpret.placement import (
 )
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
-from asyncguard.lint.interpret.structures import container_method, passed_on
+from asyncguard.lint.interpret.structures import added_by, container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
@@ -81,6 +82,8 @@ def call_method(
         return call_symbol(frame, node, resolved.name, arguments)
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)
+    if (added := added_by(frame, method, arguments)) is not None:
+        note_added(frame, func.value, "", added)
     if owner.kind == UNKNOWN:
         given = handed(frame, arguments)
         frame.call_by_name(method, given)
@@ -175,7 +178,11 @@ def instance_method(
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
-    return _foreign_method(frame, node, owner, method, arguments)
+    made = _foreign_method(frame, node, owner, method, arguments)
+    if made.kind == UNKNOWN and attribute.kind == FUNCTION:  # an abstract method's: as it declares
+        declared = frame.analysis.summary_for(function_of(attribute)).result
+        return made if declared.kind in (UNKNOWN, HOST) else declared
+    return made
 
 
 def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import libcst as cst
 
@@ -51,16 +51,16 @@ def note_moved_by_call(
     node: cst.Call,
     info: FunctionInfo,
     arguments: Arguments,
-    moved: Iterable[tuple[int, str, str]],
+    moved: Collection[tuple[int, str, str]],
 ) -> dict[int, Value]:
     """Note what a call has moved of what it was handed; return what has become of its arguments."""
     changed: dict[int, Value] = {}
-    owner = dotted(node.func.value) if type(node.func) is cst.Attribute else ""
-    named = [a._replace(value=literal(dotted(a.node))) for a in arguments]
-    paths = bind_arguments(info, named, literal(owner))
+    if not moved:
+        return changed
+    paths = handed_paths(node, info, arguments)
     for index, name, framework in sorted(moved):
-        path = paths[index].literal if index in paths else ""
-        if not isinstance(path, str) or not path or path == "self":
+        path = paths.get(index, "self")
+        if path == "self":
             continue
         why = frame.reason(Provenance.MOVED, f"`{info.name}` moves it to a device")
         there = device(framework, why)
@@ -77,6 +77,14 @@ def moved_dict(result: Value, moved: Mapping[int, Value]) -> Value | None:
     if result.kind != CONTAINER or result.role is not Role.DICT:
         return None
     return next((moved[index] for index in sorted(result.params.on) if index in moved), None)
+
+
+def handed_paths(node: cst.Call, info: FunctionInfo, arguments: Arguments) -> dict[int, str]:
+    """Return the variables and attributes that a call hands over, by parameter."""
+    owner = dotted(node.func.value) if type(node.func) is cst.Attribute else ""
+    named = [a._replace(value=literal(dotted(a.node))) for a in arguments]
+    bound = bind_arguments(info, named, literal(owner))
+    return {index: str(path.literal) for index, path in bound.items() if path.literal}
 
 
 def _holds_others(known: Value) -> bool:

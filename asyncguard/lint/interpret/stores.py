@@ -30,6 +30,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.binding import SEQUENCES, bind_target, holding, rebind
+from asyncguard.lint.interpret.growth import note_added
 from asyncguard.lint.interpret.indexing import (
     DEVICE_INDEX,
     MASK_INDEX,
@@ -130,6 +131,7 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     key = indices[0].literal if len(indices) == 1 else None
     path = dotted(target.value)
     note_moved_entries(frame, path, value)
+    note_added(frame, target.value, key if isinstance(key, str) else "", value)
     if owner.kind == DEVICE:
         _write_sites(frame, target, owner, indices, value)
         if path and isinstance(key, str):

@@ -122,13 +122,15 @@ def entry(owner: Value, key: object) -> Value | None:
     return found if found is not None else UNKNOWN_VALUE
 
 
+_GROWING = frozenset({"append", "add", "appendleft", "insert", "extend", "update", "setdefault"})
+
+
 def container_method(
     frame: Frame, func: cst.Attribute, owner: Value, method: str, arguments: Arguments
 ) -> Value:
     """Call a method of a list, set or dict; adding to one changes what is known of it."""
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
-    if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
-        _grow(frame, func.value, owner, method, arguments)
+    _grow(frame, func.value, owner, method, arguments)
     if method in ("get", "pop", "popleft", "setdefault"):
         found = entry(owner, arguments[0].value.literal) if arguments else None
         return found if found is not None else element
@@ -144,8 +146,16 @@ def container_method(
 def _grow(
     frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
 ) -> None:
-    if not arguments:
-        return
+    added = added_by(frame, method, arguments)
+    if added is not None:
+        element = added if owner.element is None else join(owner.element, added)
+        rebind(frame, target, owner._replace(element=element, items=None))
+
+
+def added_by(frame: Frame, method: str, arguments: Arguments) -> Value | None:
+    """Return what a method adds to a list, set or dict; None if that says nothing."""
+    if not arguments or method not in _GROWING:
+        return None
     added = arguments[-1].value
     if method in ("extend", "update"):
         if added.kind == DEVICE and method == "extend":
@@ -153,6 +163,5 @@ def _grow(
         else:
             added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
         if added.kind == UNKNOWN and not added.params:
-            return
-    element = added if owner.element is None else join(owner.element, added)
-    rebind(frame, target, owner._replace(element=element, items=None))
+            return None
+    return added

@@ -263,6 +263,15 @@ class Project:
             pending += [(star, outlined.path) for star in outlined.stars] if outlined else []
         return False
 
+    def handed_on(self, name: str, importer: str) -> str:
+        """Return what a checked module has under a name from a framework, or ""."""
+        module, _, last = name.rpartition(".")
+        path = self._path(module, importer) if module else None
+        if path is None or path == importer:
+            return ""
+        self.asked.add((importer, path))
+        return self.screen.handed_on.of(path, last)
+
     def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
         package = self._package(path)

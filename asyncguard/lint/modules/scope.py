@@ -33,6 +33,7 @@ class Modules(Protocol):
 
     def module(self, name: str, importer: str) -> Scope | None: ...
     def binds(self, module: str, name: str, importer: str) -> bool: ...
+    def handed_on(self, name: str, importer: str) -> str: ...
     def is_packaged(self, path: str) -> bool: ...
 
 
@@ -145,7 +146,9 @@ class Scope(ABC):
         return absolute(len(node.relative), module, self.package)
 
     def _imported(self, name: str) -> Value:
-        return symbol(self._beside(self.knowledge.canonical(name)))
+        full = self._beside(self.knowledge.canonical(name))
+        handed_on = self.project.handed_on(full, self.path)
+        return symbol(self.knowledge.canonical(handed_on) if handed_on else full)
 
     def _beside(self, name: str) -> str:
         """Return the full name of a module that a script finds in a folder that it is in."""

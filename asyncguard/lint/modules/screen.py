@@ -12,6 +12,7 @@ from pathlib import Path
 from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.naming import is_package
+from asyncguard.lint.modules.reexports import ReExports
 from asyncguard.lint.source.decode import (
     SourceError,
     called_in,
@@ -31,12 +32,13 @@ class Screen:
         self.modules = modules
         self.knowledge = knowledge
         self.packages: dict[str, bool] = {}
+        self.handed_on = ReExports(modules, knowledge)
         self.asked: set[tuple[str, str]] = set()  # files, each with one that it depends on
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
 
     def frameworks(self, path: str, text: str) -> tuple[str, ...]:
-        """Return the frameworks that a file imports, or that it has from a star import.
+        """Return the frameworks that a file imports, or that it has from another file's import.
 
         One that imports none may still train: with what the files beside it import.
         """
@@ -45,11 +47,21 @@ class Screen:
         starred = starred_in(text)
         if found := self._first_imported(path, filter(None, map(self.modules.get, starred))):
             return found
+        if found := self._handed_to(path, text):
+            return found
         if starred and (found := names_in(text, self.knowledge.customary)):
             return found
         methods = called_in(text, self.knowledge.reveals)
         found = self.beside(path)[0] if methods else ()
         return found if any(self.knowledge.has(method, found) for method in methods) else ()
+
+    def _handed_to(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks of which a file imports names from other checked files."""
+        found: dict[str, None] = {}
+        for other, origin in self.handed_on.used_in(path, text):
+            self.asked.add((path, other))
+            found[self.knowledge.framework_of(origin)] = None
+        return tuple(name for name in found if name not in ("", "numpy"))
 
     def _first_imported(self, path: str, others: Iterable[str]) -> tuple[str, ...]:
         """Return the frameworks of the first of some files that imports any."""

@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     from_params,
 )
 from asyncguard.lint.interpret import types
+from asyncguard.lint.modules.abstract import is_abstract
 from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
@@ -136,11 +137,14 @@ def declared_result(frame: Frame, result: Value) -> Value:
     """Return the result of a frame's function, with what its signature declares of it."""
     node = frame.function.node
     annotation = node.returns if type(node) is cst.FunctionDef else None
-    if annotation is None or result.kind not in (UNKNOWN, DEVICE):
+    left_open = annotation is not None and not frame.returns and is_abstract(frame.function)
+    if annotation is None or not (left_open or result.kind in (UNKNOWN, DEVICE)):
         return result
     outer = frame.parent or frame.analysis.frame
     with outer.speculation():
         declared = types.type_value(outer, annotation.annotation)
+    if left_open:  # to subclasses, which keep to what it declares
+        return doubted(declared, Doubt.INFERRED) if declared.kind == DEVICE else declared
     if declared.kind == HOST and declared.name in types.HOST_TYPES:
         return result if _is_computed(result) else declared
     if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):

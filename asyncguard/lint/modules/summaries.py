@@ -170,10 +170,11 @@ def _same(one: Summary, other: Summary) -> bool:
 
 def _key(summary: Summary) -> Key:
     """Return what callers can tell a summary by."""
-    plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=())
+    plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=(), added=())
     edges = {(id(e.callee), e.context, e.handed) for e in summary.edges if e.callee.name}
     sites = (_site_keys(summary.reads), _site_keys(summary.sites))
-    return (_value_key(summary.result), *sites, frozenset(edges), *plain)
+    added = ((index, key, _value_key(value)) for index, key, value in summary.added)
+    return (_value_key(summary.result), *sites, frozenset(edges), *added, *plain)
 
 
 def _site_keys(sites: Iterable[Site]) -> frozenset[Key]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Site, Summary
@@ -27,6 +28,7 @@ def summary_of(frame: Frame) -> Summary:
         work & ~Work.STEP if work & Work.MAKES_OPTIMIZER else work,
         tuple(frame.compiles),
         frozenset(frame.moved),
+        tuple((*at, added) for at, added in sorted(frame.added.items(), key=itemgetter(0))),
     )
 
 

@@ -1,0 +1,4 @@
+try:
+    import cupy as xp
+except ImportError:
+    import numpy as xp

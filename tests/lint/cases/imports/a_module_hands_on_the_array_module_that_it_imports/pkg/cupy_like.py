@@ -1,0 +1,5 @@
+from numpy import asarray, sum
+
+
+class xp:
+    asarray, sum = asarray, sum

@@ -1,0 +1,7 @@
+from .cupy_like import xp
+
+
+def train(net, optimizer, loader):
+    for x in loader:
+        loss = xp.sum(xp.asarray(x) ** 2)
+        print(float(loss))  # clean

@@ -1,0 +1,7 @@
+import numpy as np
+
+from .backend import (
+    xp,  # NumPy or CuPy
+)
+
+own = np
