@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import asks_type
+from asyncguard.lint.contexts.type_tests import type_test
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.knowledge import Knowledge
@@ -67,4 +67,5 @@ def _note_method(
 def _is_tested(info: FunctionInfo, path: str) -> bool:
     """Whether a function asks of which type a path is: it is of several, so of others elsewhere."""
     uses = info.unit.uses.get(id(info.node), ()) if info.unit is not None else ()
-    return any(asks_type(node) and dotted(node.args[0].value) == path for node, _ in uses)
+    tests = filter(None, (type_test(node) for node, _ in uses))
+    return any(test.path == path for test in tests)

@@ -19,3 +19,13 @@ class Detector(torch.nn.Module):
         if found["kept"]:  # clean
             x = x + 1
         return x + found["weight"].item()  # ASG102
+
+
+class Speech(torch.nn.Module):
+    def forward(self, x):
+        tokens = torch.relu(x)
+        if isinstance(tokens, dict) and "segments" in tokens:
+            segments = tokens["segments"]
+            if segments and segments[0]:  # clean
+                return segments[0][0]["result"]
+        return tokens
