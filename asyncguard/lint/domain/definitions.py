@@ -221,6 +221,11 @@ class FunctionInfo:
             return attribute in self.outlined.attributes
         return self.attributes_set
 
+    def fills(self, attribute: str) -> bool:
+        """Whether it may say what an attribute of `self` holds: it assigns or appends to it."""
+        collects = self.outlined is not None and attribute in self.outlined.collected
+        return collects or self.sets(attribute)
+
     @property
     def entered(self) -> Loop:
         """How often its framework enters it: once a step if a training step is its whole body.

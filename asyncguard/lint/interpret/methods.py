@@ -82,6 +82,8 @@ def call_method(
     if type(owner.ref) is tuple:
         each = each_of(owner, method)
         return functools.reduce(join, [call_method(frame, node, o, func, arguments) for o in each])
+    if method == "append" and owner.kind in (CONTAINER, UNKNOWN) and len(arguments) == 1:
+        frame.give(dotted(func.value), container(arguments[0].value))
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)
     if owner.kind == UNKNOWN:
