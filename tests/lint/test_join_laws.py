@@ -11,10 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asyncguard.lint.check import check_source
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.entries import Entries
-from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.join import MAX_CLASSES, join
 from asyncguard.lint.domain.reasons import CERTAIN, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -77,6 +77,14 @@ class File:
 FUNCTIONS = [
     FunctionInfo(f"f{number}", f"f{number}", NO_TREE, cast(Any, File())) for number in range(6)
 ]
+CLASSES = [
+    ClassInfo(f"C{number}", f"C{number}", cast(Any, File())) for number in range(MAX_CLASSES + 2)
+]
+instances = st.builds(
+    lambda kind, cls: Value(kind, "torch", ref=cls),
+    st.sampled_from([MODEL, "metric", INSTANCE]),
+    st.sampled_from([*CLASSES, None]),
+)
 reasons = st.builds(
     Reason,
     st.sampled_from(Provenance),
@@ -105,7 +113,7 @@ others = st.builds(
     st.sampled_from([Doubt.NONE, Doubt.INFERRED, Doubt.MAY_HOLD, *PATHS]),
     st.builds(Dependence, SOME, SOME),
 ).filter(lambda value: value.kind != HOST or value.doubt not in PATHS)
-scalars = st.one_of(st.sampled_from(SCALARS), functions, others)
+scalars = st.one_of(st.sampled_from(SCALARS), functions, instances, others)
 values = st.recursive(
     scalars,
     lambda inner: st.one_of(
@@ -167,6 +175,16 @@ def _depth(value: Value) -> int:
     parts += [value.element] if value.element is not None else []
     held = value.items is not None or bool(parts)
     return 1 + max(map(_depth, parts), default=0) if held else 0
+
+
+@thorough
+@given(st.permutations(CLASSES), st.integers(1, len(CLASSES)))
+def test_an_instance_is_of_each_class_it_may_be_of_unless_these_are_many(
+    classes: list[ClassInfo], count: int
+) -> None:
+    paths = [Value("metric", "torch", ref=cls) for cls in classes[:count]]
+    known = {1: classes[0]}.get(count, tuple(sorted(classes[:count], key=CLASSES.index)))
+    assert reduce(join, paths).ref == (known if count <= MAX_CLASSES else None)
 
 
 BRANCHES = """\

@@ -25,6 +25,7 @@ from asyncguard.lint.contexts.counters import (
     modulo_truth,
 )
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.type_tests import asks_type
 from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, walk
@@ -62,11 +63,6 @@ def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression
         frame.held[path] = value
     else:
         frame.held.pop(path, None)
-
-
-def asks_type(node: cst.BaseExpression) -> bool:
-    """Whether this asks of which type something is."""
-    return type(node) is cst.Call and dotted(node.func) == "isinstance" and len(node.args) == 2
 
 
 IDENTITY: frozenset[type[cst.CSTNode]] = frozenset({cst.Is, cst.IsNot})

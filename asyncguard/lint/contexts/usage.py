@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from asyncguard.lint.contexts.type_tests import type_test
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.knowledge import Knowledge
@@ -59,5 +60,12 @@ def _note_method(
     if not path or first in inner or knowledge.framework_of(first):
         return
     note_hint(info.hints, path, found)
-    if info.cls is not None and path.startswith("self."):
+    if info.cls is not None and path.startswith("self.") and not _is_tested(info, path):
         note_hint(info.cls.hints, path, found)
+
+
+def _is_tested(info: FunctionInfo, path: str) -> bool:
+    """Whether a function asks of which type a path is: it is of several, so of others elsewhere."""
+    uses = info.unit.uses.get(id(info.node), ()) if info.unit is not None else ()
+    tests = filter(None, (type_test(node) for node, _ in uses))
+    return any(test.path == path for test in tests)

@@ -105,6 +105,11 @@ class ClassInfo:
             self._bases = find()
         return self._bases
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where it is defined, which orders classes whichever is met first."""
+        return self.module.path, self.qualname
+
     def lookup(self, name: str, depth: int = 0) -> FunctionInfo | None:
         """Return the method, its own or inherited from checked code."""
         if name in self.methods:
@@ -128,6 +133,13 @@ def class_of(value: Value) -> ClassInfo:
     """Return the class that a value is, or is an instance of."""
     assert isinstance(value.ref, ClassInfo)
     return value.ref
+
+
+def classes_of(value: Value) -> tuple[ClassInfo, ...]:
+    """Return the checked classes that a value may be an instance of, if it is of one of these."""
+    if isinstance(value.ref, ClassInfo):
+        return (value.ref,)
+    return value.ref if type(value.ref) is tuple else ()
 
 
 _ACTS = family("function.steps_environment")  # though it trains, now and then
@@ -214,6 +226,11 @@ class FunctionInfo:
         if self.outlined is not None:
             return attribute in self.outlined.attributes
         return self.attributes_set
+
+    def fills(self, attribute: str) -> bool:
+        """Whether it may say what an attribute of `self` holds: it assigns or appends to it."""
+        collects = self.outlined is not None and attribute in self.outlined.collected
+        return collects or self.sets(attribute)
 
     @property
     def entered(self) -> Loop:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
 from queue import Queue
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 OF_NAME = "~"  # `~kernel.sample`: a method of a class that is named like the variable
 OF_PYTHON = frozenset(  # methods that Python's own classes have, which say nothing of whose it is
     name
-    for kind in (str, bytes, list, dict, set, tuple, object, deque, Queue)
+    for kind in (str, bytes, list, dict, set, tuple, object, deque, Queue, Future)
     for name in dir(kind)
 )
 

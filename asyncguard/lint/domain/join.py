@@ -10,7 +10,7 @@ blocks on that path, whatever it is on the other. What the other path knew remai
 
 from __future__ import annotations
 
-from asyncguard.lint.domain.definitions import function_of
+from asyncguard.lint.domain.definitions import ClassInfo, classes_of, function_of
 from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
@@ -45,6 +45,7 @@ _REFERENCES = frozenset({SYMBOL, CLASS, SUPER})  # useless unless the same
 _HOLDING = frozenset({CONTAINER, FUNCTION})  # whose items are exact, or not known
 _CALLED = frozenset({FUNCTION, EITHER})
 MAX_EITHER = 4
+MAX_CLASSES = 8  # of which an instance may be, each of whose methods a call reaches
 
 
 def join(left: Value, right: Value) -> Value:
@@ -175,10 +176,24 @@ def _join_fields(left: Value, right: Value) -> Value:
         element,
         items,
         left.fields.merged(right.fields, join),
-        left.ref if left.ref == right.ref else None,
+        left.ref if left.ref == right.ref else _common_classes(left, right),
         left.doubt | right.doubt,
         left.params | right.params,
     )
+
+
+def _common_classes(left: Value, right: Value) -> tuple[ClassInfo, ...] | None:
+    """Return the classes that instances of the framework's kind may be of: all, or none is known.
+
+    Of many classes, of two of one name, or of one that is out of sight, a call may reach any.
+    """
+    one, other = classes_of(left), classes_of(right)
+    if left.kind == INSTANCES or not (one and other):
+        return None
+    every = {*one, *other}
+    places = {cls.place: cls for cls in every}
+    known = len(every) == len(places) <= MAX_CLASSES
+    return tuple(places[place] for place in sorted(places)) if known else None
 
 
 def _common_framework(left: str, right: str) -> str:

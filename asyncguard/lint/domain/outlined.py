@@ -22,5 +22,6 @@ class Outlined:
     calls_self: bool = False  # as a module that runs itself does
     uploads: bool = False  # moves something to a device, by its words
     attributes: frozenset[str] = frozenset()  # of `self` that it assigns
+    collected: frozenset[str] = frozenset()  # those that it appends to
     hints: Hints = field(default_factory=dict)  # of `self.x` paths
     called: frozenset[str] = frozenset()  # such paths that it calls

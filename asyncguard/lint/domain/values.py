@@ -221,6 +221,18 @@ def from_params(value: Value, params: Dependence) -> Value:
     return Value._make((*value[:-1], params))
 
 
+def of_argument(value: Value, params: Dependence) -> Value:
+    """Return an argument, with what it is declared to hold, as data of its parameter.
+
+    But of a dict: its entries are of several kinds, and in several places.
+    """
+    if value.kind == CONTAINER and value.role is not Role.DICT:
+        element = of_argument(value.element, params) if value.element is not None else None
+        items = value.items and tuple(of_argument(item, params) for item in value.items)
+        value = value._replace(element=element, items=items)
+    return from_params(value, params)
+
+
 def with_role(value: Value, role: Role) -> Value:
     """Return `value` in a role, likewise."""
     return value if value.role == role else Value._make((*value[:3], role, *value[4:]))

@@ -15,6 +15,7 @@ from asyncguard.lint.domain.values import (
     HOST_VALUE,
     MODEL,
     UNKNOWN,
+    UNKNOWN_VALUE,
     Role,
     Value,
     confirmed,
@@ -150,6 +151,8 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
     if owner.framework in ("", "numpy"):
         kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
+        if kind is None and method in _OF_MAPPINGS:
+            return UNKNOWN_VALUE  # of a dict, whatever its declaration says
         result = Value(kind) if kind else owner
         return as_mask(frame, result, method, [owner], arguments)
     kind = frame.analysis.knowledge.methods[owner.framework].get(method)

@@ -10,7 +10,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, classes_of, function_of
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -139,6 +139,9 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     """Call something that is no method."""
     if callee.kind == SYMBOL:
         return call_symbol(frame, node, callee.name, arguments)
+    if type(callee.ref) is tuple:
+        each = [callee._replace(ref=cls) for cls in classes_of(callee)]
+        return functools.reduce(join, [dispatch_call(frame, node, o, arguments) for o in each])
     uncertain = callee.doubt & Doubt.ANOTHER_PATH
     if callee.kind == FUNCTION or (callee.kind == EITHER and (callee.items or uncertain)):
         return _call_functions(frame, node, callee, arguments)

@@ -48,6 +48,7 @@ from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_
 from asyncguard.lint.interpret.growth import note_added_by_call
 from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
+from asyncguard.lint.interpret.placement import names_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -283,6 +284,8 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if depth > 4 or (result.kind != CONTAINER and not result.params):
         return result
     passed = [bound[param] for param in sorted(result.params.on) if param in bound]
+    if result.kind == DEVICE and passed and all(map(names_host, passed)):
+        return Value(HOST_ARRAY, result.framework)  # made where it was told: `zeros(device="cpu")`
     if result.role is Role.MOVED:
         kept = next((v.role for v in passed if v.role in _KEPT), Role.MOVED)
         return with_role(from_params(result, INDEPENDENT), kept)

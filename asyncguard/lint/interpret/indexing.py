@@ -39,7 +39,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
-from asyncguard.lint.interpret.structures import entry
+from asyncguard.lint.interpret.structures import entry, keyed
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, item_path
@@ -80,8 +80,10 @@ def _masks(frame: Frame, node: cst.Subscript, values: list[Value]) -> Iterator[V
 
 def _of_device(frame: Frame, owner: Value, index: Index) -> Value:
     index_sites(frame, index.node, owner, index.values)
-    literal = all(value.literal is not None for value in index.values)
-    if literal and owner.role == Role.MODEL_OUTPUT:
+    literals = [value.literal for value in index.values]
+    if any(isinstance(literal, str) for literal in literals):
+        return keyed(owner)
+    if None not in literals and owner.role == Role.MODEL_OUTPUT:
         return owner
     _learn_masks(frame, owner, index)
     part = part_of(owner)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
@@ -9,6 +11,7 @@ from asyncguard.lint.contexts.priors import is_called, prior_for
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
+from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -62,7 +65,7 @@ from asyncguard.lint.interpret.placement import (
     upload_if_on_host,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
+from asyncguard.lint.interpret.receivers import each_of, may_be_moved, receiver_of
 from asyncguard.lint.interpret.structures import added_by, container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
@@ -80,6 +83,11 @@ def call_method(
         if (cls := frame.analysis.called_class(frame, owner.name)) is not None:
             return instance_method(frame, node, Value(CLASS, ref=cls), method, arguments)
         return call_symbol(frame, node, resolved.name, arguments)
+    if type(owner.ref) is tuple:
+        each = each_of(owner, method)
+        return functools.reduce(join, [call_method(frame, node, o, func, arguments) for o in each])
+    if method == "append" and owner.kind in (CONTAINER, UNKNOWN) and len(arguments) == 1:
+        frame.give(dotted(func.value), container(arguments[0].value))
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)
     if (added := added_by(frame, method, arguments)) is not None:

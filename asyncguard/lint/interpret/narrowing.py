@@ -6,9 +6,10 @@ import functools
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import asks_type, guard_of
+from asyncguard.lint.contexts.conditions import guard_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
+from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.join import join
@@ -27,10 +28,12 @@ from asyncguard.lint.domain.values import (
     Value,
     confirmed,
     container,
+    device,
     doubted,
 )
 from asyncguard.lint.interpret.lookup import hinted_at
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.structures import keyed
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -108,16 +111,16 @@ def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
         if (type(test.operator) is cst.And) == holds:
             narrow(frame, test.left, holds)
             narrow(frame, test.right, holds)
-    elif (asked := frame.held.get(dotted(test))) is not None and asks_type(asked):
-        if own_parameter(frame, dotted(asked.args[0].value)) >= 0:  # type: ignore[attr-defined]
-            narrow(frame, asked, holds)
+    elif (asked := frame.held.get(dotted(test))) is not None and (kept := type_test(asked)):
+        if own_parameter(frame, kept.path) >= 0:
+            _narrow_type(frame, kept, holds)
     elif type(test) is cst.Attribute and test.attr.value in ("is_cuda", "is_cpu"):
         path = dotted(test.value)
         known = frame.env.get(path, UNKNOWN_VALUE)
         if known.kind == DEVICE and holds == (test.attr.value == "is_cpu"):
             frame.note(path, known._replace(kind=HOST_ARRAY))
-    elif type(test) is cst.Call and asks_type(test):
-        _narrow_isinstance(frame, dotted(test.args[0].value), test.args[1].value, holds)
+    elif (asks := type_test(test)) is not None and asks.path:
+        _narrow_type(frame, asks, holds)
 
 
 def asks_whether_on_device(test: cst.BaseExpression) -> bool:
@@ -133,10 +136,9 @@ def asks_whether_on_device(test: cst.BaseExpression) -> bool:
     return asked and type(told) is cst.SimpleString and told.value[1:-1] == wanted
 
 
-def _narrow_isinstance(frame: Frame, path: str, types: cst.BaseExpression, holds: bool) -> None:
-    if not path:
-        return
-    nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
+def _narrow_type(frame: Frame, test: TypeTest, holds: bool) -> None:
+    """Learn from a test of a type that came out `holds`."""
+    path, nodes = test.path, test.types
     with frame.speculation():
         kinds = [_checked_type(frame, node) for node in nodes]
     current = frame.env.get(path, UNKNOWN_VALUE)
@@ -169,7 +171,9 @@ def _of_types(current: Value, known: list[Value]) -> Value:
     """Return what a variable is that is of one of these types."""
     value = functools.reduce(join, known)
     if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
-        value = container(current)._replace(role=value.role)
+        keys = value.role is Role.DICT and current.kind == DEVICE
+        held = keyed(current) if keys else current
+        value = container(held)._replace(role=value.role)
     unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
     keep = current.params if unsure else INDEPENDENT
     role = Role.UNPLACED if value.kind == DEVICE else value.role
@@ -197,6 +201,8 @@ _MAPPINGS = frozenset({"dict", "Mapping", "MutableMapping", "OrderedDict"})
 
 
 def _checked_type(frame: Frame, node: cst.BaseExpression) -> Value:
+    if node is ANY_ARRAY and frame.analysis.frameworks:
+        return device(frame.analysis.frameworks[0])
     name = dotted(node).rpartition(".")[2]
     if name in _MAPPINGS:
         return container(None)._replace(role=Role.DICT)
@@ -233,13 +239,9 @@ def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Depe
     """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`."""
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return guarded_by_type(frame, test.expression, not holds)
-    asked = frame.held.get(dotted(test), test)  # of a flag
-    if type(asked) is not cst.Call or not asks_type(asked):
-        return INDEPENDENT
-    types = asked.args[1].value
-    nodes = [e.value for e in types.elements] if type(types) is cst.Tuple else [types]
-    index = own_parameter(frame, dotted(asked.args[0].value))
-    if index < 0 or not (all if holds else any)(map(_is_tensor, nodes)):
+    asked = type_test(frame.held.get(dotted(test), test))  # of a flag
+    index = own_parameter(frame, asked.path) if asked is not None else -1
+    if asked is None or index < 0 or not (all if holds else any)(map(_is_tensor, asked.types)):
         return INDEPENDENT
     asked_of = frozenset({index})
     return Dependence(unless_plain=asked_of) if holds else Dependence(unless_array=asked_of)

@@ -44,6 +44,11 @@ from asyncguard.model import Device, SyncKind
 CPU_WORDS = ("cpu",)
 
 
+def names_host(value: Value) -> bool:
+    """Whether this is the device that is the host itself: `"cpu"`, `torch.device("cpu")`."""
+    return isinstance(value.literal, str) and value.literal.startswith(CPU_WORDS)
+
+
 def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
     """A tensor made by a factory lives where `device=` says; without it, on the host."""
     known = frame.analysis.knowledge.frameworks[framework]
@@ -53,7 +58,7 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
     for argument in arguments:
         if argument.keyword in ("device", "map_location", "ctx"):
             where = argument.value
-            if isinstance(where.literal, str) and where.literal.startswith(CPU_WORDS):
+            if names_host(where):
                 return Value(HOST_ARRAY, framework)
             if where.is_none:
                 continue
@@ -77,13 +82,23 @@ def as_mask(
     unplaced = result.place is Place.EITHER
     if _makes_mask(knowledge, framework, name, operands, arguments):
         return with_role(result, Role.MASK)
-    keeps = name in knowledge.keeps_masks.get(framework, NOTHING)
+    keeps = name == "to" or name in knowledge.keeps_masks.get(framework, NOTHING)
     if keeps and any(innermost_value(o).role == Role.INDICES for o in operands[:1]):
         return with_role(result, Role.INDICES)
     anywhere = unplaced and name in knowledge.whole  # it is still not known where
     if name in knowledge.makes_indices.get(framework, NOTHING) and not anywhere:
         return with_role(result, Role.INDICES)
+    if not unplaced and any(map(_is_integer_type, arguments)):
+        return with_role(result, Role.INDICES)
     return with_role(result, Role.UNPLACED if unplaced else Role.NONE)
+
+
+_INTEGER = family("dtype.integer")
+
+
+def _is_integer_type(argument: Argument) -> bool:
+    """Whether an argument asks for integers, of which an array is no mask, whatever its name."""
+    return argument.value.kind == SYMBOL and _INTEGER(last(argument.value.name))
 
 
 def _makes_mask(

@@ -9,6 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo, classes_of
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -36,6 +37,14 @@ class Receiver(NamedTuple):
 
     value: Value
     is_parameter: bool  # of unknown kind: whatever the callers pass
+
+
+def each_of(owner: Value, method: str) -> list[Value]:
+    """Return an instance of each class that `owner` may be of, by whose method a call may run."""
+    own: dict[FunctionInfo | None, Value] = {}
+    for cls in classes_of(owner):
+        own.setdefault(cls.lookup(method), owner._replace(ref=cls))
+    return list(own.values())
 
 
 def receiver_of(frame: Frame, owner: Value, method: str, arguments: Arguments) -> Receiver:

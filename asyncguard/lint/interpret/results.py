@@ -126,20 +126,36 @@ def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     made = _device_result(frame, callee, arguments)
     keeps = knowledge.keeps_masks.get(callee.framework, NOTHING)
     moves = callee.last in keeps and "_like" not in callee.last
-    if made.place is Place.EITHER and not moves:
+    if made.place is Place.EITHER and not moves and not _begins_with_number(arguments):
         made = made._replace(role=Role.NONE)  # it computes, which is done on the device
     if callee.name in knowledge.joins and arguments:
-        made = _joined(made, first_device(arguments[0].value))
+        made = _joined(made, arguments[0].value)
     return _masked(frame, made, callee, arguments)
 
 
-def _joined(made: Value, given: Value) -> Value:
-    """Return one array of several: of arguments that are no more than taken for device values.
+def _begins_with_number(arguments: Arguments) -> bool:
+    """Whether a number is given first, so that the result is where the others are, if anywhere.
 
-    They may be in host memory still, which a move to the device would show.
+    `torch.div(x.size(1), 2 * overlap)` is in host memory, unless `overlap` is a tensor.
     """
-    doubtful = given.kind == DEVICE and given.confidence <= MEDIUM and given.params
-    return made._replace(role=Role.UNPLACED, params=given.params) if doubtful else made
+    if any(argument.keyword == "device" for argument in arguments):
+        return False
+    first = next((argument.value for argument in arguments if not argument.keyword), None)
+    return first is not None and first.kind == HOST and not first.is_none
+
+
+def _joined(made: Value, arrays: Value) -> Value:
+    """Return one array of several, which is where they are: of a declared list, where callers say.
+
+    Of arguments that are no more than taken for device values, it may be in host memory still,
+    which a move to the device would show.
+    """
+    given = first_device(arrays)
+    if given.kind != DEVICE or not given.params:
+        return made
+    if given.confidence <= MEDIUM:
+        return made._replace(role=Role.UNPLACED, params=given.params)
+    return from_params(made, given.params) if given is arrays.element else made
 
 
 def _on_host(frame: Frame, callee: Callee, arguments: Arguments) -> Value:

@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     device,
     doubted,
     part_of,
+    with_role,
 )
 from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.interpret.binding import rebind
@@ -92,9 +93,17 @@ def passed_on(context: Value, given: Value) -> Value:
     return device(context.framework, why, given.params)
 
 
+def keyed(owner: Value) -> Value:
+    """Return what something taken for an array holds by a word: it is a structure of arrays then.
+
+    Like what a model returns, of which a part may be one as well, or a number: `meta["sizes"]`.
+    """
+    return with_role(part_of(owner), Role.MODEL_OUTPUT)
+
+
 def mapping_method(owner: Value, method: str) -> Value:
     """Call a dict's method on a model's output or an argument, which must then be a dict."""
-    element = owner if owner.role == Role.MODEL_OUTPUT else part_of(owner)
+    element = keyed(owner) if owner.kind == DEVICE else part_of(owner)
     if method in _WITH_KEYS:
         return _with_keys(element, method)
     return container(element) if method == "values" else element

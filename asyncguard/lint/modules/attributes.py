@@ -24,7 +24,7 @@ class Attributes:
     def of(self, cls: ClassInfo, name: str) -> Value | None:
         """Return what an attribute of a class's instances is, by all that its methods assign."""
         if name not in cls.attributes:
-            setters = [method for method in cls.methods.values() if method.sets(name)]
+            setters = [method for method in cls.methods.values() if method.fills(name)]
             setters.sort(key=lambda method: method.name != "__init__")
             found, final = self._summaries.derive(
                 (cls, name), lambda: self._assigned(cls, name, setters)

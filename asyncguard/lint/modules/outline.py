@@ -127,6 +127,8 @@ class _Look:
         found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
         attributes: set[str] = set()
         called: set[str] = set()
+        collected: set[str] = set()
+        tested: set[str] = set()
         moves: set[ast.AST] = set()  # calls whose result is dropped
         for statement in node.body:
             for part in parsed.walk_inner(statement):
@@ -138,12 +140,16 @@ class _Look:
                 elif kind is ast.Call:
                     self._call(part, found, attributes)
                     called.add(_self_path(part.func))
+                    tested.add(_tested(part))
+                    collected.add(_collected(part))
                 elif kind in _STORES:
                     targets = part.targets if kind is ast.Assign else [part.target]
                     attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
         found.attributes, found.called = frozenset(attributes), frozenset(called)
+        found.collected = frozenset(collected)
+        found.hints = {path: hint for path, hint in found.hints.items() if path not in tested}
         return found
 
     def _moves(self, node: ast.Call) -> bool:
@@ -162,6 +168,23 @@ class _Look:
             hint = self.knowledge.by_usage(name, self.frameworks)
             if hint and (path := _self_path(node.func.value)):
                 note_hint(found.hints, path, hint)
+
+
+def _collected(node: ast.Call) -> str:
+    """Return the attribute of `self` that a call appends to: `self.losses.append(loss)`."""
+    func = node.func
+    if type(func) is not ast.Attribute or func.attr != "append":
+        return ""
+    return _self_path(func.value).removeprefix("self.")
+
+
+def _tested(node: ast.Call) -> str:
+    """Return the path of which a call asks the type: it is of several, so of others elsewhere.
+
+    `if isinstance(self.length, int): self.length = 0`, else `self.length.zero_()`.
+    """
+    asks = type(node.func) is ast.Name and node.func.id == "isinstance" and len(node.args) == 2
+    return _self_path(node.args[0]) if asks else ""
 
 
 def _uploads(node: ast.Call, method: str) -> bool:

@@ -25,6 +25,7 @@ from asyncguard.lint.domain.values import (
     device,
     doubted,
     from_params,
+    of_argument,
 )
 from asyncguard.lint.interpret import types
 from asyncguard.lint.modules.abstract import is_abstract
@@ -52,7 +53,7 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     if index == 0 and info.has_self and info.cls is not None:
         return Value(CLASS, ref=info.cls) if info.takes_class else types.instance_of(info.cls)
     params = on_parameter(index)
-    value = _declared(frame, parameter)
+    value = of_argument(_declared(frame, parameter), params)
     if info.compiled and value.kind == UNKNOWN:
         value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)
     if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
