@@ -11,6 +11,7 @@ from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
 from asyncguard.lint.contexts.once import retries
+from asyncguard.lint.contexts.samples import draws_few
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
@@ -52,6 +53,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
             names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
+            few=draws_few(frame, node, targets),
         ),
         transparent=_is_within_step(node.iter, targets, counted)
         or (bool(frame.loops) and not epochs and _goes_round_twice(node.iter)),
