@@ -14,8 +14,9 @@ class Dependence(NamedTuple):
     Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
-    of `unless_plain`, in calls that hand nothing else; of `when_host`, only in calls that hand
-    arrays in host memory: `x = x.to(y.device)`.
+    of `unless_plain`, in calls that hand nothing else; of `when_true`, `when_false` and
+    `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
+    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
@@ -23,6 +24,9 @@ class Dependence(NamedTuple):
     where_omitted: frozenset[int] = frozenset()
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
+    when_true: frozenset[int] = frozenset()
+    when_false: frozenset[int] = frozenset()
+    when_given: frozenset[int] = frozenset()
     when_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
@@ -34,14 +38,7 @@ class Dependence(NamedTuple):
             return self
         if self is INDEPENDENT:
             return other
-        return Dependence(
-            self.on | other.on,
-            self.when_omitted | other.when_omitted,
-            self.where_omitted | other.where_omitted,
-            self.unless_array | other.unless_array,
-            self.unless_plain | other.unless_plain,
-            self.when_host | other.when_host,
-        )
+        return Dependence(*map(or_, self, other))
 
     def is_given_by(self, handed: Dependence) -> bool:
         """Whether a call hands a parameter that this depends on being left out."""
@@ -61,7 +58,7 @@ class Dependence(NamedTuple):
     @property
     def _conditions(self) -> tuple[frozenset[int], ...]:
         """The parameters of which an argument that does not meet the condition rules it out."""
-        return self.when_omitted, self.where_omitted, self.unless_array, self.unless_plain
+        return self[1:-1]
 
     def is_ruled_out_by(self, handed: Dependence) -> bool:
         """Whether a call that hands such arguments does not cause what depends on this.

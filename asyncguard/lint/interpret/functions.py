@@ -43,10 +43,11 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host
 from asyncguard.lint.interpret.moves import note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.reads import may_be_read, translate
+from asyncguard.lint.interpret.ruling_out import ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -61,6 +62,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return inline(frame, node, info, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
+    _note_decorated(frame, callee, arguments)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
     if summary.moved:
@@ -68,7 +70,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if not summary.reads and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     bound = bind_arguments(info, arguments, callee.element)
-    passed = _ruling_out(frame, summary, bound)
+    passed = ruling_out(frame, info, arguments, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
@@ -81,6 +83,19 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
     reads_of_call(frame, node, reads, bound)
     return _of_class(info, callee, _instantiated(frame, summary.result, bound))
+
+
+def _note_decorated(frame: Frame, callee: Value, arguments: Arguments) -> None:
+    """Note the classes of this file that a function is handed: `Fast = faster(Slow)`.
+
+    It may be a decorator that is called by hand. What other files do to a class is not known in
+    time.
+    """
+    for argument in arguments:
+        if argument.value.kind == CLASS:
+            cls = class_of(argument.value)
+            if cls.module is frame.analysis and callee not in cls.decorators:
+                cls.decorators += (callee,)
 
 
 def _of_class(info: FunctionInfo, callee: Value, made: Value) -> Value:
@@ -146,51 +161,6 @@ def _note_work(frame: Frame, summary: Summary) -> None:
     frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
-
-
-def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> Dependence:
-    """Return the parameters that are passed, or handed an array, where a read asks for that."""
-    asked = together(read.params for read in summary.reads)
-    return Dependence(
-        when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
-        where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
-        unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
-        unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
-        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
-    )
-
-
-def _is_host_array(value: Value | None) -> bool:
-    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
-    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
-        return False
-    return value.confidence >= MEDIUM
-
-
-def _is_plain(value: Value | None) -> bool:
-    """Whether an argument is a number or another plain object, and no array anywhere."""
-    return value is not None and value.kind == HOST and is_on_host(value)
-
-
-def _is_array(value: Value | None) -> bool:
-    """Whether an argument is an array for sure, wherever it is."""
-    return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
-
-
-def _is_given(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is surely not left out, by the caller's caller either."""
-    if value is None or may_be_omitted(frame, value):
-        return False
-    if value.params.when_omitted:
-        return True  # something is made for it where the caller is left without
-    if value.kind == UNKNOWN:
-        return value.params.only >= 0 and value.role is Role.NONE  # a parameter of the caller
-    return not value.doubt & (Doubt.HOST_PATH | Doubt.ANOTHER_PATH)  # `None` there, maybe
-
-
-def _is_given_to(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is given, and not on the device, where a read of it waits as well."""
-    return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
 
 
 _RUNS = family("function.runs_steps")
