@@ -7,12 +7,12 @@ is not a guard: that rank still waits.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
 from asyncguard.catalogue import load
+from asyncguard.lint.contexts.amounts import compares, of_event, of_size
 from asyncguard.lint.contexts.counters import (
     MORE,
     RARELY_FALSE,
@@ -175,11 +175,11 @@ def _of_period(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """`time.time() - last > interval`: so long after the last time."""
-    return RARELY_TRUE if _compares(test, MORE) and _reads_clock(frame, test) else None
+    return RARELY_TRUE if compares(test, MORE) and _reads_clock(frame, test) else None
 
 
 def _of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    if not _compares(test, _EQUAL) or not _asks_for_another_device(frame, test):
+    if not compares(test, _EQUAL) or not _asks_for_another_device(frame, test):
         return None
     elsewhere = type(test.comparisons[0].operator) is cst.NotEqual
     return RARELY_FALSE if elsewhere else RARELY_TRUE
@@ -199,27 +199,12 @@ def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return counter_comparison(frame, test) if single else None  # type: ignore[arg-type]
 
 
-LARGE = 10_000  # elements: few inputs have as many boxes, lines or samples
-
-
-def _of_size(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    """`len(boxes) < 40000`: what is done for many more elements than inputs mostly have is rare."""
-    if not _compares(test, (*MORE, cst.LessThan, cst.LessThanEqual)):
-        return None
-    bound = test.comparisons[0].comparator
-    if type(bound) is not cst.Integer or bound.evaluated_value < LARGE:
-        return None
-    counted = type(test.left) is cst.Call and dotted(test.left.func) == "len"
-    more = type(test.comparisons[0].operator) in MORE
-    return (RARELY_TRUE if more else RARELY_FALSE) if counted else None
-
-
 _USUAL_INPUT = family("parameter.usual")
 
 
 def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """`input_ids is None`: what a tokenizer always makes is seldom left out."""
-    if not _compares(test, IDENTITY) or type(test.left) is not cst.Name:
+    if not compares(test, IDENTITY) or type(test.left) is not cst.Name:
         return None
     name, asked = test.left.value, test.comparisons[0]
     if not _USUAL_INPUT(name) or dotted(asked.comparator) != "None":
@@ -229,20 +214,12 @@ def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return RARELY_TRUE if type(asked.operator) is cst.Is else RARELY_FALSE
 
 
-def _compares(
-    test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
-) -> TypeGuard[cst.Comparison]:
-    """Whether a test is one comparison by one of these operators."""
-    single = type(test) is cst.Comparison and len(test.comparisons) == 1
-    return single and type(test.comparisons[0].operator) in operators  # type: ignore[attr-defined]
-
-
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
-    _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, _of_place,
-    _of_platform, _of_size, _of_missing_input, _of_counter,
+    _of_abnormal, _of_name, of_event, _of_remembered, _of_period, _of_clock, _of_place,
+    _of_platform, of_size, _of_missing_input, _of_counter,
 )  # fmt: skip
-_OF_NAMES = _QUESTIONS[:3]
+_OF_NAMES = _QUESTIONS[:4]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
     cst.Name: _OF_NAMES,
     cst.Attribute: _OF_NAMES,

@@ -11,6 +11,7 @@ from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
 from asyncguard.lint.contexts.once import retries
+from asyncguard.lint.contexts.samples import draws_few
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
@@ -29,6 +30,7 @@ _PER_EPOCH = family("counter.per_epoch")
 _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
 _BATCHES = family("value.batches")
+_ITEM = family("counter.batch")
 
 
 # What one step trains side by side.
@@ -52,6 +54,7 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
             names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
+            few=draws_few(frame, node, targets),
         ),
         transparent=_is_within_step(node.iter, targets, counted)
         or (bool(frame.loops) and not epochs and _goes_round_twice(node.iter)),
@@ -72,7 +75,7 @@ def _names_steps(node: cst.BaseExpression, iterable: Value, names: frozenset[str
     innermost = _innermost(node, iterable)
     if _in_parts(innermost) or any(map(_GENERATION, _iterated_names(innermost))):
         return True
-    if _is_within_batch(innermost) or holds_numbers(iterable):
+    if _is_within_batch(innermost) or holds_numbers(iterable) or _numbers_rows(innermost, names):
         return False
     return any(map(_STEP, names | _sources(node, views=False)))
 
@@ -158,6 +161,26 @@ def _is_within_batch(node: cst.BaseExpression) -> bool:
     if type(node) is not cst.Call or not _RANGE(dotted(node.func)) or len(node.args) != 1:
         return False
     return bool(_BATCH_SIZE(dotted(node.args[0].value).rpartition(".")[2]))
+
+
+def _numbers_rows(node: cst.BaseExpression, names: frozenset[str]) -> bool:
+    """Whether this numbers the items of one batch: `for batch_idx in range(ids.shape[0])`."""
+    if type(node) is not cst.Call or dotted(node.func) != "range" or len(node.args) != 1:
+        return False
+    return _counts_rows(node.args[0].value) and all(map(_ITEM, filter(_STEP, names)))
+
+
+def _counts_rows(node: cst.BaseExpression) -> bool:
+    """Whether this is how many rows an array has: `x.shape[0]`, `x.size(0)`."""
+    if type(node) is cst.Call and len(node.args) == 1:
+        path, first = dotted(node.func), node.args[0].value
+        return path.endswith(".size") and type(first) is cst.Integer and first.value == "0"
+    if type(node) is not cst.Subscript or len(node.slice) != 1:
+        return False
+    index = node.slice[0].slice
+    if type(index) is not cst.Index or type(index.value) is not cst.Integer:
+        return False
+    return index.value.value == "0" and dotted(node.value).endswith(".shape")
 
 
 def _takes_one(node: cst.BaseExpression) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
-from asyncguard.lint.contexts.caches import last_statement
+from asyncguard.lint.contexts.caches import counted_by_len, last_statement
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.syntax.tree import dotted
 
@@ -52,6 +52,30 @@ def switches(frame: Frame, node: cst.If) -> bool:
         for asked in _asked_before(frame)
         for target, value in words
     )
+
+
+def fills_or_fails(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
+    """Whether a branch fills what is empty, on pain of an error: it is not empty again.
+
+    `if len(self.kept) == 0: self.begin()`, and later `if len(self.kept) == 0: raise ...`.
+    """
+    if not _asks_for_emptiness(node.test):
+        return False
+    later = (line for line in block[index + 1 :] if type(line) is cst.If)
+    return any(
+        line.test.deep_equals(node.test) and type(last_statement(line.body)) is cst.Raise
+        for line in later
+    )
+
+
+def _asks_for_emptiness(test: cst.BaseExpression) -> bool:
+    """Whether a test asks if a part of something is empty: `len(state["kept"]) == 0`."""
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    asked, counted = test.comparisons[0], counted_by_len(test.left)
+    none = type(asked.comparator) is cst.Integer and asked.comparator.value == "0"
+    held = type(counted) in (cst.Attribute, cst.Subscript)
+    return none and held and type(asked.operator) is cst.Equal
 
 
 def _kept(body: cst.BaseSuite) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:

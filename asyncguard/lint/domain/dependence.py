@@ -15,8 +15,9 @@ class Dependence(NamedTuple):
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
     of `unless_plain`, in calls that hand nothing else; of `unless_there`, in calls that hand
-    nothing that is on the device: `x = x.to(device)`; of `when_host`, only in calls that hand
-    arrays in host memory: `x = x.to(y.device)`.
+    nothing that is on the device: `x = x.to(device)`; of `when_true`, `when_false` and
+    `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
+    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
@@ -25,6 +26,9 @@ class Dependence(NamedTuple):
     unless_array: frozenset[int] = frozenset()
     unless_plain: frozenset[int] = frozenset()
     unless_there: frozenset[int] = frozenset()
+    when_true: frozenset[int] = frozenset()
+    when_false: frozenset[int] = frozenset()
+    when_given: frozenset[int] = frozenset()
     when_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
@@ -36,15 +40,7 @@ class Dependence(NamedTuple):
             return self
         if self is INDEPENDENT:
             return other
-        return Dependence(
-            self.on | other.on,
-            self.when_omitted | other.when_omitted,
-            self.where_omitted | other.where_omitted,
-            self.unless_array | other.unless_array,
-            self.unless_plain | other.unless_plain,
-            self.unless_there | other.unless_there,
-            self.when_host | other.when_host,
-        )
+        return Dependence(*map(or_, self, other))
 
     def is_given_by(self, handed: Dependence) -> bool:
         """Whether a call hands a parameter that this depends on being left out."""
@@ -64,8 +60,9 @@ class Dependence(NamedTuple):
     @property
     def _conditions(self) -> tuple[frozenset[int], ...]:
         """The parameters of which an argument that does not meet the condition rules it out."""
-        always = self.when_omitted, self.where_omitted
-        return *always, self.unless_array, self.unless_plain, self.unless_there
+        left_out = self.when_omitted, self.where_omitted
+        kinds = self.unless_array, self.unless_plain, self.unless_there
+        return *left_out, *kinds, self.when_true, self.when_false, self.when_given
 
     def is_ruled_out_by(self, handed: Dependence) -> bool:
         """Whether a call that hands such arguments does not cause what depends on this.

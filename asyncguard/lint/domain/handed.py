@@ -29,6 +29,9 @@ class Given(enum.IntFlag):
     ON_HOST = 1  # a number, or an array in host memory
     ARRAY = 2
     OMITTED = 4  # it may be `None`
+    TRUE = 8  # a constant that is true
+    FALSE = 16  # likewise
+    ABSENT = 32  # it is `None`
 
 
 class Handed(NamedTuple):
@@ -71,6 +74,9 @@ class Signature(NamedTuple):
             frozenset(i for i, what in given.items() if not what & Given.OMITTED),
             frozenset(i for i, what in given.items() if what & Given.ARRAY),
             unless_plain=frozenset(i for i, what in given.items() if what == Given.ON_HOST),
+            when_true=frozenset(i for i, what in given.items() if what & Given.FALSE),
+            when_false=frozenset(i for i, what in given.items() if what & Given.TRUE),
+            when_given=frozenset(i for i, what in given.items() if what & Given.ABSENT),
         )
 
     def _given(self, arguments: Handed) -> Iterator[tuple[int, Given]]:

@@ -114,7 +114,7 @@ _SWITCH = family("value.switch")
 
 
 def _given(frame: Frame, argument: Argument) -> Given:
-    value, given = argument.value, Given.UNKNOWN
+    value, given = argument.value, constant_given(argument.value)
     if value.kind in (UNKNOWN, HOST) and _SWITCH(dotted(argument.node).rpartition(".")[2]):
         return Given.ON_HOST
     if may_be_omitted(frame, value):
@@ -125,6 +125,15 @@ def _given(frame: Frame, argument: Argument) -> Given:
     if is_on_host(value) and not moved:
         given |= Given.ON_HOST
     return given
+
+
+def constant_given(value: Value) -> Given:
+    """Return whether a constant that is handed is true, or `None`; of others nothing."""
+    if value.is_none:
+        return Given.FALSE | Given.ABSENT
+    if value.kind != HOST or value.literal is None:
+        return Given.UNKNOWN
+    return Given.TRUE if value.literal else Given.FALSE
 
 
 def _at_position(info: FunctionInfo, position: int) -> int | None:

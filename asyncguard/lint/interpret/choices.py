@@ -17,6 +17,7 @@ from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import (
     asks_whether_on_device,
     guarded_by_omission,
+    guarded_by_truth,
     guarded_by_type,
     narrow,
     truth,
@@ -32,7 +33,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = _guards(frame, node)
     last = frame.last_choice is node
-    typed = [guarded_by_type(frame, node.test, holds) for holds in (True, False)]
+    typed = [
+        guarded_by_type(frame, node.test, holds) | guarded_by_truth(frame, node.test, holds)
+        for holds in (True, False)
+    ]
     otherwise = typed[1] | guarded_by_omission(frame, node.test, cst.IsNot).where
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)
@@ -73,6 +77,8 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     guard_true, guard_false = conditions.guard_of(frame, node.test)
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
     block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
+    if once.fills_or_fails(node, block, index):
+        guard_true = Guard(len(frame.loops), True)
     recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
     guard_true = _guard_of_body(frame, node, guard_true)
     done = caches.is_done(node, block, index) or caches.is_large_enough(node)

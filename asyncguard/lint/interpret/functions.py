@@ -26,7 +26,6 @@ from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    CALLABLE,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -44,12 +43,13 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host
 from asyncguard.lint.interpret.growth import note_added_by_call
 from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.placement import names_host
 from asyncguard.lint.interpret.reads import may_be_read, translate
+from asyncguard.lint.interpret.ruling_out import ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -64,6 +64,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return inline(frame, node, info, arguments)
     edge = frame.call(info)
     frame.event("call", node, callee=info)
+    _note_decorated(frame, callee, arguments)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
@@ -73,7 +74,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if summary.added:
         added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
         note_added_by_call(frame, handed_paths(node, info, arguments), added)
-    passed = _ruling_out(frame, summary, bound)
+    passed = ruling_out(frame, info, arguments, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
@@ -88,6 +89,19 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     result = moved_dict(summary.result, moved)
     made = result or _instantiated(frame, summary.result, {**bound, **moved})
     return _of_class(info, callee, made)
+
+
+def _note_decorated(frame: Frame, callee: Value, arguments: Arguments) -> None:
+    """Note the classes of this file that a function is handed: `Fast = faster(Slow)`.
+
+    It may be a decorator that is called by hand. What other files do to a class is not known in
+    time.
+    """
+    for argument in arguments:
+        if argument.value.kind == CLASS:
+            cls = class_of(argument.value)
+            if cls.module is frame.analysis and callee not in cls.decorators:
+                cls.decorators += (callee,)
 
 
 def _of_class(info: FunctionInfo, callee: Value, made: Value) -> Value:
@@ -153,65 +167,6 @@ def _note_work(frame: Frame, summary: Summary) -> None:
     frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
-
-
-def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> Dependence:
-    """Return the parameters that are passed, or handed an array, where a read asks for that."""
-    asked = together(read.params for read in summary.reads)
-    return Dependence(
-        when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
-        where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
-        unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
-        unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
-        unless_there=frozenset(p for p in asked.unless_there if _is_there(frame, bound.get(p))),
-        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
-    )
-
-
-def _is_host_array(value: Value | None) -> bool:
-    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
-    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
-        return False
-    return value.confidence >= MEDIUM
-
-
-def _is_there(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is, or holds, an array that is on the device for sure.
-
-    Of the caller's own arguments that are declared as arrays those of a model are: it is given what
-    has been moved.
-    """
-    held = first_device(value) if value is not None else UNKNOWN_VALUE
-    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
-        return False
-    cls = frame.function.cls
-    return not held.params or (cls is not None and instance_of(cls).kind in CALLABLE)
-
-
-def _is_plain(value: Value | None) -> bool:
-    """Whether an argument is a number or another plain object, and no array anywhere."""
-    return value is not None and value.kind == HOST and is_on_host(value)
-
-
-def _is_array(value: Value | None) -> bool:
-    """Whether an argument is an array for sure, wherever it is."""
-    return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
-
-
-def _is_given(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is surely not left out, by the caller's caller either."""
-    if value is None or may_be_omitted(frame, value):
-        return False
-    if value.params.when_omitted:
-        return True  # something is made for it where the caller is left without
-    if value.kind == UNKNOWN:
-        return value.params.only >= 0 and value.role is Role.NONE  # a parameter of the caller
-    return not value.doubt & (Doubt.HOST_PATH | Doubt.ANOTHER_PATH)  # `None` there, maybe
-
-
-def _is_given_to(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is given, and not on the device, where a read of it waits as well."""
-    return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
 
 
 _RUNS = family("function.runs_steps")

@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED
-from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -46,7 +46,11 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     if type(node) is cst.BooleanOperation:
         truth(frame, node.left)
         is_and = type(node.operator) is cst.And
-        with frame.guarded(guard_of(frame, node.left)[not is_and]):
+        guard, asked = (
+            guard_of(frame, node.left)[not is_and],
+            guarded_by_truth(frame, node.left, is_and),
+        )
+        with frame.guarded(guard, asked):
             with_narrowed(frame, node.left, is_and, node.right)
         return HOST_VALUE
     if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
@@ -235,13 +239,52 @@ def own_parameter(frame: Frame, path: str) -> int:
     return index if known else -1
 
 
+_PLAIN_TYPES = frozenset({"list", "tuple", "dict", "set", "str", "int", "float", "bool"})
+
+
 def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dependence:
-    """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`."""
+    """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`.
+
+    Or if it is one of Python's own types, which no array is: `isinstance(p, list)`.
+    """
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return guarded_by_type(frame, test.expression, not holds)
     asked = type_test(frame.held.get(dotted(test), test))  # of a flag
     index = own_parameter(frame, asked.path) if asked is not None else -1
-    if asked is None or index < 0 or not (all if holds else any)(map(_is_tensor, asked.types)):
+    if asked is None or index < 0:
         return INDEPENDENT
     asked_of = frozenset({index})
+    if holds and all(dotted(node) in _PLAIN_TYPES for node in asked.types):
+        return Dependence(unless_array=asked_of)
+    if not (all if holds else any)(map(_is_tensor, asked.types)):
+        return INDEPENDENT
     return Dependence(unless_plain=asked_of) if holds else Dependence(unless_array=asked_of)
+
+
+def guarded_by_truth(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dependence:
+    """Return the parameters whose truth decides how a test comes out: `if p and not q: ...`."""
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        return guarded_by_truth(frame, test.expression, not holds)
+    if type(test) is cst.BooleanOperation:
+        if (type(test.operator) is cst.And) != holds:
+            return INDEPENDENT
+        parts = (guarded_by_truth(frame, part, holds) for part in (test.left, test.right))
+        return together(parts)
+    if type(test) is cst.Comparison:
+        return _guarded_by_comparison(frame, test, holds)
+    index = own_parameter(frame, dotted(test)) if type(test) is cst.Name else -1
+    if index < 0:
+        return INDEPENDENT
+    asked = frozenset({index})
+    return Dependence(when_true=asked) if holds else Dependence(when_false=asked)
+
+
+def _guarded_by_comparison(frame: Frame, test: cst.Comparison, holds: bool) -> Dependence:
+    """Return the parameter that has to be given for a test to come out so: `p is not None`."""
+    if len(test.comparisons) != 1 or dotted(test.comparisons[0].comparator) != "None":
+        return INDEPENDENT
+    wanted = cst.IsNot if holds else cst.Is
+    index = own_parameter(frame, dotted(test.left)) if type(test.left) is cst.Name else -1
+    if index < 0 or type(test.comparisons[0].operator) is not wanted:
+        return INDEPENDENT
+    return Dependence(when_given=frozenset({index}))

@@ -40,7 +40,12 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.lookup import computed_with
-from asyncguard.lint.interpret.narrowing import guarded_by_omission, narrow, truth
+from asyncguard.lint.interpret.narrowing import (
+    guarded_by_omission,
+    guarded_by_truth,
+    narrow,
+    truth,
+)
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import dotted
 
@@ -285,13 +290,14 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
         narrow(frame, node.test, True)
         guard_true, guard_false = guard_of(frame, node.test)
         omitted, given = (
-            guarded_by_omission(frame, node.test, asked) for asked in (cst.Is, cst.IsNot)
+            guarded_by_omission(frame, node.test, operator) for operator in (cst.Is, cst.IsNot)
         )
-        with frame.guarded(guard_true, omitted.where):
+        asked = [guarded_by_truth(frame, node.test, holds) for holds in (True, False)]
+        with frame.guarded(guard_true, omitted.where | asked[0]):
             chosen = evaluate(frame, node.body)
         fork.take()
         narrow(frame, node.test, False)
-        with frame.guarded(guard_false, given.where):
+        with frame.guarded(guard_false, given.where | asked[1]):
             other = evaluate(frame, node.orelse)
         fork.take()
     if chosen.kind == other.kind == SYMBOL:

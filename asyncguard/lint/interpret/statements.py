@@ -86,13 +86,13 @@ def leave(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def assertion(frame: Frame, node: cst.Assert) -> bool:
-    """An assertion reads its test; its message only when it fails."""
+    """An assertion reads its test; its message only when it fails. `assert False` is a raise."""
     truth(frame, node.test)
     narrow(frame, node.test, True)
     if node.msg is not None:
         with frame.guarded(Guard(len(frame.loops), True)):
             evaluate(frame, node.msg)
-    return True
+    return dotted(node.test) != "False"
 
 
 def delete(frame: Frame, node: cst.Del) -> bool:

@@ -17,6 +17,7 @@ from asyncguard.lint.source.suppress import Suppression
 from asyncguard.model import Finding, Loop
 
 FunctionId = tuple[str, str]  # path, qualified name of a function
+Spot = tuple[str, int, int]  # path, line, column
 
 
 class Via(NamedTuple):
@@ -57,10 +58,15 @@ class Candidate(NamedTuple):
         return (self.by.path, self.by.function) if self.by is not None else self.home
 
     @property
-    def place(self) -> tuple[str, int, int]:
+    def place(self) -> Spot:
         """Return where that function reads the value, or calls what reads it."""
         by = self.by or self.finding
         return by.path, by.line, by.column
+
+    @property
+    def read(self) -> Spot:
+        """Return where the value is read."""
+        return self.finding.path, self.finding.line, self.finding.column
 
 
 class Call(NamedTuple):

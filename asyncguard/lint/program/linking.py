@@ -15,7 +15,7 @@ from asyncguard.lint.domain.hotness import Context, Hotness
 from asyncguard.lint.labels import IN_EVERY_STEP
 from asyncguard.lint.names import family
 from asyncguard.lint.program.call_graph import CallGraph
-from asyncguard.lint.program.facts import Candidate, FileFacts, FileResult, FunctionId, Via
+from asyncguard.lint.program.facts import Candidate, FileFacts, FileResult, FunctionId, Spot, Via
 from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.program.ways import Ways
 from asyncguard.lint.source.notebook import Notebook
@@ -62,7 +62,7 @@ def _in_contexts(
     def levels_of(candidate: Candidate) -> Mapping[FunctionId, Hotness]:
         """Return how often functions are entered, as far as it matters to this candidate."""
         if params := candidate.params:
-            if (candidate.finding.code, candidate.place) in told:
+            if (candidate.finding.code, candidate.place, candidate.read) in told:
                 return network.hooks
             level = network.causing(candidate.function, params)
             if level < network.entered.get(candidate.function, Hotness.COLD):
@@ -89,10 +89,13 @@ def _in_contexts(
         yield candidate, hot
 
 
-def _told_at_calls(candidates: Iterable[Candidate]) -> set[tuple[str, tuple[str, int, int]]]:
-    """Return the reads in helpers that calls in their own file cause, by the rule and the place."""
+def _told_at_calls(candidates: Iterable[Candidate]) -> set[tuple[str, Spot, Spot]]:
+    """Return the reads in helpers that calls in their own file cause.
+
+    By the rule, the place where the call leads, and the read: one call may lead to several.
+    """
     return {
-        (c.finding.code, place)
+        (c.finding.code, place, c.read)
         for c in candidates
         if c.by is not None and not _is_doubtful(c)
         for place in c.by.places

@@ -31,3 +31,18 @@ class Block(torch.nn.Module):
 
     def forward(self, x: torch.Tensor):
         return self.experts(x, x > 0)
+
+
+class Wrapped(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x[: x.sum().item()]  # clean
+
+
+class Watched(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x[: x.sum().item()]  # ASG102
+
+
+def replace(model):
+    fast = dispatched(cls=Wrapped, transposed=True)
+    model.layer, model.other = fast(), counted(Watched)()

@@ -1,0 +1,150 @@
+"""What a call hands that rules out what its function does for other calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
+from asyncguard.lint.domain.dependence import Dependence, together
+from asyncguard.lint.domain.handed import Given
+from asyncguard.lint.domain.reasons import MEDIUM, Doubt
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    CALLABLE,
+    DEVICE,
+    HOST,
+    HOST_ARRAY,
+    UNKNOWN,
+    UNKNOWN_VALUE,
+    Place,
+    Role,
+    Value,
+)
+from asyncguard.lint.interpret.arguments import constant_given, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.types import instance_of
+from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import Loop
+
+
+def ruling_out(
+    frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> Dependence:
+    """Return the parameters that are passed, or handed an array, where a read asks for that.
+
+    Or handed a constant that keeps a branch with a read from running.
+    """
+    reads = frame.analysis.summary_for(info).reads
+    asked = together(read.params for read in reads)
+    given = dict(_constants(frame, info, arguments, bound)) if _asks_for_truth(asked) else {}
+    return Dependence(
+        when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
+        where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
+        unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
+        unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+        unless_there=frozenset(p for p in asked.unless_there if _is_there(frame, bound.get(p))),
+        when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
+        when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
+        when_given=frozenset(p for p, known in given.items() if known & Given.ABSENT),
+        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
+    )
+
+
+def _asks_for_truth(asked: Dependence) -> bool:
+    return bool(asked.when_true or asked.when_false or asked.when_given)
+
+
+def _constants(
+    frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> Iterator[tuple[int, Given]]:
+    """Yield what is known of the parameters that a call hands constants, or leaves at theirs."""
+    closed = not any(argument.stars for argument in arguments)
+    for index, parameter in enumerate(info.parameters):
+        value = bound.get(index)
+        if value is not None and not _hands_on(frame, parameter, value):
+            yield index, constant_given(value)
+        elif closed and _stays_at_default(info, parameter):
+            yield index, _default_given(parameter)
+
+
+def _hands_on(frame: Frame, parameter: Parameter, value: Value) -> bool:
+    """Whether a function hands on a private option of its own: `f(x, _fast=_fast)`."""
+    own = frame.function.parameters if frame.function is not None else ()
+    index = value.params.only
+    same = 0 <= index < len(own) and own[index].name == parameter.name
+    return same and _is_private(parameter)
+
+
+def _is_private(parameter: Parameter) -> bool:
+    return parameter.name.startswith("_")
+
+
+def _stays_at_default(info: FunctionInfo, parameter: Parameter) -> bool:
+    """Whether a parameter that a call leaves out is what its default says.
+
+    That of a function which frameworks or users enter as well is an option, unless it is private.
+    """
+    if parameter.default is None:
+        return False
+    return _is_private(parameter) or info.hook == Loop.NONE
+
+
+def _default_given(parameter: Parameter) -> Given:
+    """Return what is known of the default of a parameter, if it is a constant of the language."""
+    name = dotted(parameter.default) if parameter.default is not None else ""
+    return _CONSTANTS.get(name, Given.UNKNOWN)
+
+
+_CONSTANTS = {
+    "None": Given.FALSE | Given.ABSENT,
+    "False": Given.FALSE,
+    "True": Given.TRUE,
+}
+
+
+def _is_host_array(value: Value | None) -> bool:
+    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
+    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
+        return False
+    return value.confidence >= MEDIUM
+
+
+def _is_there(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is, or holds, an array that is on the device for sure.
+
+    Of the caller's own arguments that are declared as arrays those of a model are: it is given what
+    has been moved.
+    """
+    held = first_device(value) if value is not None else UNKNOWN_VALUE
+    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
+        return False
+    cls = frame.function.cls
+    return not held.params or (cls is not None and instance_of(cls).kind in CALLABLE)
+
+
+def _is_plain(value: Value | None) -> bool:
+    """Whether an argument is a number or another plain object, and no array anywhere."""
+    return value is not None and value.kind == HOST and is_on_host(value)
+
+
+def _is_array(value: Value | None) -> bool:
+    """Whether an argument is an array for sure, wherever it is."""
+    return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
+
+
+def _is_given(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is surely not left out, by the caller's caller either."""
+    if value is None or may_be_omitted(frame, value):
+        return False
+    if value.params.when_omitted:
+        return True  # something is made for it where the caller is left without
+    if value.kind == UNKNOWN:
+        return value.params.only >= 0 and value.role is Role.NONE  # a parameter of the caller
+    return not value.doubt & (Doubt.HOST_PATH | Doubt.ANOTHER_PATH)  # `None` there, maybe
+
+
+def _is_given_to(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is given, and not on the device, where a read of it waits as well."""
+    return value is not None and value.kind != DEVICE and not may_be_omitted(frame, value)
