@@ -81,7 +81,9 @@ def raise_(frame: Frame, node: cst.Raise) -> bool:
 
 
 def leave(frame: Frame, node: cst.CSTNode) -> bool:
-    """`break` and `continue` end the path; what they knew still holds after the loop."""
+    """`break` and `continue` end a path, and keep what variables are there."""
+    if frame.rounds and not frame.looks_ahead:
+        frame.rounds[-1].leave()
     return False
 
 
