@@ -73,6 +73,7 @@ class Frame:
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
+    yields_steps: bool = False  # it yields in each of its steps
     sites: list[Site] = field(default_factory=list)
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)

@@ -146,8 +146,14 @@ def with_(frame: Frame, node: cst.With) -> bool:
                 work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
                 frame.nest.does(work)
         if item.asname is not None:
-            store(frame, item.asname.name, value)
+            store(frame, item.asname.name, _entered(value))
     return suite(frame, node.body)
+
+
+def _entered(manager: Value) -> Value:
+    """Return what a context manager hands to its block: what it yields, if it is a generator."""
+    yields = manager.kind == CONTAINER and manager.element is not None
+    return manager.element if yields and manager.element is not None else manager
 
 
 def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
