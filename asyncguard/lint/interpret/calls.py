@@ -9,8 +9,9 @@ import libcst as cst
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of, function_of
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -22,6 +23,7 @@ from asyncguard.lint.domain.values import (
     FUNCTION,
     HOST,
     HOST_ARRAY,
+    MODEL,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -136,10 +138,23 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
             return call_metric(frame, node, callee, arguments)
         if method := callee.ref.lookup("__call__"):
             bound = Value(FUNCTION, ref=method, element=callee)
-            return call_function(frame, node, bound, arguments)
+            ran = _run_implementation(frame, node, method, arguments)
+            made = call_function(frame, node, bound, arguments)
+            return ran if made.kind == UNKNOWN else made
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+def _run_implementation(
+    frame: Frame, node: cst.Call, method: FunctionInfo, arguments: Arguments
+) -> Value:
+    """Run what is named like a model, of whose class only the signature is known: a protocol's."""
+    path = dotted(node.func)
+    if not path or not frame.analysis.is_abstract(method):
+        return UNKNOWN_VALUE
+    named = prior_for(frame, path)
+    return call_model(frame, node, named, arguments) if named.kind == MODEL else UNKNOWN_VALUE
 
 
 def _call_functions(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -6,8 +6,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import is_called, prior_for
-from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -172,7 +172,15 @@ def instance_method(
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
-    return _foreign_method(frame, node, owner, method, arguments)
+    made = _foreign_method(frame, node, owner, method, arguments)
+    declares = made.kind == UNKNOWN and attribute.kind == FUNCTION
+    return _declared_by(frame, function_of(attribute)) if declares else made
+
+
+def _declared_by(frame: Frame, info: FunctionInfo) -> Value:
+    """Return the arrays that a method gives that leaves to subclasses how, as it declares."""
+    result = frame.analysis.summary_for(info).result
+    return result if result.kind in (DEVICE, CONTAINER) else UNKNOWN_VALUE
 
 
 def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:

@@ -133,6 +133,8 @@ def declared_result(frame: Frame, result: Value) -> Value:
     """Return the result of a frame's function, with what its signature declares of it."""
     node = frame.function.node
     annotation = node.returns if type(node) is cst.FunctionDef else None
+    if annotation is not None and _is_left_open(frame):
+        result = UNKNOWN_VALUE  # a subclass, or whatever follows the protocol, returns it
     if annotation is None or result.kind not in (UNKNOWN, DEVICE):
         return result
     outer = frame.parent or frame.analysis.frame
@@ -144,6 +146,12 @@ def declared_result(frame: Frame, result: Value) -> Value:
         return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
     says_more = result.kind == UNKNOWN and not result.params
     return declared if says_more and declared.kind == CONTAINER else result
+
+
+def _is_left_open(frame: Frame) -> bool:
+    """Whether a function returns nothing because it leaves it to others what it does."""
+    made = frame.returns or frame.yields
+    return not made and frame.analysis.is_abstract(frame.function)
 
 
 def _is_computed(value: Value) -> bool:
