@@ -204,6 +204,8 @@ class Language(NamedTuple):
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
+    calls_back: frozenset[str] = frozenset()  # methods that have a function called in each step
+    adds: frozenset[str] = frozenset()  # functions that add their second argument to their first
     starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one

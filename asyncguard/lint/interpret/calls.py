@@ -32,7 +32,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import handed
-from asyncguard.lint.interpret.catalogued import call_symbol
+from asyncguard.lint.interpret.catalogued import call_repeatedly, call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import METRIC, call_metric, call_model
@@ -113,10 +113,16 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
 
 
 def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
-    """Note the loops of what a process or thread is started with: `Process(target=train)`."""
-    if dotted(node.func).rpartition(".")[2] in load().language.starts:
+    """Note what is known of those who call a function that they are handed, by their names.
+
+    A process or thread runs it at once: `Process(target=train)`; a model calls a hook in each step.
+    """
+    name = dotted(node.func).rpartition(".")[2]
+    if name in load().language.starts:
         work = frame.analysis.summary_for(function_of(handed_on)).work
         frame.nest.contains(work & Work.CONTAINS_STEPS)
+    elif name in load().language.calls_back:
+        call_repeatedly(frame, name, handed_on)
 
 
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -56,11 +56,16 @@ def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
     """Note that a function out of sight calls those that it is handed once in each of its steps."""
     given = (a.value.items if a.value.kind == EITHER else (a.value,) for a in arguments)
     for value in chain.from_iterable(values or () for values in given):
-        info = function_of(value) if value.kind == FUNCTION else None
-        edge = frame.call(info)
-        if edge is not None and info is not None and type(info.node) is not cst.Lambda:
-            edge.context = Context(Loop.STEP, edge.context.guarded)
-            edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
+        call_repeatedly(frame, name, value)
+
+
+def call_repeatedly(frame: Frame, name: str, handed_on: Value) -> None:
+    """Note that something out of sight calls a function once in each of its steps."""
+    info = function_of(handed_on) if handed_on.kind == FUNCTION else None
+    edge = frame.call(info)
+    if edge is not None and info is not None and type(info.node) is not cst.Lambda:
+        edge.context = Context(Loop.STEP, edge.context.guarded)
+        edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
 
 
 def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
