@@ -29,7 +29,7 @@ from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opa
 from asyncguard.lint.interpret.placement import handed_on_host
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.results import symbol_result
-from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
+from asyncguard.lint.interpret.structures import compared_by_key, grow, mapped, mapped_structure
 from asyncguard.lint.interpret.types import made_of
 from asyncguard.model import Loop, SyncKind
 
@@ -48,6 +48,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         _call_repeatedly(frame, name, arguments)
     if trigger := frame.analysis.knowledge.trigger(name):
         trigger_sites(frame, node, trigger, compared_by_key(frame, node, arguments))
+    if name in frame.analysis.knowledge.language.adds and len(arguments) > 1:
+        grow(frame, arguments[0].node, arguments[0].value, arguments[1].value)
     passed = _passed_through(frame, node, name, arguments)
     return passed if passed is not None else _returned(frame, node, name, arguments)
 

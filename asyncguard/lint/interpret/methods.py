@@ -60,8 +60,9 @@ from asyncguard.lint.interpret.placement import (
     upload_if_on_host,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.reads import trigger_sites
 from asyncguard.lint.interpret.receivers import may_be_moved, receiver_of
-from asyncguard.lint.interpret.structures import container_method, passed_on
+from asyncguard.lint.interpret.structures import compared_by_key, container_method, passed_on
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
@@ -136,6 +137,7 @@ def _known_method(
     if owner.kind == CONTAINER:
         if method not in OF_PYTHON:  # something else is on another path
             frame.call_by_name(method, handed(frame, arguments))
+        _note_comparisons(frame, node, Argument("", 0, func.value, owner), method, arguments)
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:
         return model_method(frame, node, owner, method, arguments)
@@ -146,6 +148,15 @@ def _known_method(
     for argument in arguments if method == "format" else ():
         protocol_site(frame, "__format__", argument.node, argument.value)
     return HOST_VALUE
+
+
+def _note_comparisons(
+    frame: Frame, node: cst.Call, owner: Argument, method: str, arguments: Arguments
+) -> None:
+    """Note what a list's method compares: `hypotheses.sort(key=score)`."""
+    trigger = frame.analysis.knowledge.trigger(f"list.{method}")
+    if trigger is not None and owner.value.role != Role.DICT:
+        trigger_sites(frame, node, trigger, compared_by_key(frame, node, [owner, *arguments]))
 
 
 def instance_method(

@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     device,
     doubted,
     part_of,
+    with_role,
 )
 from asyncguard.lint.domain.work import LoopShape
 from asyncguard.lint.interpret.binding import rebind
@@ -35,7 +36,8 @@ def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Argum
         return arguments
     element = arguments[0]._replace(value=iteration.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [element._replace(value=container(doubted(given, Doubt.INFERRED)))]
+    compared = with_role(doubted(given, Doubt.INFERRED), Role.NONE)  # whatever a model returns
+    return [element._replace(value=container(compared))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -128,7 +130,10 @@ def container_method(
     """Call a method of a list, set or dict; adding to one changes what is known of it."""
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
     if method in ("append", "add", "appendleft", "insert", "extend", "update", "setdefault"):
-        _grow(frame, func.value, owner, method, arguments)
+        added = _added(frame, method, arguments) if arguments else UNKNOWN_VALUE
+        plain = method not in ("extend", "update")
+        if arguments and (plain or added.kind != UNKNOWN or added.params):
+            grow(frame, func.value, owner, added)
     if method in ("get", "pop", "popleft", "setdefault"):
         found = entry(owner, arguments[0].value.literal) if arguments else None
         return found if found is not None else element
@@ -141,18 +146,18 @@ def container_method(
     return UNKNOWN_VALUE
 
 
-def _grow(
-    frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
-) -> None:
-    if not arguments:
-        return
+def _added(frame: Frame, method: str, arguments: Arguments) -> Value:
+    """Return what a method adds to a container."""
     added = arguments[-1].value
-    if method in ("extend", "update"):
-        if added.kind == DEVICE and method == "extend":
-            added = element_of(frame, added)  # its rows, or numbers
-        else:
-            added = added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
-        if added.kind == UNKNOWN and not added.params:
-            return
-    element = added if owner.element is None else join(owner.element, added)
-    rebind(frame, target, owner._replace(element=element, items=None))
+    if method not in ("extend", "update"):
+        return added
+    if added.kind == DEVICE and method == "extend":
+        return element_of(frame, added)  # its rows, or numbers
+    return added.element if added.kind == CONTAINER and added.element else UNKNOWN_VALUE
+
+
+def grow(frame: Frame, target: cst.BaseExpression, owner: Value, added: Value) -> None:
+    """Note that a list or set, a variable maybe, holds one more value."""
+    if owner.kind == CONTAINER:
+        element = added if owner.element is None else join(owner.element, added)
+        rebind(frame, target, owner._replace(element=element, items=None))
