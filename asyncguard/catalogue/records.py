@@ -16,7 +16,7 @@ VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
     "container", "pairs", "mapping", "device_or_host", "metric", "environment",
-    "leaves",
+    "leaves", "listed", "flattened", "models", "named_models",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
-from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.contexts.iteration import element_of, is_made_of_models
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -21,6 +21,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MODEL,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -156,11 +157,16 @@ def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
     return Value(params=owner.params)
 
 
+def _of_model(frame: Frame, owner: Value, index: Index) -> Value | None:
+    return owner if is_made_of_models(owner) else None  # `self.layers[0]`
+
+
 _ELEMENTS: Mapping[str, Callable[[Frame, Value, Index], Value | None]] = {
     DEVICE: _of_device,
     HOST_ARRAY: _of_host_array,
     CONTAINER: _of_container,
     HOST: _of_plain,
+    MODEL: _of_model,
     SYMBOL: _of_symbol,
     UNKNOWN: _of_unknown,
 }
