@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     Place,
     Role,
     Value,
+    container,
     derived,
     device,
     doubted,
@@ -119,6 +120,16 @@ def _leaves(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     return _computed(frame, callee, arguments)
 
 
+def _listed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
+    """Return a list of the leaves of a tree."""
+    return container(leaf(arguments[0].value) if arguments else None)
+
+
+def _flattened(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
+    """Return such a list, and what the structure of the tree is."""
+    return container(None, (_listed(frame, callee, arguments), HOST_VALUE))
+
+
 def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     """Return what is computed on the device."""
     knowledge = frame.analysis.knowledge
@@ -198,6 +209,8 @@ _RESULTS: Mapping[str, Callable[[Frame, Callee, Arguments], Value | None]] = {
     HOST_ARRAY: _on_host,
     HOST: _plain,
     CONTAINER: _dict,
+    "listed": _listed,
+    "flattened": _flattened,
     "progress": _progress,
     MODEL: _callable,
     "criterion": _callable,
