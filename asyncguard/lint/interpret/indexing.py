@@ -224,7 +224,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         return owner.items[key]
     if owner.role == Role.DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE and index.role != Role.MODEL_OUTPUT:  # which may be a dict's key
+    listed = owner.items is not None  # as no dict is, whose key a part of an output may be
+    if index.kind == DEVICE and (listed or index.role != Role.MODEL_OUTPUT):
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 
