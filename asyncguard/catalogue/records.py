@@ -16,7 +16,7 @@ VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
     "container", "pairs", "mapping", "device_or_host", "metric", "environment",
-    "leaves",
+    "leaves", "listed", "flattened", "models", "named_models",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
@@ -204,6 +204,8 @@ class Language(NamedTuple):
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
+    calls_back: frozenset[str] = frozenset()  # methods that have a function called in each step
+    adds: frozenset[str] = frozenset()  # functions that add their second argument to their first
     starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
     remote_calls: frozenset[str] = frozenset()  # methods that call their owner in another process
     remote_options: frozenset[str] = frozenset()  # methods that give their owner, set otherwise

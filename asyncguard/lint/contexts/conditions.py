@@ -352,6 +352,11 @@ def _number(node: cst.BaseExpression | None) -> int | None:
     return {"True": 1, "False": 0}.get(dotted(node)) if node is not None else None
 
 
+def never_holds(test: cst.BaseExpression) -> bool:
+    """Whether a test is false as it is written: `if 0:` switches off what somebody may want."""
+    return _number(test) == 0
+
+
 def of_call(frame: Frame, node: cst.Call) -> Guard | None:
     """Return the guard that a call puts on its arguments: what warns does not in every step."""
     return Guard(len(frame.loops), True) if warns(node) else None

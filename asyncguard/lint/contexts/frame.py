@@ -14,7 +14,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
-from asyncguard.lint.contexts.variables import Variables
+from asyncguard.lint.contexts.variables import Round, Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import (
     ByName,
@@ -73,6 +73,7 @@ class Frame:
     nest: Nesting = field(init=False)
     returns: list[Value] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
+    yields_steps: bool = False  # it yields in each of its steps
     sites: list[Site] = field(default_factory=list)
     reads: list[Site] = field(default_factory=list)  # sites that read a parameter
     edges: list[Edge] = field(default_factory=list)
@@ -88,6 +89,7 @@ class Frame:
     looks_ahead: bool = False  # what runs is to show what it is evidence of, and no more
     last_trainings: dict[int, int] = field(default_factory=dict)  # by the ids of statement lists
     last_choice: cst.If | None = None  # the last of an `elif` chain that asks for all there is
+    rounds: list[Round] = field(default_factory=list)  # of the open loops, innermost last
     globals: set[str] = field(default_factory=set)
     blocks: list[tuple[Sequence[cst.CSTNode], int]] = field(default_factory=list)
 

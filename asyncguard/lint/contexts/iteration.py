@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
@@ -12,6 +13,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MODEL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -49,11 +51,18 @@ def element_of(frame: Frame, value: Value) -> Value:
         return part_of(value) if value.role != Role.MODEL_OUTPUT else value
     if value.kind == "loader":
         return batch(frame, value)
+    if is_made_of_models(value):
+        return value
     if value.kind == UNKNOWN:
         return value._replace(role=Role.PART_OF_ARGUMENT) if value.params else value
     if value.kind == HOST and not value.is_none:  # which is something else by then
         return HOST_VALUE
     return UNKNOWN_VALUE
+
+
+def is_made_of_models(value: Value) -> bool:
+    """Whether a model is a framework's own, whose elements are models: `Sequential`."""
+    return value.kind == MODEL and value.ref is None and value.confidence >= MEDIUM
 
 
 def batch(frame: Frame, loader: Value) -> Value:

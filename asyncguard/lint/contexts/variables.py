@@ -7,6 +7,8 @@ much as it changes, however many variables there are.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from typing import NamedTuple
 
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.values import Value
@@ -94,11 +96,16 @@ class Fork:
         if not variables._forks:
             variables._trail.clear()
 
+    def changes(self) -> Changes:
+        """Return what was changed since the fork was opened."""
+        trail = self._variables._trail
+        return {path: self._variables.get(path) for path, _ in trail[self._mark :]}
+
     def take(self) -> Changes:
         """Take back what was changed since the fork was opened, and return it."""
         variables = self._variables
         trail = variables._trail
-        changes = {path: variables.get(path) for path, _ in trail[self._mark :]}
+        changes = self.changes()
         for path, before in reversed(trail[self._mark :]):
             if before is not None:
                 variables._put(path, before)
@@ -126,3 +133,18 @@ class Fork:
             else:
                 merged[path] = one if one is other else join(one, other)
         return merged
+
+
+class Round(NamedTuple):
+    """A loop's body while it runs: what variables are wherever it is left or begun anew."""
+
+    fork: Fork
+    left: list[Changes]
+
+    def leave(self) -> None:
+        """Note what variables are at a `break` or `continue`."""
+        self.left.append(self.fork.changes())
+
+    def end(self) -> Changes:
+        """Take back what the body changed; return what variables may be after it."""
+        return reduce(self.fork.merged, self.left, self.fork.merged(UNCHANGED, self.fork.take()))

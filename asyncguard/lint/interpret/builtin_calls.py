@@ -10,7 +10,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
-from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
 from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Provenance
@@ -33,7 +33,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import attribute_of
-from asyncguard.lint.interpret.types import NAMED_TUPLE
+from asyncguard.lint.interpret.types import NAMED_TUPLE, made_of
 
 if TYPE_CHECKING:
     from asyncguard.lint.domain.arguments import Argument
@@ -52,7 +52,9 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
     """Return what the builtin `name` returns, or None when it is not one of these."""
     values = [a.value for a in arguments if not a.stars and not a.keyword]
     if name in _DICTS and not any(v.kind == CONTAINER for v in values):
-        return _made_dict(arguments)
+        made = _made_dict(arguments)
+        entry = _made_by_default(frame, values) if name == "collections.defaultdict" else None
+        return made if entry is None else made._replace(element=entry)
     if not values:
         return container(None) if name in _EMPTY else None
     values = [opened(frame, value) for value in values]  # whatever is called may go over them
@@ -67,6 +69,17 @@ def _made_dict(arguments: Sequence[Argument]) -> Value:
     fields = Entries((a.keyword, a.value) for a in given)
     element = functools.reduce(join, (a.value for a in given)) if given else None
     return Value(CONTAINER, role=Role.DICT, element=element, fields=fields)
+
+
+def _made_by_default(frame: Frame, given: list[Value]) -> Value | None:
+    """Return the instance that a `defaultdict` makes for a new key; None if it makes none."""
+    factory = given[0] if given else HOST_VALUE
+    if factory.kind == CLASS:
+        return made_of(class_of(factory), ())
+    if factory.kind != FUNCTION:
+        return None
+    made = frame.analysis.summary_for(function_of(factory)).result
+    return without_params(made) if isinstance(made.ref, ClassInfo) else None
 
 
 def _same_elements(frame: Frame, name: str, values: list[Value]) -> Value:

@@ -9,8 +9,15 @@ import libcst as cst
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, classes_of, function_of
+from asyncguard.lint.domain.definitions import (
+    ClassInfo,
+    FunctionInfo,
+    class_of,
+    classes_of,
+    function_of,
+)
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -22,6 +29,7 @@ from asyncguard.lint.domain.values import (
     FUNCTION,
     HOST,
     HOST_ARRAY,
+    MODEL,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -30,7 +38,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import handed
-from asyncguard.lint.interpret.catalogued import call_symbol
+from asyncguard.lint.interpret.catalogued import call_repeatedly, call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import METRIC, call_metric, call_model
@@ -129,10 +137,16 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
 
 
 def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
-    """Note the loops of what a process or thread is started with: `Process(target=train)`."""
-    if dotted(node.func).rpartition(".")[2] in load().language.starts:
+    """Note what is known of those who call a function that they are handed, by their names.
+
+    A process or thread runs it at once: `Process(target=train)`; a model calls a hook in each step.
+    """
+    name = dotted(node.func).rpartition(".")[2]
+    if name in load().language.starts:
         work = frame.analysis.summary_for(function_of(handed_on)).work
         frame.nest.contains(work & Work.CONTAINS_STEPS)
+    elif name in load().language.calls_back:
+        call_repeatedly(frame, name, handed_on)
 
 
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
@@ -157,10 +171,23 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
             return call_metric(frame, node, callee, arguments)
         if method := callee.ref.lookup("__call__"):
             bound = Value(FUNCTION, ref=method, element=callee)
-            return call_function(frame, node, bound, arguments)
+            ran = _run_implementation(frame, node, method, arguments)
+            made = call_function(frame, node, bound, arguments)
+            return ran if made.kind == UNKNOWN else made
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+def _run_implementation(
+    frame: Frame, node: cst.Call, method: FunctionInfo, arguments: Arguments
+) -> Value:
+    """Run what is named like a model, of whose class only the signature is known: a protocol's."""
+    path = dotted(node.func)
+    if not path or not frame.analysis.is_abstract(method):
+        return UNKNOWN_VALUE
+    named = prior_for(frame, path)
+    return call_model(frame, node, named, arguments) if named.kind == MODEL else UNKNOWN_VALUE
 
 
 def _call_functions(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

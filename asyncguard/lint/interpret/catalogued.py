@@ -29,7 +29,7 @@ from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opa
 from asyncguard.lint.interpret.placement import handed_on_host
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.results import symbol_result
-from asyncguard.lint.interpret.structures import compared_by_key, mapped, mapped_structure
+from asyncguard.lint.interpret.structures import compared_by_key, grow, mapped, mapped_structure
 from asyncguard.lint.interpret.types import made_of
 from asyncguard.model import Loop, SyncKind
 
@@ -48,6 +48,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         _call_repeatedly(frame, name, arguments)
     if trigger := frame.analysis.knowledge.trigger(name):
         trigger_sites(frame, node, trigger, compared_by_key(frame, node, arguments))
+    if name in frame.analysis.knowledge.language.adds and len(arguments) > 1:
+        grow(frame, arguments[0].node, arguments[0].value, arguments[1].value)
     passed = _passed_through(frame, node, name, arguments)
     return passed if passed is not None else _returned(frame, node, name, arguments)
 
@@ -56,11 +58,16 @@ def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
     """Note that a function out of sight calls those that it is handed once in each of its steps."""
     given = (a.value.items if a.value.kind == EITHER else (a.value,) for a in arguments)
     for value in chain.from_iterable(values or () for values in given):
-        info = function_of(value) if value.kind == FUNCTION else None
-        edge = frame.call(info)
-        if edge is not None and info is not None and type(info.node) is not cst.Lambda:
-            edge.context = Context(Loop.STEP, edge.context.guarded)
-            edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
+        call_repeatedly(frame, name, value)
+
+
+def call_repeatedly(frame: Frame, name: str, handed_on: Value) -> None:
+    """Note that something out of sight calls a function once in each of its steps."""
+    info = function_of(handed_on) if handed_on.kind == FUNCTION else None
+    edge = frame.call(info)
+    if edge is not None and info is not None and type(info.node) is not cst.Lambda:
+        edge.context = Context(Loop.STEP, edge.context.guarded)
+        edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
 
 
 def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:

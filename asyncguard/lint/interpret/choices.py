@@ -91,7 +91,7 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
     lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
     lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
-    lasting = lasting or once.switches(frame, node)
+    lasting = lasting or once.switches(frame, node) or conditions.never_holds(node.test)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)

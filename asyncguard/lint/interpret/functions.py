@@ -265,6 +265,8 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
     merged = _joined(value for value in passed if _is_known(value))
     if merged is None or (result.kind == DEVICE and merged.kind == UNKNOWN):
         return None
+    if result.role is Role.PART_OF_ARGUMENT and merged.kind == CONTAINER:
+        merged = first_device(merged)  # of what it holds
     role = Role.MASK if result.role == Role.MASK and merged.kind in ARRAYS else Role.NONE
     return merged._replace(role=merged.role if result.role == Role.GIVEN else role, literal=None)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
-from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.contexts.iteration import element_of, is_made_of_models
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -21,6 +21,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MODEL,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -158,11 +159,16 @@ def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
     return Value(params=owner.params)
 
 
+def _of_model(frame: Frame, owner: Value, index: Index) -> Value | None:
+    return owner if is_made_of_models(owner) else None  # `self.layers[0]`
+
+
 _ELEMENTS: Mapping[str, Callable[[Frame, Value, Index], Value | None]] = {
     DEVICE: _of_device,
     HOST_ARRAY: _of_host_array,
     CONTAINER: _of_container,
     HOST: _of_plain,
+    MODEL: _of_model,
     SYMBOL: _of_symbol,
     UNKNOWN: _of_unknown,
 }
@@ -220,7 +226,8 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
         return owner.items[key]
     if owner.role == Role.DICT:
         return owner.element if owner.element is not None else UNKNOWN_VALUE
-    if index.kind == DEVICE and index.role != Role.MODEL_OUTPUT:  # which may be a dict's key
+    listed = owner.items is not None  # as no dict is, whose key a part of an output may be
+    if index.kind == DEVICE and (listed or index.role != Role.MODEL_OUTPUT):
         protocol_site(frame, "__index__", node, index)
     return element_of(frame, owner)
 

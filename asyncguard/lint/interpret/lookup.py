@@ -140,8 +140,12 @@ def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bo
 def is_likely_array(frame: Frame, node: cst.BaseExpression, value: Value) -> bool:
     """Whether a variable of unknown kind that has a `.device` is an array.
 
-    Others that have one are options, models and what runs the program, by their names.
+    Others that have one are options, models and what runs the program, by their names; but not one
+    of several that are handed by number: `args[0].device`.
     """
+    if type(node) is cst.Subscript and value.kind == UNKNOWN:
+        at = node.slice[0].slice
+        return type(at) is cst.Index and type(at.value) is cst.Integer
     if type(node) is not cst.Name or value.kind != UNKNOWN or node.value == "self":
         return False
     named = _OPTIONS(node.value) or _RUNS(node.value)

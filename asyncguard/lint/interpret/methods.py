@@ -8,8 +8,8 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import is_called, prior_for
-from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
@@ -65,8 +65,14 @@ from asyncguard.lint.interpret.placement import (
     upload_if_on_host,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.interpret.reads import trigger_sites
 from asyncguard.lint.interpret.receivers import each_of, may_be_moved, receiver_of
-from asyncguard.lint.interpret.structures import added_by, container_method, passed_on
+from asyncguard.lint.interpret.structures import (
+    added_by,
+    compared_by_key,
+    container_method,
+    passed_on,
+)
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
@@ -150,6 +156,7 @@ def _known_method(
     if owner.kind == CONTAINER:
         if method not in OF_PYTHON:  # something else is on another path
             frame.call_by_name(method, handed(frame, arguments))
+        _note_comparisons(frame, node, Argument("", 0, func.value, owner), method, arguments)
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:
         return model_method(frame, node, owner, method, arguments)
@@ -160,6 +167,15 @@ def _known_method(
     for argument in arguments if method == "format" else ():
         protocol_site(frame, "__format__", argument.node, argument.value)
     return HOST_VALUE
+
+
+def _note_comparisons(
+    frame: Frame, node: cst.Call, owner: Argument, method: str, arguments: Arguments
+) -> None:
+    """Note what a list's method compares: `hypotheses.sort(key=score)`."""
+    trigger = frame.analysis.knowledge.trigger(f"list.{method}")
+    if trigger is not None and owner.value.role != Role.DICT:
+        trigger_sites(frame, node, trigger, compared_by_key(frame, node, [owner, *arguments]))
 
 
 def instance_method(
@@ -187,10 +203,14 @@ def instance_method(
         method_sites(frame, node, owner, method, arguments)
         return model_method(frame, node, owner, method, arguments)
     made = _foreign_method(frame, node, owner, method, arguments)
-    if made.kind == UNKNOWN and attribute.kind == FUNCTION:  # an abstract method's: as it declares
-        declared = frame.analysis.summary_for(function_of(attribute)).result
-        return made if declared.kind in (UNKNOWN, HOST) else declared
-    return made
+    declares = made.kind == UNKNOWN and attribute.kind == FUNCTION
+    return _declared_by(frame, function_of(attribute)) if declares else made
+
+
+def _declared_by(frame: Frame, info: FunctionInfo) -> Value:
+    """Return the arrays that a method gives that leaves to subclasses how, as it declares."""
+    result = frame.analysis.summary_for(info).result
+    return result if result.kind in (DEVICE, CONTAINER) else UNKNOWN_VALUE
 
 
 def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:

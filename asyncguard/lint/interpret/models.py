@@ -152,6 +152,8 @@ def model_method(
 ) -> Value:
     """Call a method of a model."""
     kind = frame.analysis.knowledge.model_methods.get(owner.framework, {}).get(method)
+    if kind in _OF_MODELS:
+        return _OF_MODELS[kind](derived(owner, MODEL, owner.framework))
     if kind in _COLLECTIONS:
         return _COLLECTIONS[kind](derived(owner, DEVICE, owner.framework))
     if kind == MODEL:
@@ -194,6 +196,12 @@ _COLLECTIONS: dict[str, Callable[[Value], Value]] = {
     CONTAINER: lambda held: container(held),
     "pairs": lambda held: container(container(None, (HOST_VALUE, held)))._replace(role=Role.PAIRS),
     "mapping": lambda held: container(held)._replace(role=Role.DICT),
+}
+
+# What methods return that give the models that one is made of: all, with their names.
+_OF_MODELS: dict[str, Callable[[Value], Value]] = {
+    "models": lambda held: container(held),
+    "named_models": lambda held: container(container(None, (HOST_VALUE, held))),
 }
 
 

@@ -13,6 +13,7 @@ from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_a
 from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
+from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -359,7 +360,8 @@ def await_(frame: Frame, node: cst.Await) -> Value:
 
 
 def yield_(frame: Frame, node: cst.Yield) -> Value:
-    """A generator's elements are joined into what iterating it yields."""
+    """A generator's elements are joined into what iterating it yields, in each step maybe."""
+    frame.yields_steps |= frame.nest.context() == IN_STEP
     if type(node.value) is cst.From:
         frame.yields.append(element_of(frame, evaluate(frame, node.value.item)))
     elif node.value is not None:

@@ -9,8 +9,9 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import HIGH, Doubt
-from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Role, Value, doubted
+from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, Role, Value, doubted
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -33,7 +34,7 @@ def protocol_site(
 
     `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
-    read = first_device(value) if sink or protocol in _TEXT else value
+    read = _first_read(value) if sink or protocol in _TEXT else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
     if protocol in _TEXT and _is_a_word(read, dotted(node)):
@@ -48,6 +49,26 @@ def protocol_site(
             frame.site(point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
+
+
+def _first_read(value: Value) -> Value:
+    """Return the device value that a value is or holds, else what it holds of parameters."""
+    found = first_device(value)
+    if found.kind != CONTAINER or not (params := _held_of_parameters(found)):
+        return found
+    return Value(params=params)
+
+
+def _held_of_parameters(value: Value, depth: int = 0) -> Dependence:
+    """Return the parameters that what a container holds comes from: `{"loss": loss}`."""
+    if value.kind == UNKNOWN:
+        return value.params
+    if value.kind != CONTAINER or depth > 3:
+        return INDEPENDENT
+    inner = [*(value.items or ()), *(v for _, v in value.fields)]
+    if value.element is not None:
+        inner.append(value.element)
+    return together(_held_of_parameters(part, depth + 1) for part in inner)
 
 
 def _is_unsure(value: Value) -> bool:

@@ -182,9 +182,13 @@ def held_unknown(value: Value) -> Value:
 
 
 def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arguments) -> None:
-    """Note a call that invokes a protocol of its arguments: one site a call."""
-    for argument in selected_arguments(trigger.arguments, arguments):
+    """Note a call that invokes a protocol of its arguments: one site a call, the surest."""
+    chosen = selected_arguments(trigger.arguments, arguments)
+    handed = together(a.value.params for a in chosen if a.value.kind == UNKNOWN)
+    for argument in sorted(chosen, key=lambda argument: _doubtful(argument.value)):
         value = argument.value
+        if value.kind == UNKNOWN and value.params:
+            value = from_params(value, handed)  # it reads whichever callers hand on the device
         if trigger.traced and not frame.is_eager:
             value = doubted(first_device(value), Doubt.MAY_BE_HOST)
         if trigger.protocol == "__bool__" and value.kind == CONTAINER and value.element:
@@ -196,6 +200,12 @@ def trigger_sites(frame: Frame, node: cst.Call, trigger: Trigger, arguments: Arg
         listed = argument.value.kind == CONTAINER and trigger.protocol == "__array__"
         if _any_protocol(frame, trigger, node, value, listed=listed):
             return
+
+
+def _doubtful(given: Value) -> int:
+    """Return how far a device value is from being sure; anything else comes in its order."""
+    held = first_device(given)
+    return -held.confidence if held.kind == DEVICE else 0
 
 
 def _compared_first(element: Value) -> Value:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts import iteration, loops
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
-from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.contexts.variables import Fork, Round
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -72,11 +72,16 @@ def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
         if not frame.speculative:
             frame.differs = True  # its second pass may give attributes more than a speculative run
             with frame.speculation():
-                body()
-            fork.apply(fork.merged(UNCHANGED, fork.take()))
-        body()
-        fork.apply(fork.merged(UNCHANGED, fork.take()))
+                _round(frame, fork, body)
+        _round(frame, fork, body)
     frame.nest.leave()
+
+
+def _round(frame: Frame, fork: Fork, body: Callable[[], bool]) -> None:
+    """Run a loop's body, from its start to its end or to wherever it is left."""
+    frame.rounds.append(Round(fork, []))
+    body()
+    fork.apply(frame.rounds.pop().end())
 
 
 STATEMENTS: Statements = {

@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     Place,
     Role,
     Value,
+    container,
     derived,
     device,
     doubted,
@@ -117,6 +118,16 @@ def _leaves(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     if any(leaf(argument.value).kind == HOST for argument in arguments[1:2]):
         return HOST_VALUE
     return _computed(frame, callee, arguments)
+
+
+def _listed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
+    """Return a list of the leaves of a tree."""
+    return container(leaf(arguments[0].value) if arguments else None)
+
+
+def _flattened(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
+    """Return such a list, and what the structure of the tree is."""
+    return container(None, (_listed(frame, callee, arguments), HOST_VALUE))
 
 
 def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
@@ -214,6 +225,8 @@ _RESULTS: Mapping[str, Callable[[Frame, Callee, Arguments], Value | None]] = {
     HOST_ARRAY: _on_host,
     HOST: _plain,
     CONTAINER: _dict,
+    "listed": _listed,
+    "flattened": _flattened,
     "progress": _progress,
     MODEL: _callable,
     "criterion": _callable,

@@ -81,7 +81,9 @@ def raise_(frame: Frame, node: cst.Raise) -> bool:
 
 
 def leave(frame: Frame, node: cst.CSTNode) -> bool:
-    """`break` and `continue` end the path; what they knew still holds after the loop."""
+    """`break` and `continue` end a path, and keep what variables are there."""
+    if frame.rounds and not frame.looks_ahead:
+        frame.rounds[-1].leave()
     return False
 
 
@@ -144,8 +146,14 @@ def with_(frame: Frame, node: cst.With) -> bool:
                 work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
                 frame.nest.does(work)
         if item.asname is not None:
-            store(frame, item.asname.name, value)
+            store(frame, item.asname.name, _entered(value))
     return suite(frame, node.body)
+
+
+def _entered(manager: Value) -> Value:
+    """Return what a context manager hands to its block: what it yields, if it is a generator."""
+    yields = manager.kind == CONTAINER and manager.element is not None
+    return manager.element if yields and manager.element is not None else manager
 
 
 def try_(frame: Frame, node: cst.Try | cst.TryStar) -> bool:

@@ -36,7 +36,8 @@ def compared_by_key(frame: Frame, node: cst.Call, arguments: Arguments) -> Argum
         return arguments
     element = arguments[0]._replace(value=iteration.loop_element(frame, arguments[0].value))
     given = first_device(call_value(frame, node, key.value, [element]))
-    return [element._replace(value=container(doubted(given, Doubt.INFERRED)))]
+    compared = with_role(doubted(given, Doubt.INFERRED), Role.NONE)  # whatever a model returns
+    return [element._replace(value=container(compared))]
 
 
 def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -139,7 +140,9 @@ def container_method(
 ) -> Value:
     """Call a method of a list, set or dict; adding to one changes what is known of it."""
     element = owner.element if owner.element is not None else UNKNOWN_VALUE
-    _grow(frame, func.value, owner, method, arguments)
+    added = added_by(frame, method, arguments)
+    if added is not None:
+        grow(frame, func.value, owner, added)
     if method in ("get", "pop", "popleft", "setdefault"):
         found = entry(owner, arguments[0].value.literal) if arguments else None
         return found if found is not None else element
@@ -150,15 +153,6 @@ def container_method(
     if method in ("index", "count", "keys"):
         return HOST_VALUE
     return UNKNOWN_VALUE
-
-
-def _grow(
-    frame: Frame, target: cst.BaseExpression, owner: Value, method: str, arguments: Arguments
-) -> None:
-    added = added_by(frame, method, arguments)
-    if added is not None:
-        element = added if owner.element is None else join(owner.element, added)
-        rebind(frame, target, owner._replace(element=element, items=None))
 
 
 def added_by(frame: Frame, method: str, arguments: Arguments) -> Value | None:
@@ -174,3 +168,10 @@ def added_by(frame: Frame, method: str, arguments: Arguments) -> Value | None:
         if added.kind == UNKNOWN and not added.params:
             return None
     return added
+
+
+def grow(frame: Frame, target: cst.BaseExpression, owner: Value, added: Value) -> None:
+    """Note that a list or set, a variable maybe, holds one more value."""
+    if owner.kind == CONTAINER:
+        element = added if owner.element is None else join(owner.element, added)
+        rebind(frame, target, owner._replace(element=element, items=None))

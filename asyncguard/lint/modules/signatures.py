@@ -28,7 +28,6 @@ from asyncguard.lint.domain.values import (
     of_argument,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.modules.abstract import is_abstract
 from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
@@ -138,20 +137,25 @@ def declared_result(frame: Frame, result: Value) -> Value:
     """Return the result of a frame's function, with what its signature declares of it."""
     node = frame.function.node
     annotation = node.returns if type(node) is cst.FunctionDef else None
-    left_open = annotation is not None and not frame.returns and is_abstract(frame.function)
-    if annotation is None or not (left_open or result.kind in (UNKNOWN, DEVICE)):
+    if annotation is not None and _is_left_open(frame):
+        result = UNKNOWN_VALUE  # a subclass, or whatever follows the protocol, returns it
+    if annotation is None or result.kind not in (UNKNOWN, DEVICE):
         return result
     outer = frame.parent or frame.analysis.frame
     with outer.speculation():
         declared = types.type_value(outer, annotation.annotation)
-    if left_open:  # to subclasses, which keep to what it declares
-        return doubted(declared, Doubt.INFERRED) if declared.kind == DEVICE else declared
     if declared.kind == HOST and declared.name in types.HOST_TYPES:
         return result if _is_computed(result) else declared
     if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
         return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
     says_more = result.kind == UNKNOWN and not result.params
     return declared if says_more and declared.kind == CONTAINER else result
+
+
+def _is_left_open(frame: Frame) -> bool:
+    """Whether a function returns nothing because it leaves it to others what it does."""
+    made = frame.returns or frame.yields
+    return not made and frame.analysis.is_abstract(frame.function)
 
 
 def _is_computed(value: Value) -> bool:

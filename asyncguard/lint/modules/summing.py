@@ -8,6 +8,7 @@ from operator import itemgetter
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Site, Summary
 from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import HOST_VALUE, Value, container, settled
 from asyncguard.lint.domain.work import Work
 
@@ -16,7 +17,7 @@ def summary_of(frame: Frame) -> Summary:
     """Return what callers need to know of the function that a frame ran."""
     result = settled(_join_all(frame.returns))
     if frame.yields:
-        result = container(_join_all(frame.yields))
+        result = container(_join_all(frame.yields))._replace(ref=_stepping(frame))
     work = frame.nest.work
     return Summary(
         result,
@@ -30,6 +31,15 @@ def summary_of(frame: Frame) -> Summary:
         frozenset(frame.moved),
         tuple((*at, added) for at, added in sorted(frame.added.items(), key=itemgetter(0))),
     )
+
+
+def _stepping(frame: Frame) -> Value | None:
+    """Return what a loop over a generator draws from: batches, if it yields in each step."""
+    frameworks = frame.analysis.frameworks
+    if not frame.yields_steps or not frameworks:
+        return None
+    text = f"`{frame.function.qualname}` yields in each of its steps"
+    return Value("loader", frameworks[0], frame.reason(Provenance.USAGE, text))
 
 
 def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
