@@ -60,7 +60,7 @@ def _without_keys(table: cst.BaseExpression) -> cst.BaseExpression:
     """Return `table` of `table.keys()`."""
     called = type(table) is cst.Call and type(table.func) is cst.Attribute
     keys = called and table.func.attr.value == "keys"  # type: ignore[attr-defined]
-    return table.func.value if keys else table  # type: ignore[attr-defined,no-any-return]
+    return table.func.value if keys else table  # type: ignore[attr-defined]
 
 
 def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
