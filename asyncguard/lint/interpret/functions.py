@@ -26,7 +26,6 @@ from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    CALLABLE,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -47,6 +46,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host, may_be_omitted
 from asyncguard.lint.interpret.moves import moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
+from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.interpret.reads import may_be_read, translate
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -158,7 +158,7 @@ def _ruling_out(frame: Frame, summary: Summary, bound: Mapping[int, Value]) -> D
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
-        unless_there=frozenset(p for p in asked.unless_there if _is_there(frame, bound.get(p))),
+        unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
         when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
     )
 
@@ -168,19 +168,6 @@ def _is_host_array(value: Value | None) -> bool:
     if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
         return False
     return value.confidence >= MEDIUM
-
-
-def _is_there(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is, or holds, an array that is on the device for sure.
-
-    Of the caller's own arguments that are declared as arrays those of a model are: it is given what
-    has been moved.
-    """
-    held = first_device(value) if value is not None else UNKNOWN_VALUE
-    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
-        return False
-    cls = frame.function.cls
-    return not held.params or (cls is not None and instance_of(cls).kind in CALLABLE)
 
 
 def _is_plain(value: Value | None) -> bool:
