@@ -34,7 +34,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
-from asyncguard.lint.interpret.presence import is_there
+from asyncguard.lint.interpret.presence import is_there_already
 from asyncguard.lint.interpret.structures import innermost_value
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
@@ -243,7 +243,7 @@ def _note_move(
     why: Reason,
 ) -> None:
     """Note the upload, unless what is moved most likely is there: then as far as calls tell."""
-    there = is_there(frame, owner, arguments)
+    there = is_there_already(frame, owner, arguments)
     if not there and conditions_hold(frame, point, arguments):
         _upload(frame, point, node, owner, why)
     elif there and type(owner) is cst.Name:

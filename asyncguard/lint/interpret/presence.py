@@ -11,15 +11,18 @@ from typing import Any
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.values import DEVICE, Role
+from asyncguard.lint.domain.reasons import MEDIUM, Provenance
+from asyncguard.lint.domain.values import CALLABLE, DEVICE, UNKNOWN_VALUE, Place, Role, Value
 from asyncguard.lint.interpret.lookup import is_likely_array
+from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
 
-def is_there(frame: Frame, owner: cst.BaseExpression, arguments: Arguments) -> bool:
+def is_there_already(frame: Frame, owner: cst.BaseExpression, arguments: Arguments) -> bool:
     """Whether what is moved most likely is where it goes already."""
     return (
         _made_of_values(frame, owner)
@@ -111,3 +114,19 @@ def _has_its_loaders_prepared(frame: Frame) -> bool:
     prepares = re.compile(rf"\.(?:{names})\(")
     methods = (method for known in cls.family() for method in known.methods.values())
     return any(prepares.search(method.text) for method in methods)
+
+
+def is_there(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is, or holds, an array that is on the device for sure.
+
+    It was moved, or a model or an operation made it. Of what is no more than declared as an array,
+    or comes of that, a model's own arguments are there: they have been moved.
+    """
+    held = first_device(value) if value is not None else UNKNOWN_VALUE
+    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
+        return False
+    if held.params:
+        cls = frame.function.cls
+        return cls is not None and instance_of(cls).kind in CALLABLE
+    made = held.role is Role.MODEL_OUTPUT or held.why.family != ""
+    return made or held.why.kind is Provenance.MOVED

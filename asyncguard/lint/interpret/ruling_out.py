@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
 from asyncguard.lint.domain.dependence import Dependence, together
@@ -13,18 +12,15 @@ from asyncguard.lint.domain.handed import Given
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    CALLABLE,
     DEVICE,
     HOST,
     HOST_ARRAY,
     UNKNOWN,
-    UNKNOWN_VALUE,
-    Place,
     Role,
     Value,
 )
 from asyncguard.lint.interpret.arguments import constant_given, is_on_host, may_be_omitted
-from asyncguard.lint.interpret.types import instance_of
+from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop
 
@@ -44,7 +40,7 @@ def ruling_out(
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
-        unless_there=frozenset(p for p in asked.unless_there if _is_there(frame, bound.get(p))),
+        unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
         when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
         when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
         when_given=frozenset(p for p, known in given.items() if known & Given.ABSENT),
@@ -109,19 +105,6 @@ def _is_host_array(value: Value | None) -> bool:
     if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
         return False
     return value.confidence >= MEDIUM
-
-
-def _is_there(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is, or holds, an array that is on the device for sure.
-
-    Of the caller's own arguments that are declared as arrays those of a model are: it is given what
-    has been moved.
-    """
-    held = first_device(value) if value is not None else UNKNOWN_VALUE
-    if held.kind != DEVICE or held.place is not Place.DEVICE or held.confidence < MEDIUM:
-        return False
-    cls = frame.function.cls
-    return not held.params or (cls is not None and instance_of(cls).kind in CALLABLE)
 
 
 def _is_plain(value: Value | None) -> bool:
