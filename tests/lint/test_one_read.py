@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.program.call_graph import CallGraph
+from asyncguard.lint.program.facts import Candidate, FileFacts, Via
+from asyncguard.lint.program.linking import link
 from asyncguard.lint.program.merging import Told, merged
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import CallSite, Finding, Loop
@@ -90,6 +93,16 @@ def test_a_place_that_is_read_and_written_is_one_finding(tmp_path: Path) -> None
     read = replace(written, api="torch.Tensor.__getitem__.mask", reached_from=())
     told = [Told(read), *(Told(written, call) for call in written.reached_from)]
     assert [*merged(told)] == [*merged(reversed(told))] == [written]
+
+
+def test_a_read_behind_a_call_in_a_file_that_is_not_looked_at_is_told(tmp_path: Path) -> None:
+    (read,) = check(tmp_path, train=TRAIN, meters=METERS)
+    by = Via("elsewhere.py", "run", 3, 1)
+    facts = {
+        "meters.py": FileFacts("meters.py", (Candidate(replace(read, path="meters.py"), by=by),))
+    }
+    (found,) = link(CallGraph(facts))["meters.py"].findings
+    assert found.reached_from == (CallSite("elsewhere.py", 3, "run"),)
 
 
 def test_no_message_holds_a_placeholder() -> None:

@@ -32,6 +32,7 @@ class Given(enum.IntFlag):
     TRUE = 8  # a constant that is true
     FALSE = 16  # likewise
     ABSENT = 32  # it is `None`
+    THERE = 64  # an array on the device
 
 
 class Handed(NamedTuple):
@@ -74,6 +75,7 @@ class Signature(NamedTuple):
             frozenset(i for i, what in given.items() if not what & Given.OMITTED),
             frozenset(i for i, what in given.items() if what & Given.ARRAY),
             unless_plain=frozenset(i for i, what in given.items() if what == Given.ON_HOST),
+            unless_there=frozenset(i for i, what in given.items() if what & Given.THERE),
             when_true=frozenset(i for i, what in given.items() if what & Given.FALSE),
             when_false=frozenset(i for i, what in given.items() if what & Given.TRUE),
             when_given=frozenset(i for i, what in given.items() if what & Given.ABSENT),

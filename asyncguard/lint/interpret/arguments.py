@@ -26,6 +26,7 @@ from asyncguard.lint.domain.values import (
     UNKNOWN,
     Value,
 )
+from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -121,6 +122,8 @@ def _given(frame: Frame, argument: Argument) -> Given:
         given |= Given.OMITTED
     if value.kind in ARRAYS and value.confidence >= MEDIUM:
         given |= Given.ARRAY
+    if is_there(frame, value):
+        given |= Given.THERE
     moved = frame.analysis.places_batches and value.kind != HOST  # before it is handed, maybe
     if is_on_host(value) and not moved:
         given |= Given.ON_HOST

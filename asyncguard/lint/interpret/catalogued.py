@@ -107,6 +107,8 @@ def _note_work(frame: Frame, node: cst.Call, name: str) -> None:
 
 def _passed_through(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:
     """Return what a function hands on of its arguments; None if it is not one that does."""
+    if len(arguments) == 2 and name in frame.analysis.knowledge.language.declares:
+        return arguments[1].value
     if len(arguments) > 1 and name == "map":
         return mapped(frame, node, arguments)
     if len(arguments) > 1 and name in frame.analysis.knowledge.tree_maps:

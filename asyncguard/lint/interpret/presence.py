@@ -60,6 +60,7 @@ def _is_where_one_is(frame: Frame, argument: Argument) -> bool:
         return False
     with frame.speculation():
         other = evaluate(frame, node.value)
+    other = UNKNOWN_VALUE if other.is_none else other  # by now it is something else
     return other.kind == DEVICE or is_likely_array(frame, node.value, other)
 
 

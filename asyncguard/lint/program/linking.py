@@ -104,15 +104,18 @@ def _told_at_calls(candidates: Iterable[Candidate]) -> set[tuple[str, Spot, Spot
 
 
 def _is_silenced(by: Via, candidate: Candidate, files: Mapping[str, FileFacts]) -> bool:
-    """Whether a comment at the call silences what it causes elsewhere."""
-    comments = files[by.path].suppressions
+    """Whether a comment at the call silences what it causes elsewhere.
+
+    Of the calls in a file that was merely followed to, the comments are not known.
+    """
+    comments = files[by.path].suppressions if by.path in files else ()
     return any(comment.covers_line(by.line, candidate.finding.code) for comment in comments)
 
 
 def _call(by: Via | None, files: Mapping[str, FileFacts]) -> CallSite | None:
     if by is None:
         return None
-    notebook = files[by.path].notebook
+    notebook = files[by.path].notebook if by.path in files else None
     line, cell = notebook.cell(by.line) if notebook is not None else (by.line, None)
     return CallSite(by.path, line, by.function, cell)
 
