@@ -240,9 +240,8 @@ class Frame:
 
     def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
         """Whether what is read is a node of a graph, of which this asks for no value."""
-        if point.framework not in self.analysis.symbolic:
-            return False
-        return sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
+        asks = sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
+        return asks and point.framework in self.analysis.symbolic
 
     def event(
         self, what: str, node: cst.CSTNode, framework: str = "", callee: FunctionInfo | None = None

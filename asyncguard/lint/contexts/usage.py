@@ -33,6 +33,19 @@ def _passes(call: cst.Call, knowledge: Knowledge, frameworks: tuple[str, ...]) -
     return any(call.func.attr.value in knowledge.passes[framework] for framework in frameworks)
 
 
+def _told_of(
+    call: cst.Call, func: cst.Attribute, knowledge: Knowledge, frameworks: tuple[str, ...]
+) -> cst.BaseExpression:
+    """Return the value that a method call tells something of: its owner mostly."""
+    given = next((argument.value for argument in call.args if not argument.keyword), None)
+    if given is not None and not tells_owner(func.attr.value, True):
+        return given  # `engine.backward(loss)`
+    owner = func.value
+    if type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
+        return owner.args[0].value  # `scaler.scale(loss).backward()`
+    return owner
+
+
 def _note_method(
     info: FunctionInfo,
     call: cst.Call,
@@ -49,12 +62,7 @@ def _note_method(
     found = knowledge.by_usage(method, frameworks)
     if not found:
         return
-    given = next((argument.value for argument in call.args if not argument.keyword), None)
-    owner = func.value
-    if not tells_owner(method, given is not None) and given is not None:
-        owner = given  # `engine.backward(loss)`
-    elif type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
-        owner = owner.args[0].value  # `scaler.scale(loss).backward()`
+    owner = _told_of(call, func, knowledge, frameworks)
     path = dotted(owner) or item_path(owner)
     first = path.partition(".")[0]
     if not path or first in inner or knowledge.framework_of(first):

@@ -156,8 +156,7 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if type(callee.ref) is tuple:
         each = [callee._replace(ref=cls) for cls in classes_of(callee)]
         return functools.reduce(join, [dispatch_call(frame, node, o, arguments) for o in each])
-    uncertain = callee.doubt & Doubt.ANOTHER_PATH
-    if callee.kind == FUNCTION or (callee.kind == EITHER and (callee.items or uncertain)):
+    if _is_function(callee):
         return _call_functions(frame, node, callee, arguments)
     if callee.kind == CLASS:
         cls = class_of(callee)
@@ -166,17 +165,29 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
-    if isinstance(callee.ref, ClassInfo):
-        if callee.kind == METRIC:
-            return call_metric(frame, node, callee, arguments)
-        if method := callee.ref.lookup("__call__"):
-            bound = Value(FUNCTION, ref=method, element=callee)
-            ran = _run_implementation(frame, node, method, arguments)
-            made = call_function(frame, node, bound, arguments)
-            return ran if made.kind == UNKNOWN else made
+    if callee.kind == METRIC and isinstance(callee.ref, ClassInfo):
+        return call_metric(frame, node, callee, arguments)
+    if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
+        return _call_object(frame, node, callee, method, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+def _is_function(callee: Value) -> bool:
+    """Whether this is a function of checked code, or one of a few."""
+    several = callee.items or callee.doubt & Doubt.ANOTHER_PATH
+    return callee.kind == FUNCTION or bool(callee.kind == EITHER and several)
+
+
+def _call_object(
+    frame: Frame, node: cst.Call, callee: Value, method: FunctionInfo, arguments: Arguments
+) -> Value:
+    """Call an instance of a checked class by its `__call__`."""
+    bound = Value(FUNCTION, ref=method, element=callee)
+    ran = _run_implementation(frame, node, method, arguments)
+    made = call_function(frame, node, bound, arguments)
+    return ran if made.kind == UNKNOWN else made
 
 
 def _run_implementation(

@@ -89,9 +89,7 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
 
 def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | None:
     """Return the guard of a branch: what it does may be rarer, or no rarer, than its test says."""
-    lasting = branches.leaves_loop(node.body) or caches.fills_in(node)
-    lasting = lasting or branches.is_once(frame, node) or caches.begins(frame, node)
-    lasting = lasting or once.switches(frame, node) or conditions.never_holds(node.test)
+    lasting = _runs_once(frame, node)
     rarely = branches.exits(node.body)  # the loops in it have as many steps as others
     if guard is None:
         rarely = rarely or branches.is_rare(frame, node)
@@ -104,6 +102,13 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
     if not lasts and not branches.is_point(node.test) and _trains(frame, node):
         return None  # every n-th round is the step
     return guard
+
+
+def _runs_once(frame: Frame, node: cst.If) -> bool:
+    """Whether a branch runs once, or never, however often its test is asked."""
+    kept = branches.leaves_loop(node.body) or caches.fills_in(node) or caches.begins(frame, node)
+    once_in_all = branches.is_once(frame, node) or once.switches(frame, node)
+    return kept or once_in_all or conditions.never_holds(node.test)
 
 
 def _else(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> bool:

@@ -79,16 +79,27 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
         edge.handed |= passed
-    reads = tuple(r for r in summary.reads if not r.params.is_ruled_out_by(passed))
-    if _RUNS(info.name) and not info.qualname.startswith(f"{frame.function.qualname}."):
-        reads = ()  # it reads them once a run, beside its steps
-    elif info.hook == Loop.STEP:
-        reported = frozenset(summary.sites)  # reported there, or left to the calls
-        reads = tuple(r for r in reads if r not in reported or _is_settled(r, bound))
-    reads_of_call(frame, node, reads, bound)
+    reads_of_call(frame, node, _reads_for(frame, info, summary, bound, passed), bound)
     result = moved_dict(summary.result, moved)
     made = result or _instantiated(frame, summary.result, {**bound, **moved})
     return _of_class(info, callee, made)
+
+
+def _reads_for(
+    frame: Frame,
+    info: FunctionInfo,
+    summary: Summary,
+    bound: Mapping[int, Value],
+    passed: Dependence,
+) -> tuple[Site, ...]:
+    """Return what a function reads for a call that rules out some of it."""
+    if _RUNS(info.name) and not info.qualname.startswith(f"{frame.function.qualname}."):
+        return ()  # it reads them once a run, beside its steps
+    reads = tuple(r for r in summary.reads if not r.params.is_ruled_out_by(passed))
+    if info.hook != Loop.STEP:
+        return reads
+    reported = frozenset(summary.sites)  # reported there, or left to the calls
+    return tuple(r for r in reads if r not in reported or _is_settled(r, bound))
 
 
 def _note_decorated(frame: Frame, callee: Value, arguments: Arguments) -> None:

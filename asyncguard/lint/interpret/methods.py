@@ -83,29 +83,15 @@ def call_method(
     """Call `owner.method(...)`."""
     method = func.attr.value
     if owner.kind == SYMBOL:
-        resolved = frame.analysis.resolve(f"{owner.name}.{method}")
-        if resolved.kind != SYMBOL:
-            return call_value(frame, node, resolved, arguments)
-        if (cls := frame.analysis.called_class(frame, owner.name)) is not None:
-            return instance_method(frame, node, Value(CLASS, ref=cls), method, arguments)
-        return call_symbol(frame, node, resolved.name, arguments)
+        return _call_member(frame, node, owner, method, arguments)
     if type(owner.ref) is tuple:
         each = each_of(owner, method)
         return functools.reduce(join, [call_method(frame, node, o, func, arguments) for o in each])
-    if method == "append" and owner.kind in (CONTAINER, UNKNOWN) and len(arguments) == 1:
-        frame.give(dotted(func.value), container(arguments[0].value))
+    _note_growth(frame, owner, func, arguments)
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)
-    if (added := added_by(frame, method, arguments)) is not None:
-        note_added(frame, func.value, "", added)
     if owner.kind == UNKNOWN:
-        given = handed(frame, arguments)
-        frame.call_by_name(method, given)
-        # A name of several words tells by itself.
-        variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
-        call_of_name(frame, variable, method, given)
-        if told := frame.analysis.knowledge.by_usage(method, ("numpy",)):
-            owner = Value(*told, frame.called(method))
+        owner = _called_by_name(frame, owner, func, arguments)
     if (moved := _moved(frame, node, owner, func, arguments)) is not None:
         return moved
     if type(func.value) is cst.Name and owner.kind == DEVICE:
@@ -116,6 +102,38 @@ def call_method(
     if receiver.value.kind in (INSTANCE, SUPER) or isinstance(receiver.value.ref, ClassInfo):
         return instance_method(frame, node, receiver.value, method, arguments)
     return _known_method(frame, node, func, receiver.value, arguments)
+
+
+def _call_member(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call a function of a module, or a method of a class, that was imported."""
+    resolved = frame.analysis.resolve(f"{owner.name}.{method}")
+    if resolved.kind != SYMBOL:
+        return call_value(frame, node, resolved, arguments)
+    if (cls := frame.analysis.called_class(frame, owner.name)) is not None:
+        return instance_method(frame, node, Value(CLASS, ref=cls), method, arguments)
+    return call_symbol(frame, node, resolved.name, arguments)
+
+
+def _note_growth(frame: Frame, owner: Value, func: cst.Attribute, arguments: Arguments) -> None:
+    """Note what a method adds to an attribute, or to an argument."""
+    method = func.attr.value
+    if method == "append" and owner.kind in (CONTAINER, UNKNOWN) and len(arguments) == 1:
+        frame.give(dotted(func.value), container(arguments[0].value))
+    if (added := added_by(frame, method, arguments)) is not None:
+        note_added(frame, func.value, "", added)
+
+
+def _called_by_name(frame: Frame, owner: Value, func: cst.Attribute, arguments: Arguments) -> Value:
+    """Note the call of a method of something unknown; return what its name tells of that."""
+    method, given = func.attr.value, handed(frame, arguments)
+    frame.call_by_name(method, given)
+    # A name of several words tells by itself.
+    variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
+    call_of_name(frame, variable, method, given)
+    told = frame.analysis.knowledge.by_usage(method, ("numpy",))
+    return Value(*told, frame.called(method)) if told else owner
 
 
 def _moved(
@@ -191,12 +209,8 @@ def instance_method(
     _note_overriding(frame, node, owner, method, attribute, handed(frame, arguments))
     if owner.kind == SUPER:
         attribute = _inherited(cls, method) or attribute
-    if attribute.kind == FUNCTION and not frame.analysis.is_abstract(function_of(attribute)):
-        if function_of(attribute).is_static:
-            attribute = attribute._replace(element=None)
-        return call_value(frame, node, attribute, arguments)
-    if attribute.kind not in (UNKNOWN, FUNCTION):
-        return call_value(frame, node, attribute, arguments)
+    if attribute.kind != UNKNOWN and not _is_left_open(frame, attribute):
+        return call_value(frame, node, _unbound(attribute), arguments)
     if attribute.kind == UNKNOWN and _keeps_module(frame, owner, method):
         return owner
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
@@ -205,6 +219,17 @@ def instance_method(
     made = _foreign_method(frame, node, owner, method, arguments)
     declares = made.kind == UNKNOWN and attribute.kind == FUNCTION
     return _declared_by(frame, function_of(attribute)) if declares else made
+
+
+def _is_left_open(frame: Frame, attribute: Value) -> bool:
+    """Whether a method leaves it to subclasses what it does."""
+    return attribute.kind == FUNCTION and frame.analysis.is_abstract(function_of(attribute))
+
+
+def _unbound(method: Value) -> Value:
+    """Return what is called; a static method is handed no instance."""
+    static = method.kind == FUNCTION and function_of(method).is_static
+    return method._replace(element=None) if static else method
 
 
 def _declared_by(frame: Frame, info: FunctionInfo) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.catalogue import SyncPoint, Trigger
+from asyncguard.catalogue import Source, SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
@@ -105,6 +105,13 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
         return _saved(point, arguments) if _saves(point) else device(point.framework)
     if point.kind == SyncKind.UPLOAD and source.functions:
         return device(point.framework) if _uploads(point, arguments) else None
+    return _value_read(frame, point, source, arguments)
+
+
+def _value_read(
+    frame: Frame, point: SyncPoint, source: Source, arguments: Arguments
+) -> Value | None:
+    """Return the first of the arguments that a call reads which is on the device, or may be."""
     for argument in selected_arguments(source.arguments, arguments):
         if source.elements:
             return listed_value(argument.value)

@@ -95,6 +95,20 @@ def _union(values: list[Value]) -> Value:
     return UNKNOWN_VALUE
 
 
+_DICTS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"})
+_LISTS = frozenset({
+    "List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator", "Generator",
+    "Collection", "FrozenSet", "deque", "Deque",
+})  # fmt: skip
+
+
+def _collection(head: str, inner: list[Value]) -> Value:
+    """Return a dict of values, or a list, set or tuple of elements."""
+    if head in _DICTS:
+        return container(inner[-1] if inner else None)._replace(role=Role.DICT)
+    return container(inner[0] if inner else None)
+
+
 def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
     """`Optional[T]`, `list[T]`, `tuple[T, ...]`, `dict[K, V]`, and their like."""
     head = dotted(node.value).rpartition(".")[2]
@@ -108,11 +122,8 @@ def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:
         return container(None, tuple(inner))
     if arguments and dotted(arguments[-1]).rpartition(".")[2] == "Any":
         return UNKNOWN_VALUE  # what callers hand tells more
-    if head in ("Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"):
-        return container(inner[-1] if inner else None)._replace(role=Role.DICT)
-    if head in ("List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator",
-                "Generator", "Collection", "FrozenSet", "deque", "Deque"):  # fmt: skip
-        return container(inner[0] if inner else None)
+    if head in _DICTS or head in _LISTS:
+        return _collection(head, inner)
     base = evaluate(frame, node.value)
     return type_of_name(frame, base.name) if base.kind == SYMBOL else UNKNOWN_VALUE
 

@@ -55,16 +55,23 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
     value = of_argument(_declared(frame, parameter), params)
     if info.compiled and value.kind == UNKNOWN:
         value = Value(DEVICE, frame.analysis.frameworks[0], role=Role.MODEL_OUTPUT)
-    if value.kind == UNKNOWN and info.hook == Loop.STEP and parameter.default is None:
-        usage = prior_for(frame, parameter.name)
-        value = usage if usage.kind != UNKNOWN else _argument(frame, info)
-    if value.kind == CONTAINER and value.element is None and info.hook == Loop.STEP:
-        value = value._replace(element=_argument(frame, info))
+    if info.hook == Loop.STEP:
+        value = _of_step(frame, parameter, value)
     if value.kind == DEVICE and is_for_another_device(frame):
         value = Value(HOST_ARRAY, value.framework, value.why)
     if parameter.stars:
         return container(from_params(value, params))
     return from_params(value, params)
+
+
+def _of_step(frame: Frame, parameter: Parameter, value: Value) -> Value:
+    """Return what a framework hands a function that it enters in each step."""
+    if value.kind == UNKNOWN and parameter.default is None:
+        usage = prior_for(frame, parameter.name)
+        value = usage if usage.kind != UNKNOWN else _argument(frame, frame.function)
+    if value.kind == CONTAINER and value.element is None:
+        return value._replace(element=_argument(frame, frame.function))
+    return value
 
 
 def _declared(frame: Frame, parameter: Parameter) -> Value:
