@@ -18,6 +18,8 @@ def is_abstract(info: FunctionInfo) -> bool:
         one_line = any(line.lstrip().startswith(_ONE_LINE) for line in last[-1:])
         if not one_line and not any(map(_may_do_nothing, last)):
             return False
+    if type(info.node) is cst.Lambda:
+        return False
     info.module.materialise_body(info)
     body = info.node.body if type(info.node) is cst.FunctionDef else None
     if type(body) is cst.SimpleStatementSuite:  # `def run(self): ...`
