@@ -45,6 +45,8 @@ class ReExports:
         It imports that by its name, or takes it of a module: `backend.xp.sum(x)`.
         """
         for bound, origins in self._imports(path, text).items():
+            if not any(use in text for use in (f"{bound}.", f"{bound}(", f"@{bound}")):
+                continue  # it is handed on, as a package does with most of what it imports
             for full in (name for origin in origins for name in self._taken(bound, origin, text)):
                 module, name = _parted(full)
                 other = self.modules.get(module, path)
@@ -125,14 +127,17 @@ def _taken_of(module: str, text: str) -> list[str]:
 
 
 _DEFINED = re.compile(r"^[ \t]*(?:class|def)[ \t]+(\w+)", re.MULTILINE)
-_ASSIGNED = (
-    r"^[ \t]*(\w+)[ \t]*=[ \t]*({0})(?:[ \t]+if[ \t][^\n]*[ \t]else[ \t]+({0}))?[ \t]*(?:#|$)"
+_ASSIGNED = re.compile(
+    r"^[ \t]*(\w+)[ \t]*=[ \t]*(\w+)(?:[ \t]+if[ \t][^\n]*[ \t]else[ \t]+(\w+))?[ \t]*(?:#|$)",
+    re.MULTILINE,
 )
 
 
 def _add_assigned(text: str, imports: dict[str, tuple[str, ...]]) -> None:
     """Add the variables that a text sets to what it imports: `xp = cp if use_gpu else np`."""
-    either = "|".join(map(re.escape, imports))
-    for bound, *chosen in re.findall(_ASSIGNED.format(either), text, re.MULTILINE):
-        for name in filter(None, chosen):
-            imports[bound] = (*imports.get(bound, ()), *imports[name])
+    known = frozenset(imports)
+    for bound, *others in _ASSIGNED.findall(text):
+        chosen = [name for name in others if name]
+        if known.issuperset(chosen):
+            for name in chosen:
+                imports[bound] = (*imports.get(bound, ()), *imports[name])
