@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
+from asyncguard.lint.contexts.caches import counted_by_len
 from asyncguard.lint.contexts.counters import MORE, RARELY_FALSE, RARELY_TRUE, Rarity
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.names import family
@@ -32,9 +33,9 @@ def of_size(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     bound = test.comparisons[0].comparator
     if type(bound) is not cst.Integer or bound.evaluated_value < LARGE:
         return None
-    counted = type(test.left) is cst.Call and dotted(test.left.func) == "len"
-    more = type(test.comparisons[0].operator) in MORE
-    return (RARELY_TRUE if more else RARELY_FALSE) if counted else None
+    if counted_by_len(test.left) is None:
+        return None
+    return RARELY_TRUE if type(test.comparisons[0].operator) in MORE else RARELY_FALSE
 
 
 def of_event(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
@@ -52,7 +53,7 @@ def _counted_path(node: cst.BaseExpression) -> str:
     """Return what is counted: `x` of `x`, `len(x)` and `x.numel()`."""
     if type(node) is not cst.Call:
         return dotted(node)
-    if dotted(node.func) == "len" and len(node.args) == 1:
-        return dotted(node.args[0].value)
+    if (counted := counted_by_len(node)) is not None:
+        return dotted(counted)
     path = dotted(node.func)
     return path.removesuffix(".numel") if path.endswith(".numel") else ""

@@ -96,8 +96,10 @@ _CALLED = frozenset({CLASS, FUNCTION, EITHER})
 
 def _called_at_last(frame: Frame, func: cst.BaseExpression) -> cst.BaseExpression:
     """Return what a call through another process calls: `runner.run` of `runner.run.remote(x)`."""
+    if type(func) is not cst.Attribute:
+        return func
     language = load().language
-    if type(func) is not cst.Attribute or func.attr.value not in language.remote_calls:
+    if func.attr.value not in language.remote_calls:
         return func
     called = func.value
     options = called.func if type(called) is cst.Call else None
