@@ -47,8 +47,11 @@ def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
     descriptor, size = _open(path, most, follow)
     parts: list[bytes] = []
     try:
-        while part := os.read(descriptor, max(size + 1, _LEAST)):
+        wanted = max(size + 1, _LEAST)
+        while part := os.read(descriptor, wanted):
             parts.append(part)
+            if len(part) == size:
+                break  # all of it: one byte more was asked for
     finally:
         os.close(descriptor)
     return b"".join(parts)

@@ -1,6 +1,7 @@
 """Names of frameworks that modules of a project hand on: `import cupy as xp` in its settings.
 
 A text tells them, without a tree: `from pkg.settings import xp` is as good as the import there.
+A name is looked for where it is asked for, since most are functions that a module defines itself.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.naming import INIT
 from asyncguard.lint.modules.outline import absolute
-from asyncguard.lint.source.decode import SourceError, decode
+from asyncguard.lint.source.decode import SourceError, decode, frameworks_in, lines_with
 from asyncguard.lint.source.imports import Imported, imports_in
 
 HOPS = 4  # modules between a name's use and its framework: mostly one or two
-Bound = Mapping[str, tuple[str, ...]]  # by name, the dotted names that it stands for: one a path
 
 
 class ReExports:
@@ -27,7 +27,9 @@ class ReExports:
         self.modules = modules
         self.knowledge = knowledge
         self.names = {path: name for name, path in reversed(list(modules.items()))}
-        self._bound: dict[str, Bound] = {}  # by the files that were asked about
+        self._texts: dict[str, str] = {}  # of the files that were asked about
+        self._imports: dict[str, dict[str, list[Imported]]] = {}  # of these, by the names bound
+        self._known: dict[tuple[str, str], list[str]] = {}  # of a file's name, where it is from
 
     def of(self, path: str, name: str, hops: int = HOPS) -> str:
         """Return what a file's own import of a framework binds to a name, by its full name, or "".
@@ -36,7 +38,9 @@ class ReExports:
         """
         if f"{self.names.get(path)}.{name}" in self.modules:
             return ""  # a module of its own
-        found = [self._origin(path, full, hops) for full in self._in(path).get(name, ())]
+        if (path, name) not in self._known:
+            self._known[path, name] = self._handed_on(path, name)
+        found = [self._origin(path, full, hops) for full in self._known[path, name]]
         return min(filter(None, found), key=self._is_of_numpy, default="")
 
     def used_in(self, path: str, text: str) -> Iterator[tuple[str, str]]:
@@ -44,9 +48,10 @@ class ReExports:
 
         It imports that by its name, or takes it of a module: `backend.xp.sum(x)`.
         """
-        for bound, origins in self._imports(path, text).items():
+        for bound, imports in _by_name(text).items():
             if not any(use in text for use in (f"{bound}.", f"{bound}(", f"@{bound}")):
                 continue  # it is handed on, as a package does with most of what it imports
+            origins = (self._full(path, one) for one in imports)
             for full in (name for origin in origins for name in self._taken(bound, origin, text)):
                 module, name = _parted(full)
                 other = self.modules.get(module, path)
@@ -57,7 +62,7 @@ class ReExports:
         """Yield what is imported, and what the text takes of it if it uses a framework."""
         yield full
         whole = self.modules.get(full)
-        if whole is not None and self._names_frameworks(self._in(whole)):
+        if whole is not None and frameworks_in(self._text(whole), self.knowledge.module_framework):
             yield from (f"{full}.{name}" for name in _taken_of(bound, text))
 
     def _origin(self, path: str, full: str, hops: int) -> str:
@@ -71,36 +76,24 @@ class ReExports:
     def _is_of_numpy(self, full: str) -> bool:
         return self.knowledge.framework_of(full) == "numpy"
 
-    def _in(self, path: str) -> Bound:
-        """Return what a file imports and others may import from it: nothing that it defines."""
-        if path not in self._bound:
+    def _handed_on(self, path: str, name: str) -> list[str]:
+        """Return the names that one in a file stands for, one a path: not what it defines."""
+        text = self._text(path)
+        if name not in text or _defines(text, name):
+            return []
+        if path not in self._imports:
+            self._imports[path] = _by_name(text)
+        imports = self._imports[path]
+        names = [name, *_assigned_to(name, text, imports)]
+        return [self._full(path, one) for bound in names for one in imports.get(bound, ())]
+
+    def _text(self, path: str) -> str:
+        if path not in self._texts:
             try:
-                text = decode(files.read(path))
+                self._texts[path] = decode(files.read(path))
             except (OSError, SourceError):
-                text = ""
-            found = self._imports(path, text)
-            if self._names_frameworks(found):  # as few do; the rest takes longer
-                _add_assigned(text, found)
-                for name in _DEFINED.findall(text):
-                    found.pop(name, None)
-            self._bound[path] = found
-        return self._bound[path]
-
-    def _names_frameworks(self, found: Bound) -> bool:
-        """Whether a file imports anything of a framework itself."""
-        origins = (full for origins in found.values() for full in origins)
-        return any(self.knowledge.framework_of(full) not in ("", "numpy") for full in origins)
-
-    def _imports(self, path: str, text: str) -> dict[str, tuple[str, ...]]:
-        """Return what the imports of a text bind, of frameworks and of checked modules."""
-        found: dict[str, tuple[str, ...]] = {}
-        for imported in imports_in(text):
-            full = self._full(path, imported)
-            if self.knowledge.framework_of(full) or not self.modules.keys().isdisjoint(
-                (full, _parted(full)[0])
-            ):
-                found[imported.bound] = (*found.get(imported.bound, ()), full)
-        return found
+                self._texts[path] = ""
+        return self._texts[path]
 
     def _full(self, path: str, imported: Imported) -> str:
         """Return the full name of what is imported; a script finds what lies beside it."""
@@ -114,6 +107,42 @@ class ReExports:
         return ".".join(filter(None, (module, imported.name)))
 
 
+_ASSIGNED = re.compile(
+    r"[ \t]*(\w+)[ \t]*=[ \t]*(\w+)(?:[ \t]+if[ \t].*[ \t]else[ \t]+(\w+))?[ \t]*(?:#|$)"
+)
+
+
+def _by_name(text: str) -> dict[str, list[Imported]]:
+    """Return what a text imports, by the names that this binds."""
+    found: dict[str, list[Imported]] = {}
+    for imported in imports_in(text):
+        found.setdefault(imported.bound, []).append(imported)
+    return found
+
+
+def _defines(text: str, name: str) -> bool:
+    """Whether a text defines a class or a function of a name."""
+    for start in (f"def {name}", f"class {name}"):
+        at = text.find(start)
+        while at >= 0:
+            at += len(start)
+            if not (text[at : at + 1].isalnum() or text.startswith("_", at)):
+                return True
+            at = text.find(start, at)
+    return False
+
+
+def _assigned_to(name: str, text: str, known: Mapping[str, object]) -> list[str]:
+    """Return the known names that a text sets one to: `xp = cp if use_gpu else np`."""
+    found: list[str] = []
+    for line in lines_with(f"{name} =", text):
+        match = _ASSIGNED.match(line)
+        chosen = [other for other in match.groups()[1:] if other] if match else []
+        if match and match.group(1) == name and known.keys() >= set(chosen):
+            found += chosen
+    return found
+
+
 def _parted(full: str) -> tuple[str, str]:
     """Return the module that a dotted name is in, and its last part."""
     module, _, name = full.rpartition(".")
@@ -124,20 +153,3 @@ def _taken_of(module: str, text: str) -> list[str]:
     """Return what a text takes of a module, each once, in order."""
     found = re.findall(rf"(?<![\w.]){re.escape(module)}\.(\w+)", text)
     return list(dict.fromkeys(found))
-
-
-_DEFINED = re.compile(r"^[ \t]*(?:class|def)[ \t]+(\w+)", re.MULTILINE)
-_ASSIGNED = re.compile(
-    r"^[ \t]*(\w+)[ \t]*=[ \t]*(\w+)(?:[ \t]+if[ \t][^\n]*[ \t]else[ \t]+(\w+))?[ \t]*(?:#|$)",
-    re.MULTILINE,
-)
-
-
-def _add_assigned(text: str, imports: dict[str, tuple[str, ...]]) -> None:
-    """Add the variables that a text sets to what it imports: `xp = cp if use_gpu else np`."""
-    known = frozenset(imports)
-    for bound, *others in _ASSIGNED.findall(text):
-        chosen = [name for name in others if name]
-        if known.issuperset(chosen):
-            for name in chosen:
-                imports[bound] = (*imports.get(bound, ()), *imports[name])

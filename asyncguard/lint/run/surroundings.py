@@ -39,8 +39,18 @@ def around(named: Sequence[str], configuration: Configuration) -> list[str]:
         found |= dict.fromkeys(_project(folder, configuration))
     others = found.keys() - known
     if named and not os.path.isabs(named[0]):  # they are named as the user named the first
-        return sorted(map(os.path.relpath, others))
+        return sorted(_relative(others))
     return sorted(others)
+
+
+def _relative(paths: Iterable[str]) -> Iterator[str]:
+    """Yield paths as they are from the working directory."""
+    folders: dict[str, str] = {}  # asked for once each: there are fewer than files
+    for path in paths:
+        folder, name = os.path.split(path)
+        if folder not in folders:
+            folders[folder] = os.path.join(os.path.relpath(folder), "").removeprefix("./")
+        yield folders[folder] + name
 
 
 def _project(folder: Path, configuration: Configuration) -> list[str]:

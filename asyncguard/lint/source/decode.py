@@ -72,7 +72,7 @@ def frameworks_in(text: str, modules: Mapping[str, str]) -> tuple[str, ...]:
 
     Any part of a dotted name counts: `d2l.torch` re-exports torch.
     """
-    parts = chain.from_iterable(map(_imported_on, _lines_with("import", text)))
+    parts = chain.from_iterable(map(_imported_on, lines_with("import", text)))
     found = dict.fromkeys(modules[part] for part in parts if part in modules)
     return tuple(name for name in found if name != "numpy")
 
@@ -88,7 +88,7 @@ def _imported_on(line: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _lines_with(word: str, text: str) -> Iterator[str]:
+def lines_with(word: str, text: str) -> Iterator[str]:
     """Yield the lines that hold a word, without looking at others."""
     at = text.find(word)
     while at >= 0:
@@ -109,7 +109,7 @@ _STARRED = re.compile(r"(?:^|;)[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\*")
 
 def starred_in(text: str) -> list[str]:
     """Return the modules that the text imports everything from."""
-    lines = (line for line in _lines_with("import", text) if "*" in line)
+    lines = (line for line in lines_with("import", text) if "*" in line)
     return [module for line in lines for module in _STARRED.findall(line)]
 
 
