@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from asyncguard.cli import main
 from asyncguard.lint.check import check_paths
+from asyncguard.lint.domain.definitions import FunctionInfo, Summary
 from asyncguard.lint.modules import project, summaries
+from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.run.settings import Settings
 
 LOOP = "import torch\ndef train(model, loader):\n    for x in loader:\n"
@@ -113,3 +116,23 @@ def test_an_elif_is_no_deeper_than_its_if(tmp_path: Path) -> None:
     found = check_paths([tmp_path], Settings(cache=False, jobs=1))
     assert found.bounds == ()
     assert [finding.line for finding in found.findings] == [205]
+
+
+def test_a_circle_that_grows_without_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_text(f"{LOOP}        print(model(x))\n{RECURSIVE}")
+    monkeypatch.setattr(summaries, "STARTS", 3)
+    run = FileAnalysis.run
+
+    def asks_for_one_more(self: FileAnalysis, info: FunctionInfo) -> Summary:
+        """Run a function as one that defines another in each run, and calls it."""
+        if info.name == "even":
+            self.summary_for(replace(info, name="inner", summary=None))
+        return run(self, info)
+
+    monkeypatch.setattr(FileAnalysis, "run", asks_for_one_more)
+    found = check_paths([tmp_path], Settings(cache=False, jobs=1))
+    (bound,) = found.bounds
+    assert "a.py:6: more and more depends on `even`, which depends on it (bound: 3)" in bound
+    assert [f.line for f in found.findings] == [4]

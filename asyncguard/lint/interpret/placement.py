@@ -302,6 +302,8 @@ def _moves_members(frame: Frame, info: FunctionInfo) -> bool:
     What is known of its members is reported there.
     """
     points = frame.analysis.knowledge.sync_methods.get((HOST_ARRAY, info.name), ())
+    if not points:
+        return False
     known = any(site.point in points for site in frame.analysis.summary_for(info).sites)
     if info.outlined is None or known:
         return False

@@ -16,6 +16,7 @@ from asyncguard.lint.domain.definitions import EMPTY, FunctionInfo, Site, Summar
 from asyncguard.lint.domain.values import Value, widened
 
 ROUNDS = 40  # of a component: what one member tells goes one call further in each; 2 are usual
+STARTS = 100  # of a component that turns out to have more members; a dozen are many
 NESTED = 400  # functions that wait for each other's summaries; deeper calls count as unresolved
 Key = tuple[object, ...]
 T = TypeVar("T")
@@ -116,9 +117,14 @@ class Summaries:
         """
         for _ in range(ROUNDS - bool(assumed)):
             after, lowest, grew = self._round(members, assumed, depth)
-            while grew:  # more members: all start anew
+            starts = 0
+            while grew and starts < STARTS:  # more members: all start anew
                 assumed = {}
                 after, lowest, grew = self._round(members, assumed, depth)
+                starts += 1
+            if grew:
+                self._leave(info, members, after)
+                break
             if lowest < depth:  # the component is part of one that began further down
                 self._waiting.update((member, (after[member], lowest)) for member in members)
                 return self._depend(lowest, after[info])
@@ -131,6 +137,15 @@ class Summaries:
             member.summary = after[member]
         self._derived.clear()
         return after[info]
+
+    def _leave(self, info: FunctionInfo, members: list[FunctionInfo], found: Assumed) -> None:
+        """Take what was not run yet for functions that tell nothing: no end of them is in sight."""
+        _bounded(info, f"more and more depends on `{info.name}`, which depends on it", STARTS)
+        for member in members:
+            if member not in found:
+                del self._waiting[member]
+                member.summary = EMPTY
+        members[:] = found
 
     def _round(
         self, members: list[FunctionInfo], assumed: Assumed, depth: int
