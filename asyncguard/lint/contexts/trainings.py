@@ -20,6 +20,8 @@ from asyncguard.lint.syntax.tree import dotted
 
 _TRAINED = family("state.training")
 _TRAINS = family("function.trains")
+_STEPS = family("function.steps")
+_OF_ENVIRONMENTS = (4, 5)  # what a step gives: observation, reward, whether it ended, and more
 
 
 class _Carried(NamedTuple):
@@ -53,6 +55,23 @@ def note_update(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) ->
         if carried.targets and (carried.trains or carried.goes_on):
             return _next_state(frame, framework, call, carried, value)
     return value if value.kind != UNKNOWN else _as_before(frame, node, call, value)
+
+
+def note_act(frame: Frame) -> None:
+    """Note a step of an environment."""
+    if frame.loops:
+        frame.loops[-1].work |= Work.STEPS_ENVIRONMENT
+    else:
+        frame.nest.work |= Work.STEPS_ENVIRONMENT
+
+
+def note_acting(frame: Frame, target: cst.BaseExpression, call: cst.Call) -> None:
+    """`observation, reward, done, info = mdp.step(action)` steps an environment, of any name."""
+    method = call.func.attr.value if type(call.func) is cst.Attribute else ""
+    gives = len(target.elements) if type(target) is cst.Tuple else 0
+    if gives in _OF_ENVIRONMENTS and call.args and _STEPS(method):
+        frame.nest.does(Work.RUNS_MODEL)
+        note_act(frame)
 
 
 def _runs_many(frame: Frame, called: cst.BaseExpression) -> bool:

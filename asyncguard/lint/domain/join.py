@@ -107,11 +107,34 @@ def _join_plain(left: Value, right: Value) -> Value:
     if left.kind == SYMBOL and left.name != right.name and "numpy" in (left.name, right.name):
         chosen = right if left.name == "numpy" else left  # as in `if gpu: import cupy as np`
         return from_params(chosen, left.params | right.params)
+    if left.kind == SYMBOL and _last_name(left) == _last_name(right):
+        return _one_symbol(left, right)
     if left.kind in _REFERENCES and (left.ref is not right.ref or left.name != right.name):
         return _join_fields(_lifted(left), _lifted(right))
     if left.kind == HOST:
         return _join_hosts(left, right)
     return _join_fields(left, right)
+
+
+def _last_name(symbol: Value) -> str:
+    return symbol.name.rpartition(".")[2]
+
+
+def _one_symbol(left: Value, right: Value) -> Value:
+    """Return what may be one thing from several modules: `if fast: from a import f`, else of `b`.
+
+    The first has the others beside it.
+    """
+    named = {each.name: each for each in (*symbols(left), *symbols(right))}
+    first, *others = (named[name] for name in sorted(named))
+    doubt, params = left.doubt | right.doubt, left.params | right.params
+    return first._replace(items=tuple(others) or None, doubt=doubt, params=params)
+
+
+def symbols(value: Value) -> tuple[Value, ...]:
+    """Return the symbols that a symbol may be; what it may be beside is a doubt of the whole."""
+    plain = value._replace(items=None, doubt=Doubt.NONE, params=INDEPENDENT)
+    return plain, *(value.items or ())
 
 
 def _join_hosts(left: Value, right: Value) -> Value:

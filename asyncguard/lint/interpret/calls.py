@@ -18,7 +18,7 @@ from asyncguard.lint.domain.definitions import (
     classes_of,
     function_of,
 )
-from asyncguard.lint.domain.join import join
+from asyncguard.lint.domain.join import join, symbols
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -154,7 +154,8 @@ def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call something that is no method."""
     if callee.kind == SYMBOL:
-        return call_symbol(frame, node, callee.name, arguments)
+        each = [call_symbol(frame, node, one.name, arguments) for one in symbols(callee)]
+        return functools.reduce(join, each)
     if type(callee.ref) is tuple:
         each = [callee._replace(ref=cls) for cls in classes_of(callee)]
         return functools.reduce(join, [dispatch_call(frame, node, o, arguments) for o in each])

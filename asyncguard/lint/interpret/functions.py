@@ -13,6 +13,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device, placed_batch
+from asyncguard.lint.contexts.trainings import note_act
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import (
     FunctionInfo,
@@ -23,7 +24,7 @@ from asyncguard.lint.domain.definitions import (
 )
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, on_parameter, together
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.reasons import HIGH, MEDIUM, NAMED, Doubt, Provenance
+from asyncguard.lint.domain.reasons import CERTAIN, HIGH, MEDIUM, NAMED, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CLASS,
@@ -344,16 +345,14 @@ def _is_computed_there(passed: list[Value], result: Value) -> bool:
     if moved or any(value.params or first_device(value).kind == DEVICE for value in passed):
         return False
     there = (v for v in passed if v.kind == HOST_ARRAY and v.framework == result.framework)
-    enough = MEDIUM if result.place is Place.EITHER else HIGH
+    open_ = result.place is Place.EITHER or _is_as_declared(result)
+    enough = MEDIUM if open_ else HIGH
     return any(value.confidence >= enough and value.role != Role.BATCH for value in there)
 
 
-def note_act(frame: Frame) -> None:
-    """Note a step of an environment."""
-    if frame.loops:
-        frame.loops[-1].work |= Work.STEPS_ENVIRONMENT
-    else:
-        frame.nest.work |= Work.STEPS_ENVIRONMENT
+def _is_as_declared(result: Value) -> bool:
+    """Whether nothing but the declared type of an argument says where a result is."""
+    return bool(result.params) and result.why.kind in (CERTAIN.kind, Provenance.ANNOTATION)
 
 
 def run_given(frame: Frame, arguments: Arguments) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.definitions import ClassInfo, class_of
+from asyncguard.lint.domain.join import join, symbols
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
@@ -44,9 +47,10 @@ from asyncguard.lint.syntax.tree import dotted
 def name_expression(frame: Frame, node: cst.Name) -> Value:
     """A variable, a builtin, or something that a star import may have brought."""
     found = frame.lookup(node.value)
-    if found is not None and found.kind == SYMBOL and "." in found.name:
-        function = frame.analysis.called_function(frame, found.name)
-        return function if function is not None else found
+    if found is not None and found.kind == SYMBOL:
+        if found.items is None:
+            return _function_named(frame, found)
+        return functools.reduce(join, [_function_named(frame, one) for one in symbols(found)])
     if found is not None:
         return hinted_at(frame, node.value, found)
     if node.value in ("True", "False"):
@@ -58,6 +62,13 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
         return starred
     hinted = prior_for(frame, node.value)
     return hinted if hinted.kind != UNKNOWN else symbol(node.value)
+
+
+def _function_named(frame: Frame, named: Value) -> Value:
+    """Return the function of checked code that a symbol stands for, or the symbol."""
+    dots = "." in named.name
+    function = frame.analysis.called_function(frame, named.name) if dots else None
+    return named if function is None else function
 
 
 def hinted_at(frame: Frame, path: str, known: Value) -> Value:

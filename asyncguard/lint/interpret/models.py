@@ -9,6 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
+from asyncguard.lint.contexts.trainings import note_act
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance
@@ -34,7 +35,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device, handed
-from asyncguard.lint.interpret.functions import call_function, note_act
+from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
