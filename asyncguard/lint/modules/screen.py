@@ -33,6 +33,7 @@ class Screen:
         self.knowledge = knowledge
         self.packages: dict[str, bool] = {}
         self.handed_on = ReExports(modules, knowledge)
+        self._of_packages: dict[str, tuple[str, ...]] = {}  # what the first file with any imports
         self.asked: set[tuple[str, str]] = set()  # files, each with one that it depends on
         # Frameworks by path, and those that the file builds graphs with.
         self.imported: dict[str, tuple[tuple[str, ...], frozenset[str]]] = {}
@@ -53,7 +54,21 @@ class Screen:
             return found
         methods = called_in(text, self.knowledge.reveals)
         found = self.beside(path)[0] if methods else ()
-        return found if any(self.knowledge.has(method, found) for method in methods) else ()
+        if any(self.knowledge.has(method, found) for method in methods):
+            return found
+        drives = called_in(text, tuple(self.knowledge.language.drives))
+        return self._of_package(path) if drives else ()
+
+    def _of_package(self, path: str) -> tuple[str, ...]:
+        """Return the frameworks of the nearest files, or of the first of its package with any."""
+        if found := self.beside(path)[0]:
+            return found
+        package = self.handed_on.names.get(path, "").partition(".")[0]
+        if package not in self._of_packages:
+            names = sorted(name for name in self.modules if name.startswith(f"{package}."))
+            inside = map(self.modules.__getitem__, names)
+            self._of_packages[package] = self._first_imported(path, inside)
+        return self._of_packages[package]
 
     def _handed_to(self, path: str, text: str) -> tuple[str, ...]:
         """Return the frameworks of which a file imports names from other checked files."""
