@@ -28,7 +28,6 @@ from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted,
 from asyncguard.model import Loop
 
 # A script, or what tries something out: it is no training step, though it may run one.
-_ONCE = family("function.once")
 
 
 class Parameter(NamedTuple):
@@ -142,7 +141,6 @@ def classes_of(value: Value) -> tuple[ClassInfo, ...]:
     return value.ref if type(value.ref) is tuple else ()
 
 
-_ACTS = family("function.steps_environment")  # though it trains, now and then
 
 
 @dataclass(eq=False, slots=True)
@@ -231,23 +229,6 @@ class FunctionInfo:
         """Whether it may say what an attribute of `self` holds: it assigns or appends to it."""
         collects = self.outlined is not None and attribute in self.outlined.collected
         return collects or self.sets(attribute)
-
-    @property
-    def entered(self) -> Loop:
-        """How often its framework enters it: once a step if a training step is its whole body.
-
-        Or a step of an environment, but for what is done between episodes. One that also loops over
-        steps is no step for what it calls beside them, a last evaluation say.
-        """
-        summary = self.summary
-        if summary is None or not self.name or _ONCE(self.name):
-            return self.hook
-        work = summary.work
-        whole = self.marks_step or not work & Work.CONTAINS_STEPS
-        if work & Work.STEPS_ENVIRONMENT or (work & Work.TRAINS and whole):
-            return Loop.STEP
-        rounds = work & Work.CONTAINS_TRAINING and not _ACTS(self.name)
-        return Loop.EPOCH if rounds and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:
