@@ -22,7 +22,6 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
 from asyncguard.model import Loop
@@ -139,8 +138,6 @@ def classes_of(value: Value) -> tuple[ClassInfo, ...]:
     if isinstance(value.ref, ClassInfo):
         return (value.ref,)
     return value.ref if type(value.ref) is tuple else ()
-
-
 
 
 @dataclass(eq=False, slots=True)
