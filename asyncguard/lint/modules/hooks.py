@@ -20,6 +20,8 @@ _DATASET = family("class.dataset")
 _ONCE = family("function.once")
 _ACTS = family("function.steps_environment")  # though it trains, now and then
 _STEP = family("function.step")
+_OF_STEP = family("parameter.of_step")
+_SUMS_UP = family("function.sums_up_run")
 _COUNTS = family("class.schedule")  # whose `step` works on numbers of the host
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
@@ -65,13 +67,21 @@ def entered(info: FunctionInfo, scope: Scope) -> Loop:
 
 
 def names_step(info: FunctionInfo, scope: Scope) -> bool:
-    """Whether a function says by its name that it is one step, of whatever it is part of.
+    """Whether a function says by names that it is one step, or part of one, of whatever.
 
     That tells how often it runs, and not what it is handed, as the hook of a framework does.
     """
-    if not _STEP(info.name) or _is_nobodys(info, scope) or not _is_eager(scope):
+    if _is_nobodys(info, scope) or not _is_eager(scope):
         return False
+    if not _STEP(info.name):
+        return _takes_part(info)
     return info.cls is None or not any(_COUNTS(cls.name) for cls in info.cls.family())
+
+
+def _takes_part(info: FunctionInfo) -> bool:
+    """Whether a function is handed what a model gives in one step: `sample(logits, top_p)`."""
+    taken = info.outlined.parameters if info.outlined else ()
+    return any(map(_OF_STEP, taken)) and not _SUMS_UP(info.name)
 
 
 def _is_own_loss(info: FunctionInfo, outline: Outline) -> bool:

@@ -220,7 +220,7 @@ def _why_entered(info: FunctionInfo, often: Loop) -> str:
     work = info.final.work
     acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
     if not acts and not work & Work.TRAINS:
-        return f"`{info.name}` is named like one step"
+        return f"`{info.name}` is part of one step, by its name or what it takes"
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
