@@ -201,7 +201,11 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     knowledge, waits = analysis.knowledge, Waits()
     waiting = _waiting_methods(knowledge)
     for info in analysis.reported:
-        if info.summary is None or entered(info, analysis) == Loop.STEP or _is_traced(info):
+        if (
+            info.summary is None
+            or entered(info, analysis, analysis.outline) == Loop.STEP
+            or _is_traced(info)
+        ):
             continue
         measured = Measurements(info, partial(_is_work, knowledge), waiting, waits)
         for stretch in measured.stretches():

@@ -22,7 +22,10 @@ _ACTS = family("function.steps_environment")  # though it trains, now and then
 _STEP = family("function.step")
 _OF_STEP = family("parameter.of_step")
 _SUMS_UP = family("function.sums_up_run")
-_COUNTS = family("class.schedule")  # whose `step` works on numbers of the host
+_SEEN = family("parameter.observation")
+_OF_EPISODE = family("function.of_episode")
+_ACTING = frozenset({"policy", "agent"})  # kinds of classes
+_COUNTS = family("role.counts")  # whose `step` works on numbers of the host
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
@@ -47,7 +50,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     return Loop.EPOCH if is_cold else Loop.NONE
 
 
-def entered(info: FunctionInfo, scope: Scope) -> Loop:
+def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     """Return how often a function is entered: once a step if a training step is its whole body.
 
     Or a step of an environment, but for what is done between episodes. One that also loops over
@@ -63,19 +66,31 @@ def entered(info: FunctionInfo, scope: Scope) -> Loop:
     if work & Work.CONTAINS_TRAINING:
         rounds = info.hook == Loop.STEP and not _ACTS(info.name)
         return Loop.EPOCH if rounds else info.hook
-    return Loop.STEP if info.hook == Loop.NONE and names_step(info, scope) else info.hook
+    return Loop.STEP if info.hook == Loop.NONE and names_step(info, scope, outline) else info.hook
 
 
-def names_step(info: FunctionInfo, scope: Scope) -> bool:
+def names_step(info: FunctionInfo, scope: Scope, outline: Outline) -> bool:
     """Whether a function says by names that it is one step, or part of one, of whatever.
 
     That tells how often it runs, and not what it is handed, as the hook of a framework does.
     """
-    if _is_nobodys(info, scope) or not _is_eager(scope):
+    if _is_nobodys(info, scope):
+        return False
+    if _sees(info, outline):
+        return True
+    if not _is_eager(scope):
         return False
     if not _STEP(info.name):
         return _takes_part(info)
     return info.cls is None or not any(_COUNTS(cls.name) for cls in info.cls.family())
+
+
+def _sees(info: FunctionInfo, outline: Outline) -> bool:
+    """Whether an agent's or a policy's method is handed what it sees: `policy.greedy(state)`."""
+    taken = info.outlined.parameters if info.outlined else ()
+    if info.cls is None or not any(map(_SEEN, taken[1:2])) or _OF_EPISODE(info.name):
+        return False
+    return not _ACTING.isdisjoint(_kinds_of(info.cls, outline))
 
 
 def _takes_part(info: FunctionInfo) -> bool:

@@ -205,7 +205,7 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
-        often = entered(info, analysis)
+        often = entered(info, analysis, analysis.outline)
         if often != Loop.NONE:
             yield Hook(analysis.path, info.qualname, often, _why_entered(info, often))
 
@@ -231,7 +231,7 @@ def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
         for info in analysis.reported
         if info.summary is not None
         and info.summary.work & Work.CONTAINS_TRAINING
-        and entered(info, analysis) != Loop.STEP
+        and entered(info, analysis, analysis.outline) != Loop.STEP
     )
 
 
