@@ -69,6 +69,13 @@ def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     return Loop.STEP if info.hook == Loop.NONE and names_step(info, scope, outline) else info.hook
 
 
+def tells_by_names(info: FunctionInfo, often: Loop) -> bool:
+    """Whether it is names alone that say of a function that it is entered once a step."""
+    work = info.summary.work if info.summary is not None else Work.NONE
+    shows = work & (Work.TRAINS | Work.STEPS_ENVIRONMENT)
+    return often == Loop.STEP and info.hook == Loop.NONE and not shows
+
+
 def names_step(info: FunctionInfo, scope: Scope, outline: Outline) -> bool:
     """Whether a function says by names that it is one step, or part of one, of whatever.
 

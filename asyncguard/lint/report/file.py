@@ -15,7 +15,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
-from asyncguard.lint.modules.hooks import entered
+from asyncguard.lint.modules.hooks import entered, tells_by_names
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
@@ -207,7 +207,8 @@ def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
         often = entered(info, analysis, analysis.outline)
         if often != Loop.NONE:
-            yield Hook(analysis.path, info.qualname, often, _why_entered(info, often))
+            why, named = _why_entered(info, often), tells_by_names(info, often)
+            yield Hook(analysis.path, info.qualname, often, why, named)
 
 
 def _why_entered(info: FunctionInfo, often: Loop) -> str:
@@ -219,7 +220,7 @@ def _why_entered(info: FunctionInfo, often: Loop) -> str:
         return f"`{info.name}` loops over training steps"
     work = info.final.work
     acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
-    if not acts and not work & Work.TRAINS:
+    if tells_by_names(info, often):
         return f"`{info.name}` is part of one step, by its name or what it takes"
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
