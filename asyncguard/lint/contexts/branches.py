@@ -177,6 +177,9 @@ def _begins(reached: cst.BaseExpression, bound: cst.BaseExpression) -> Assigns:
     if type(reached) is cst.BinaryOperation and type(reached.operator) is cst.Subtract:
         since, now = dotted(reached.right), reached.left  # `now - since`
         return lambda path, value: path == since and value.deep_equals(now)
+    if type(reached) is cst.BinaryOperation and type(reached.operator) is cst.Multiply:
+        factors = _begins(reached.left, bound), _begins(reached.right, bound)  # `count * n`
+        return lambda path, value: any(begins(path, value) for begins in factors)
     held = counted_by_len(reached)
     counted, is_reset = (reached, _is_number) if held is None else (held, _is_empty)
     counter, limit = dotted(counted), dotted(bound)

@@ -161,10 +161,8 @@ class Frame:
 
     def line(self) -> int:
         """Return the line of the statement under execution; 0 if there is none."""
-        unit = self.function.unit
-        if unit is None or self.statement is None:
-            return 0
-        return line_of(unit, self.statement)
+        unit, statement = self.function.unit, self.statement
+        return line_of(unit, statement) if unit is not None and statement is not None else 0
 
     @property
     def trains(self) -> bool:
@@ -209,6 +207,8 @@ class Frame:
         subject: cst.CSTNode | None = None,
     ) -> None:
         """Note that `node` waits, because `value` is on the device."""
+        if point.kind == SyncKind.UPLOAD:
+            self.nest.enqueues(Work.NONE)  # what is moved there is worked on
         if self.speculative or not self.analysis.waits(point.framework):
             return
         if self._has_no_value(point, sink=sink):

@@ -143,6 +143,14 @@ class Nesting:
         if depth and not any(guard.depth >= depth for guard in self.guards):
             self.loops[-1].work |= work
 
+    def loops_over(self, work: Work) -> None:
+        """Note what loops the function runs: not in some of its calls, but in each.
+
+        `if self.count >= self.length: self.update()`: an agent's step, which now and then trains.
+        """
+        if not self.guards:
+            self.work |= work
+
     def leave(self) -> None:
         """Close the innermost loop, and note what it says of the code around it."""
         record = self.loops.pop()
@@ -159,7 +167,7 @@ class Nesting:
                 steps |= Work.CONTAINS_GRADIENTS
             trainings = work & (Work.GRADIENTS | Work.CONTAINS_TRAINING)
             self.contains(steps | (Work.CONTAINS_TRAINING if trainings else 0))
-            self.work |= steps | (Work.CONTAINS_TRAINING if work & Work.UPDATES else 0)
+            self.loops_over(steps | (Work.CONTAINS_TRAINING if work & Work.UPDATES else 0))
         else:
             self.does(Work.RUNS_MODEL)
 
@@ -172,10 +180,11 @@ class Nesting:
     @contextmanager
     def apart(self) -> Iterator[LoopRecord]:
         """Run something in a loop of its own, to see what work it does."""
-        record = LoopRecord(self.function.node)
+        record, before = LoopRecord(self.function.node), self.work
         self.loops.append(record)
         yield record
         self.loops.pop()
+        self.work = before
 
 
 def _only_enqueues(record: LoopRecord) -> bool:

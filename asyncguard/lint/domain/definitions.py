@@ -22,13 +22,11 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.names import family
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
 from asyncguard.model import Loop
 
 # A script, or what tries something out: it is no training step, though it may run one.
-_ONCE = family("function.once")
 
 
 class Parameter(NamedTuple):
@@ -142,9 +140,6 @@ def classes_of(value: Value) -> tuple[ClassInfo, ...]:
     return value.ref if type(value.ref) is tuple else ()
 
 
-_ACTS = family("function.steps_environment")  # though it trains, now and then
-
-
 @dataclass(eq=False, slots=True)
 class FunctionInfo:
     """A function or lambda of the checked code, or a module's own body."""
@@ -231,23 +226,6 @@ class FunctionInfo:
         """Whether it may say what an attribute of `self` holds: it assigns or appends to it."""
         collects = self.outlined is not None and attribute in self.outlined.collected
         return collects or self.sets(attribute)
-
-    @property
-    def entered(self) -> Loop:
-        """How often its framework enters it: once a step if a training step is its whole body.
-
-        Or a step of an environment, but for what is done between episodes. One that also loops over
-        steps is no step for what it calls beside them, a last evaluation say.
-        """
-        summary = self.summary
-        if summary is None or not self.name or _ONCE(self.name):
-            return self.hook
-        work = summary.work
-        whole = self.marks_step or not work & Work.CONTAINS_STEPS
-        if work & Work.STEPS_ENVIRONMENT or (work & Work.TRAINS and whole):
-            return Loop.STEP
-        rounds = work & Work.CONTAINS_TRAINING and not _ACTS(self.name)
-        return Loop.EPOCH if rounds and self.hook == Loop.STEP else self.hook
 
     @property
     def documented(self) -> dict[str, str]:

@@ -176,7 +176,7 @@ def _note_work(frame: Frame, summary: Summary) -> None:
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
     frame.nest.contains(summary.work & Work.LOOPS)
-    frame.nest.work |= summary.work & Work.CONTAINS_TRAINING
+    frame.nest.loops_over(summary.work & Work.CONTAINS_TRAINING)
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
 

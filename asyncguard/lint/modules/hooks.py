@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from asyncguard.lint.contexts.nesting import is_test
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.values import MODEL, SYMBOL
+from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.class_roles import kinds_by_methods, kinds_by_name
 from asyncguard.lint.modules.outline import Outline
 from asyncguard.lint.modules.scope import Scope
@@ -16,6 +17,15 @@ from asyncguard.model import Loop
 _LOSS = family("function.loss")
 _RUNS = family("function.forward_of")
 _DATASET = family("class.dataset")
+_ONCE = family("function.once")
+_ACTS = family("function.steps_environment")  # though it trains, now and then
+_STEP = family("function.step")
+_OF_STEP = family("parameter.of_step")
+_SUMS_UP = family("function.sums_up_run")
+_SEEN = family("parameter.observation")
+_OF_EPISODE = family("function.of_episode")
+_ACTING = frozenset({"policy", "agent"})  # kinds of classes
+_COUNTS = family("role.counts")  # whose `step` works on numbers of the host
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
@@ -38,6 +48,62 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     if eager is not None and outline.is_step(eager, of_model=_is_own_loss(info, outline)):
         return Loop.STEP
     return Loop.EPOCH if is_cold else Loop.NONE
+
+
+def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
+    """Return how often a function is entered: once a step if a training step is its whole body.
+
+    Or a step of an environment, but for what is done between episodes. One that also loops over
+    steps is no step for what it calls beside them, a last evaluation say.
+    """
+    summary = info.summary
+    if summary is None or not info.name or _ONCE(info.name):
+        return info.hook
+    work = summary.work
+    whole = info.marks_step or not work & Work.CONTAINS_STEPS
+    if work & Work.STEPS_ENVIRONMENT or (work & Work.TRAINS and whole):
+        return Loop.STEP
+    if work & Work.CONTAINS_TRAINING:
+        rounds = info.hook == Loop.STEP and not _ACTS(info.name)
+        return Loop.EPOCH if rounds else info.hook
+    return Loop.STEP if info.hook == Loop.NONE and names_step(info, scope, outline) else info.hook
+
+
+def tells_by_names(info: FunctionInfo, often: Loop) -> bool:
+    """Whether it is names alone that say of a function that it is entered once a step."""
+    work = info.summary.work if info.summary is not None else Work.NONE
+    shows = work & (Work.TRAINS | Work.STEPS_ENVIRONMENT)
+    return often == Loop.STEP and info.hook == Loop.NONE and not shows
+
+
+def names_step(info: FunctionInfo, scope: Scope, outline: Outline) -> bool:
+    """Whether a function says by names that it is one step, or part of one, of whatever.
+
+    That tells how often it runs, and not what it is handed, as the hook of a framework does.
+    """
+    if _is_nobodys(info, scope):
+        return False
+    if _sees(info, outline):
+        return True
+    if not _is_eager(scope):
+        return False
+    if not _STEP(info.name):
+        return _takes_part(info)
+    return info.cls is None or not any(_COUNTS(cls.name) for cls in info.cls.family())
+
+
+def _sees(info: FunctionInfo, outline: Outline) -> bool:
+    """Whether an agent's or a policy's method is handed what it sees: `policy.greedy(state)`."""
+    taken = info.outlined.parameters if info.outlined else ()
+    if info.cls is None or not any(map(_SEEN, taken[1:2])) or _OF_EPISODE(info.name):
+        return False
+    return not _ACTING.isdisjoint(_kinds_of(info.cls, outline))
+
+
+def _takes_part(info: FunctionInfo) -> bool:
+    """Whether a function is handed what a model gives in one step: `sample(logits, top_p)`."""
+    taken = info.outlined.parameters if info.outlined else ()
+    return any(map(_OF_STEP, taken)) and not _SUMS_UP(info.name)
 
 
 def _is_own_loss(info: FunctionInfo, outline: Outline) -> bool:

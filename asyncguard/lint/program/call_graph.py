@@ -47,6 +47,7 @@ class CallGraph:
             if not self.is_aside(hook.function)
         }
         self.hooks.update(self._between_epochs(signatures))
+        self.hooks.update(self._in_epochs({(h.path, h.function) for h in hooks if h.named}))
         for key in self._of_data():
             del self.hooks[key]
         for key in self.fallbacks & self.hooks.keys():
@@ -70,6 +71,27 @@ class CallGraph:
             if (key := (call.callee_path, call.callee)) in callers:
                 callers[key].add(self.hooks.get((call.caller_path, call.caller)))
         return {key: Hotness.EPOCH for key, levels in callers.items() if levels == {Hotness.EPOCH}}
+
+    def _in_epochs(self, named: set[FunctionId]) -> dict[FunctionId, Hotness]:
+        """Return those of which names alone say that they are steps, but calls that they are none.
+
+        Some stand in loops over epochs, none in steps: `for epoch in epochs: self._test_step()`.
+        """
+        loops: dict[FunctionId, set[Hotness]] = {}
+        for call in self.calls:
+            if (key := (call.callee_path, call.callee)) in named and key in self.hooks:
+                loops.setdefault(key, set()).add(self._of_place(call))
+        return {
+            key: Hotness.EPOCH
+            for key, found in loops.items()
+            if Hotness.EPOCH in found and Hotness.STEP not in found
+        }
+
+    def _of_place(self, call: Call) -> Hotness:
+        """Return how often a call is made, as far as its place and its function's hook tell."""
+        caller = call.caller_path, call.caller
+        whole = Hotness.EPOCH if caller in self.rounds else Hotness.COLD
+        return max(OF_LOOP[call.context.loop], self.hooks.get(caller, whole))
 
     def _of_data(self) -> list[FunctionId]:
         """Return the hooks that only what prepares data calls, on the host: parts of no model."""

@@ -108,6 +108,7 @@ class Hook(NamedTuple):
     function: str
     loop: Loop
     why: str = ""  # a clause
+    named: bool = False  # names alone say so: what calls it in sight may know better
 
 
 class Decorated(NamedTuple):

@@ -15,6 +15,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
+from asyncguard.lint.modules.hooks import entered, tells_by_names
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
@@ -204,19 +205,23 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
-        if info.entered != Loop.NONE:
-            yield Hook(analysis.path, info.qualname, info.entered, _why_entered(info))
+        often = entered(info, analysis, analysis.outline)
+        if often != Loop.NONE:
+            why, named = _why_entered(info, often), tells_by_names(info, often)
+            yield Hook(analysis.path, info.qualname, often, why, named)
 
 
-def _why_entered(info: FunctionInfo) -> str:
+def _why_entered(info: FunctionInfo, often: Loop) -> str:
     """Say why a function is entered so often."""
-    if info.entered == info.hook:
-        often = "step" if info.hook == Loop.STEP else "epoch"
-        return f"a framework enters functions like `{info.name}` once a {often}"
-    if info.entered == Loop.EPOCH:
+    if often == info.hook:
+        once = "step" if info.hook == Loop.STEP else "epoch"
+        return f"a framework enters functions like `{info.name}` once a {once}"
+    if often == Loop.EPOCH:
         return f"`{info.name}` loops over training steps"
     work = info.final.work
     acts = work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS
+    if tells_by_names(info, often):
+        return f"`{info.name}` is part of one step, by its name or what it takes"
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
@@ -227,7 +232,7 @@ def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
         for info in analysis.reported
         if info.summary is not None
         and info.summary.work & Work.CONTAINS_TRAINING
-        and info.entered != Loop.STEP
+        and entered(info, analysis, analysis.outline) != Loop.STEP
     )
 
 

@@ -12,7 +12,7 @@ class Arena:
 
 
 class Machine:
-    def _step(self, state):
+    def _reset_all(self, state):
         if torch.isnan(state).any():  # clean
             self.lost = True
 
