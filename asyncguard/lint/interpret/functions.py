@@ -45,6 +45,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host
 from asyncguard.lint.interpret.growth import note_added_by_call
+from asyncguard.lint.interpret.learning import learn_from_function
 from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.placement import names_host
@@ -68,9 +69,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
+    bound = bind_arguments(info, arguments, callee.element)
+    learn_from_function(frame, info, arguments, bound)
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
-    bound = bind_arguments(info, arguments, callee.element)
     if summary.added:
         added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
         note_added_by_call(frame, handed_paths(node, info, arguments), added)
