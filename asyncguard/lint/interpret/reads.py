@@ -76,7 +76,7 @@ def number_read(wanted: tuple[int | str, ...], arguments: Arguments) -> Value | 
 
 def declared_number(given: Sequence[Argument]) -> Value | None:
     """Return what callers hand for the sizes among these that a function declares as numbers."""
-    parts = (part for a in given for part in (a.value, *(a.value.items or ())))
+    parts = (part for a in given if not a.stars for part in (a.value, *(a.value.items or ())))
     handed = [value for value in map(as_handed, parts) if may_be_read(value)]
     return surest(handed)
 

@@ -4,7 +4,11 @@ import torch
 def padded(x: torch.Tensor, n: int, m: int):
     out = x.new_zeros((x.shape[0], n, 3))  # ASG102
     rows = out.reshape(x.shape[0] * n, 3)  # ASG102
-    return rows, torch.arange(m)  # clean
+    return rows, torch.arange(m), shaped(x, (n, m))  # clean
+
+
+def shaped(x: torch.Tensor, size: tuple[int, int]):
+    return x.view(x.shape[0], *size)  # clean
 
 
 def padded_by_two(x: torch.Tensor, n: int):
