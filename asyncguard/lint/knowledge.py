@@ -147,6 +147,7 @@ class Knowledge:
         self.tree_maps = _all_names(frameworks, lambda f: f.tree_maps)
         self.whole = _all_names(frameworks, lambda f: f.whole)
         self.joins = _all_names(frameworks, lambda f: f.joins)
+        self.takes = _patterns(frameworks, lambda f: {"device": f.takes})
         self.shaped = _all_names(frameworks, lambda f: f.shaped)
         self.rare = _all_names(frameworks, lambda f: f.rare)
         self.asks_for_arrays: dict[str, dict[str, str]] = {}

@@ -24,6 +24,7 @@ from asyncguard.lint.contexts.counters import (
     has_modulo,
     modulo_truth,
 )
+from asyncguard.lint.contexts.device_tests import of_place
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.type_tests import asks_type
 from asyncguard.lint.domain.loops import Guard
@@ -178,13 +179,6 @@ def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return RARELY_TRUE if compares(test, MORE) and _reads_clock(frame, test) else None
 
 
-def _of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    if not compares(test, _EQUAL) or not _asks_for_another_device(frame, test):
-        return None
-    elsewhere = type(test.comparisons[0].operator) is cst.NotEqual
-    return RARELY_FALSE if elsewhere else RARELY_TRUE
-
-
 _OTHER_PLATFORM = family("test.other_platform")
 
 
@@ -216,13 +210,13 @@ def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
-    _of_abnormal, _of_name, of_event, _of_remembered, _of_period, _of_clock, _of_place,
+    _of_abnormal, _of_name, of_event, _of_remembered, _of_period, _of_clock, of_place,
     _of_platform, of_size, _of_missing_input, _of_counter,
 )  # fmt: skip
 _OF_NAMES = _QUESTIONS[:4]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
     cst.Name: _OF_NAMES,
-    cst.Attribute: _OF_NAMES,
+    cst.Attribute: (*_OF_NAMES, of_place),
     cst.Comparison: [q for q in _QUESTIONS if q not in (_of_abnormal, _of_remembered)],
 }
 
@@ -247,28 +241,6 @@ def _is_switch(test: cst.BaseExpression) -> bool:
 
 
 _EQUAL = (cst.Equal, cst.NotEqual)
-_PLACE = family("device.named")
-
-
-def _asks_for_another_device(frame: Frame, test: cst.Comparison) -> bool:
-    """Whether a test asks if all is in host memory: `device.type == "cpu"`.
-
-    Or on a device of another type, `device.type == "mps"`; or an argument that says otherwise by
-    default: `mode == "cpu"`.
-    """
-    told = test.comparisons[0].comparator
-    if type(told) is cst.Call and len(told.args) == 1:
-        told = told.args[0].value  # torch.device("cpu")
-    if type(told) is not cst.SimpleString:
-        return False
-    if told.value[1:-1] not in load().language.other_devices:
-        return False
-    path = dotted(test.left)
-    parameters = frame.function.parameters if frame.function is not None else ()
-    return bool(path) and (
-        bool(_PLACE(path))
-        or any(type(p.default) is cst.SimpleString for p in parameters if p.name == path)
-    )
 
 
 def _reads_clock(frame: Frame, test: cst.Comparison) -> bool:

@@ -25,6 +25,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import conditions_hold, handed
 from asyncguard.lint.interpret.functions import mark_compiled
+from asyncguard.lint.interpret.learning import learn_from_symbol
 from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opaque
 from asyncguard.lint.interpret.placement import handed_on_host
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
@@ -43,6 +44,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if "." in name and (function := frame.analysis.called_function(frame, name)) is not None:
         return call_value(frame, node, function, arguments)
     _note_waits(frame, node, name, arguments)
+    learn_from_symbol(frame, name, arguments)
     _note_work(frame, node, name)
     if name in frame.analysis.knowledge.language.repeats:
         _call_repeatedly(frame, name, arguments)

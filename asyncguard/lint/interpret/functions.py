@@ -6,7 +6,7 @@ call, and its result is put together from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -24,7 +24,7 @@ from asyncguard.lint.domain.definitions import (
 )
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, on_parameter, together
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.reasons import CERTAIN, HIGH, MEDIUM, NAMED, Doubt, Provenance
+from asyncguard.lint.domain.reasons import CERTAIN, HIGH, MEDIUM, NAMED, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CLASS,
@@ -39,22 +39,22 @@ from asyncguard.lint.domain.values import (
     Value,
     confirmed,
     container,
-    doubted,
     from_params,
     with_role,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host
 from asyncguard.lint.interpret.growth import note_added_by_call
+from asyncguard.lint.interpret.learning import learn_from_function
 from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.placement import names_host
-from asyncguard.lint.interpret.reads import may_be_read, translate
+from asyncguard.lint.interpret.reads_of_calls import reads_of_call
 from asyncguard.lint.interpret.ruling_out import ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
-from asyncguard.model import Loop, SyncKind
+from asyncguard.model import Loop
 
 
 def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
@@ -69,9 +69,10 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
+    bound = bind_arguments(info, arguments, callee.element)
+    learn_from_function(frame, info, arguments, bound)
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
-    bound = bind_arguments(info, arguments, callee.element)
     if summary.added:
         added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
         note_added_by_call(frame, handed_paths(node, info, arguments), added)
@@ -214,36 +215,6 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
     if inner.nest.work & Work.RUNS_MODEL:
         frame.nest.does(Work.RUNS_MODEL)
     return result
-
-
-def reads_of_call(
-    frame: Frame, node: cst.Call, reads: Sequence[Site], bound: dict[int, Value]
-) -> None:
-    """Note a site at the call for each read of an argument that is a device value here."""
-    for read in reads:
-        if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
-            continue  # rare, or reported where it stands
-        for param in sorted(read.params.on):
-            value = bound.get(param, UNKNOWN_VALUE)
-            if not read.whole:
-                value = first_device(value)
-            elif value.role == Role.MODEL_OUTPUT and not read.compared:
-                value = doubted(
-                    value, Doubt.MAY_HOLD
-                )  # it may as well be a dict or a tuple of device values
-            if read.point.kind == SyncKind.TEXT and value.role in (
-                Role.MODEL_OUTPUT,
-                Role.NAME_INFERRED,
-            ):
-                continue  # which may be text already
-            if not may_be_read(value):
-                continue
-            point = translate(frame.analysis.knowledge, read.point, value.framework)
-            if point is not None:
-                frame.site(
-                    point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node
-                )
-            break
 
 
 def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:

@@ -37,6 +37,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import any_device, handed
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.indexing import chosen_from_device
+from asyncguard.lint.interpret.learning import learn_from_layer
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
 from asyncguard.lint.names import family
@@ -54,6 +55,8 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
         frame.event("work", node, callee.framework)  # else the model is in host memory as well
+    if callee.ref is None:
+        learn_from_layer(frame, callee, arguments)
     if isinstance(callee.ref, ClassInfo):
         result = _run_forward(frame, node, callee, arguments)
         if result.kind not in (UNKNOWN, HOST):

@@ -27,6 +27,7 @@ from asyncguard.lint.domain.values import (
     HOST_VALUE,
     INSTANCE,
     MODEL,
+    NUMBERS,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -131,8 +132,17 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         if one.kind == HOST_ARRAY:
             return one._replace(params=params, role=role)
     if left.kind == right.kind == HOST:
-        return no_surer(no_surer(HOST_VALUE, left), right)
+        return no_surer(no_surer(_of_numbers(left, right), left), right)
     return Value(params=params, role=role)
+
+
+def _of_numbers(left: Value, right: Value) -> Value:
+    """Return what plain objects make: of numbers by their declaration, what callers hand for it."""
+    declared = [side for side in (left, right) if side.name in NUMBERS and side.params]
+    if not declared:
+        return HOST_VALUE
+    params = together(side.params for side in declared)
+    return declared[0]._replace(params=params, role=Role.NONE, literal=None)
 
 
 def _with_device(one: Value, other: Value, role: Role, params: Dependence) -> Value | None:

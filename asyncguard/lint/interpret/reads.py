@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from asyncguard.catalogue import Source, SyncPoint, Trigger
@@ -15,6 +17,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     HOST,
     HOST_ARRAY,
+    NUMBERS,
     UNKNOWN,
     UNKNOWN_VALUE,
     Place,
@@ -66,7 +69,29 @@ def number_read(wanted: tuple[int | str, ...], arguments: Arguments) -> Value | 
     chosen = selected_arguments(wanted, arguments)
     given = [held_unknown(first_device(a.value)) for a in chosen if not a.stars]
     numbers = [as_number(value) for value in given if may_be_read(value)]
-    return max(numbers, key=lambda value: (value.kind == DEVICE, value.confidence), default=None)
+    if not numbers:
+        return declared_number(chosen)
+    return max(numbers, key=lambda value: (value.kind == DEVICE, value.confidence))
+
+
+def declared_number(given: Sequence[Argument]) -> Value | None:
+    """Return what callers hand for the sizes among these that a function declares as numbers."""
+    parts = (part for a in given if not a.stars for part in (a.value, *(a.value.items or ())))
+    handed = [value for value in map(as_handed, parts) if may_be_read(value)]
+    return surest(handed)
+
+
+def surest(values: Sequence[Value]) -> Value | None:
+    """Return the first sure device value among some that may be read; else the first of all.
+
+    Unknown ones are one together: it depends on what callers hand for any of them.
+    """
+    for value in values:
+        if value.kind == DEVICE and value.confidence >= MEDIUM:
+            return value
+    if not values or values[0].kind == DEVICE:
+        return values[0] if values else None
+    return from_params(values[0], together(v.params for v in values if v.kind == UNKNOWN))
 
 
 def as_number(value: Value) -> Value:
@@ -79,6 +104,12 @@ _MAYBE_NUMBERS = frozenset({Role.UNPLACED, Role.NAME_INFERRED, Role.MODEL_OUTPUT
 
 def may_be_read(value: Value) -> bool:
     return value.kind == DEVICE or (value.kind == UNKNOWN and bool(value.params))
+
+
+def as_handed(value: Value) -> Value:
+    """Return a size, of which a function says that it is a number, as what callers hand for it."""
+    declared = value.kind == HOST and value.name in NUMBERS and bool(value.params)
+    return from_params(UNKNOWN_VALUE, value.params) if declared else value
 
 
 def is_uploaded_already(point: SyncPoint, arguments: Arguments) -> bool:
@@ -112,9 +143,10 @@ def _value_read(
     frame: Frame, point: SyncPoint, source: Source, arguments: Arguments
 ) -> Value | None:
     """Return the first of the arguments that a call reads which is on the device, or may be."""
-    for argument in selected_arguments(source.arguments, arguments):
-        if source.elements:
-            return listed_value(argument.value)
+    chosen = selected_arguments(source.arguments, arguments)
+    if source.elements:
+        return listed_value(chosen[0].value) if chosen else None
+    for argument in chosen:
         value = held_unknown(first_device(argument.value))
         is_first = 0 in source.arguments and argument is arguments[0]
         if source.functions and is_first and value.kind in (DEVICE, UNKNOWN):
@@ -122,7 +154,7 @@ def _value_read(
         if may_be_read(value):
             is_number = point.kind == SyncKind.SCALAR and not is_first
             return as_number(value) if is_number else value
-    return None
+    return declared_number(chosen) if point.kind == SyncKind.SCALAR else None
 
 
 def listed_value(value: Value) -> Value | None:

@@ -33,6 +33,7 @@ from asyncguard.lint.interpret.binding import SEQUENCES, bind_target, holding, r
 from asyncguard.lint.interpret.growth import note_added
 from asyncguard.lint.interpret.indexing import (
     DEVICE_INDEX,
+    FREE_INDEX,
     MASK_INDEX,
     UPLOADED_INDEX,
     index_cost,
@@ -212,11 +213,13 @@ def _write_sites(
     frame: Frame, target: cst.Subscript, owner: Value, indices: list[Value], value: Value
 ) -> None:
     """Note what writing into a device value costs: by mask, by index, from the host."""
-    costs = {index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)}
+    costs = [index_cost(frame, e.slice, i) for e, i in zip(target.slice, indices, strict=True)]
     if UPLOADED_INDEX in costs and MASK_INDEX not in costs:
         operator_site(frame, "index-upload", target, owner)
     elif MASK_INDEX in costs and value.kind in (DEVICE, HOST):
-        operator = "mask-write" if value.kind == DEVICE else "mask-fill"
+        # A number fills what a lone mask chooses, without finding out what that is.
+        lone = len(costs) - costs.count(FREE_INDEX) == 1
+        operator = "mask-write" if value.kind == DEVICE or not lone else "mask-fill"
         operator_site(frame, operator, target, owner)
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)

@@ -1,0 +1,96 @@
+"""What calls tell of the variables that they are handed, as their functions take nothing else.
+
+What a framework hands a module's `forward` may be anything; `torch.cat([x, y])` takes tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.homes import host_of
+from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.reasons import Provenance
+from asyncguard.lint.domain.values import DEVICE, Value, confirmed
+from asyncguard.lint.interpret.types import type_value
+from asyncguard.lint.syntax.tree import dotted, walk
+
+
+def learn_from_symbol(frame: Frame, name: str, arguments: Arguments) -> None:
+    """Learn from what a framework's function is given: `torch.softmax(x)`, `torch.cat([x, y])`."""
+    if not arguments or arguments[0].keyword or arguments[0].stars:
+        return
+    first, knowledge = arguments[0], frame.analysis.knowledge
+    if name in knowledge.joins and isinstance(first.node, (cst.List, cst.Tuple)):
+        for element in first.node.elements:
+            if type(element) is cst.Element:
+                _learn(frame, element.value, f"`{name}` joins nothing else")
+    elif type(first.node) is cst.Name and _is_unsure(first.value) and knowledge.takes.find(name):
+        _learn(frame, first.node, f"`{name}` takes nothing else")
+
+
+def learn_from_layer(frame: Frame, layer: Value, arguments: Arguments) -> None:
+    """Learn from what a library's layer or loss is given: `self.linear(x)`."""
+    if layer.why.kind is not Provenance.CATALOGUE or layer.doubt:
+        return
+    for argument in arguments if layer.kind == "criterion" else arguments[:1]:
+        if not argument.stars:
+            _learn(frame, argument.node, f"`{layer.why.family}` takes nothing else")
+
+
+def learn_from_function(
+    frame: Frame, info: FunctionInfo, arguments: Arguments, bound: dict[int, Value]
+) -> None:
+    """Learn from what a function of the checked code is handed, which takes arrays there."""
+    for argument in arguments:
+        if type(argument.node) is not cst.Name or not _is_unsure(argument.value):
+            continue
+        for index in _positions(argument, bound):
+            if _takes_array(info, index, argument.value.framework):
+                told = _learn(frame, argument.node, f"`{info.name}` takes nothing else")
+                bound[index] = told or bound[index]
+
+
+def _positions(argument: Argument, bound: dict[int, Value]) -> Iterator[int]:
+    """Yield the parameters that an argument is bound to."""
+    yield from (index for index, value in bound.items() if value is argument.value)
+
+
+def _learn(frame: Frame, node: cst.BaseExpression, says: str) -> Value | None:
+    """Note that a variable is an array, if it was likely one; return what it is."""
+    known = frame.env.get(node.value) if type(node) is cst.Name else None
+    if known is None or not _is_unsure(known):
+        return None
+    told = confirmed(known, frame.reason(Provenance.USAGE, says))
+    frame.note(node.value, told)  # type: ignore[attr-defined]
+    return told
+
+
+def _is_unsure(value: Value) -> bool:
+    """Whether a value is what a framework hands over, and as far as is known no dict or `None`."""
+    return value.kind == DEVICE and value.why.kind is Provenance.ARGUMENT and not value.doubt
+
+
+def _takes_array(info: FunctionInfo, index: int, framework: str) -> bool:
+    """Whether a parameter is an array, by its declaration or by what the function does with it."""
+    parameter = info.parameters[index] if index < len(info.parameters) else None
+    if parameter is None or parameter.stars:
+        return False
+    if parameter.annotation is not None:
+        if not dotted(parameter.annotation):
+            return False  # of several types, mostly
+        outer = host_of(info).frame
+        with outer.speculation():
+            declared = type_value(outer, parameter.annotation)
+        return declared.kind == DEVICE and declared.framework == framework
+    told = info.hints.get(parameter.name)
+    return told == (DEVICE, framework) and not _is_made_anew(info, parameter.name)
+
+
+def _is_made_anew(info: FunctionInfo, name: str) -> bool:
+    """Whether a function gives a parameter another value: `x = torch.as_tensor(x)`."""
+    targets = (node.target for node in walk(info.node) if type(node) is cst.AssignTarget)
+    return any(type(target) is cst.Name and target.value == name for target in targets)

@@ -1,0 +1,81 @@
+"""What a function of the checked code reads of its arguments, as its calls hand them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.domain.definitions import Parameter, Site
+from asyncguard.lint.domain.reasons import MEDIUM, Doubt
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    NUMBERS,
+    UNKNOWN_VALUE,
+    Role,
+    Value,
+    doubted,
+)
+from asyncguard.lint.interpret.reads import as_handed, as_number, may_be_read, surest, translate
+from asyncguard.lint.syntax.tree import walk
+from asyncguard.model import Loop, SyncKind
+
+
+def reads_of_call(
+    frame: Frame, node: cst.Call, reads: Sequence[Site], bound: dict[int, Value]
+) -> None:
+    """Note a site at the call for each read of an argument that is a device value here."""
+    for read in reads:
+        if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
+            continue  # rare, or reported where it stands
+        handed = (_handed_for(read, bound.get(p, UNKNOWN_VALUE)) for p in sorted(read.params.on))
+        value = surest([value for value in handed if may_be_read(value)])
+        if value is None:
+            continue
+        point = translate(frame.analysis.knowledge, read.point, value.framework)
+        if point is not None:
+            frame.site(point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node)
+
+
+def _handed_for(read: Site, value: Value) -> Value:
+    """Return what a call hands for a parameter that is read, as far as that may wait.
+
+    Only what is an array for sure is one in spite of a declaration that it is a number.
+    """
+    value = as_handed(value)
+    held = as_number(first_device(value))
+    if held.kind == DEVICE and (held.doubt or held.confidence < MEDIUM):
+        value = UNKNOWN_VALUE if _is_of_number(read) else value
+    if not read.whole:
+        value = first_device(value)
+    elif value.role == Role.MODEL_OUTPUT and not read.compared:
+        # It may as well be a dict or a tuple of device values.
+        value = doubted(value, Doubt.MAY_HOLD)
+    text = read.point.kind == SyncKind.TEXT and value.role in _MAYBE_TEXT
+    return UNKNOWN_VALUE if text else value
+
+
+def _is_of_number(read: Site) -> bool:
+    """Whether a function on the way to a read declares that what is read is a number."""
+    around: Site | None = read
+    while around is not None:
+        parameters = around.function.parameters
+        read_of = (parameters[i] for i in around.params.on if i < len(parameters))
+        if any(map(_is_declared_number, read_of)):
+            return True
+        around = around.via
+    return False
+
+
+def _is_declared_number(parameter: Parameter) -> bool:
+    """Whether a parameter is declared to be a number, or to hold some."""
+    declared = parameter.annotation
+    if declared is None:
+        return False
+    names = (node.value for node in walk(declared) if type(node) is cst.Name)
+    return not NUMBERS.isdisjoint(names)
+
+
+_MAYBE_TEXT = frozenset({Role.MODEL_OUTPUT, Role.NAME_INFERRED})
