@@ -21,6 +21,7 @@ _OPTIONS = family("value.options")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = family("function.does")
 _MODELS = family("value.models")
+_PART = family("value.part_of_model")
 _WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 
 
@@ -51,16 +52,23 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
         text = f"`{path}` is named like {_in_words(kind)}"
         told = frame.analysis.named(*found, frame.by_name(text, f"{framework}.names.{kind}"))
         return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
+    if _PART(last) and is_called(frame, path):
+        says = f"`{path}` is called, and named like a part of a model"
+        return _model_named(frame, says, "value.part_of_model")
     return _several(frame, path) if _MODELS(last) else UNKNOWN_VALUE
 
 
 def _several(frame: Frame, path: str) -> Value:
     """Return what is named like several models: each element is one."""
+    says = f"`{path}` is named like several models"
+    one = _model_named(frame, says, "value.models")
+    return container(one) if one.kind == MODEL else UNKNOWN_VALUE
+
+
+def _model_named(frame: Frame, says: str, which: str) -> Value:
+    """Return what is a model by a name of a family, if the framework has models."""
     one = frame.analysis.knowledge.by_name("model", frame.analysis.frameworks)
-    if one is None:
-        return UNKNOWN_VALUE
-    why = frame.by_name(f"`{path}` is named like several models", "value.models")
-    return container(Value(*one, why))
+    return UNKNOWN_VALUE if one is None else Value(*one, frame.by_name(says, which))
 
 
 def _usage(frame: Frame, path: str) -> tuple[str, str] | None:
