@@ -208,6 +208,7 @@ class Language(NamedTuple):
     calls_back: frozenset[str] = frozenset()  # methods that have a function called in each step
     adds: frozenset[str] = frozenset()  # functions that add their second argument to their first
     starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
+    hot_functions: frozenset[str] = frozenset()  # run once a step, in programs of any framework
     drives: frozenset[str] = frozenset()  # methods that run one step, of models or environments
     remote_calls: frozenset[str] = frozenset()  # methods that call their owner in another process
     remote_options: frozenset[str] = frozenset()  # methods that give their owner, set otherwise

@@ -93,6 +93,7 @@ class Knowledge:
         self.catalogue = table
         self.frameworks: Mapping[str, Framework] = table.frameworks
         frameworks = list(table.frameworks.values())
+        self.language = table.language
         self._index_modules(frameworks)
         self._index_values(frameworks)
         self._index_masks(frameworks)
@@ -101,7 +102,6 @@ class Knowledge:
         self._index_steps(frameworks)
         self._index_triggers(table.triggers)
         self.clocks = frozenset(table.clocks)
-        self.language = table.language
 
     def _index_modules(self, frameworks: list[Framework]) -> None:
         self.module_framework = {
@@ -186,7 +186,10 @@ class Knowledge:
         self.eager_contexts = {
             f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
         }
-        self.hot_functions = _owners(frameworks, lambda f: f.steps.hot_functions)
+        shared = self.language.hot_functions
+        self.hot_functions = _owners(
+            frameworks, lambda f: shared.union(own) if (own := f.steps.hot_functions) else ()
+        )
         self.kind_hooks = _last_parts(self.hot_functions)
         self.step_states = _owners(frameworks, lambda f: f.steps.states)
         self.functional = frozenset[str]().union(*self.step_states.values())

@@ -52,6 +52,11 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
         text = f"`{path}` is named like {_in_words(kind)}"
         told = frame.analysis.named(*found, frame.by_name(text, f"{framework}.names.{kind}"))
         return told._replace(role=Role.NAME_INFERRED) if told.kind == DEVICE else told
+    return _made_of_models(frame, path, last)
+
+
+def _made_of_models(frame: Frame, path: str, last: str) -> Value:
+    """Return what is named like a part of a model, and called as one, or like several models."""
     if _PART(last) and is_called(frame, path):
         says = f"`{path}` is called, and named like a part of a model"
         return _model_named(frame, says, "value.part_of_model")

@@ -214,11 +214,24 @@ def instance_method(
     if attribute.kind == UNKNOWN and _keeps_module(frame, owner, method):
         return owner
     if owner.kind in CALLABLE and attribute.kind != FUNCTION:
-        method_sites(frame, node, owner, method, arguments)
-        return model_method(frame, node, owner, method, arguments)
+        return _method_of_model(frame, node, owner, method, arguments)
     made = _foreign_method(frame, node, owner, method, arguments)
     declares = made.kind == UNKNOWN and attribute.kind == FUNCTION
     return _declared_by(frame, function_of(attribute)) if declares else made
+
+
+def _method_of_model(
+    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
+) -> Value:
+    """Call what a checked model has from its framework, or a part that others make of it.
+
+    `self.model(x)` runs a model by its name, wherever it was made.
+    """
+    part = prior_for(frame, dotted(node.func))
+    if part.kind == MODEL:
+        return call_value(frame, node, part, arguments)
+    method_sites(frame, node, owner, method, arguments)
+    return model_method(frame, node, owner, method, arguments)
 
 
 def _is_left_open(frame: Frame, attribute: Value) -> bool:
