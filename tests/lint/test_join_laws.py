@@ -64,6 +64,10 @@ SCALARS = (
     symbol("torch.float32"),
     symbol("numpy"),
     symbol("cupy"),
+    symbol("jax.numpy"),
+    symbol("fast.fetch"),
+    symbol("plain.fetch"),
+    symbol("other.fetch"),
 )
 KINDS = (UNKNOWN, HOST, HOST_ARRAY, DEVICE, MODEL, CONTAINER, SYMBOL, CLASS, INSTANCE, "progress")
 

@@ -125,7 +125,10 @@ def _one_symbol(left: Value, right: Value) -> Value:
 
     The first has the others beside it.
     """
-    named = {each.name: each for each in (*symbols(left), *symbols(right))}
+    named: dict[str, Value] = {}
+    for each in (*symbols(left), *symbols(right)):
+        same = named.get(each.name)
+        named[each.name] = each if same is None else _join_fields(same, each)
     first, *others = (named[name] for name in sorted(named))
     doubt, params = left.doubt | right.doubt, left.params | right.params
     return first._replace(items=tuple(others) or None, doubt=doubt, params=params)
