@@ -32,7 +32,6 @@ import libcst as cst
 
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import MEDIUM
-from asyncguard.lint.modules.hooks import entered
 from asyncguard.lint.report.may_block import Waits
 from asyncguard.lint.report.measurements import Measurements
 from asyncguard.lint.report.reports import Report
@@ -201,11 +200,7 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
     knowledge, waits = analysis.knowledge, Waits()
     waiting = _waiting_methods(knowledge)
     for info in analysis.reported:
-        if (
-            info.summary is None
-            or entered(info, analysis, analysis.outline) == Loop.STEP
-            or _is_traced(info)
-        ):
+        if info.summary is None or analysis.entered(info) == Loop.STEP or _is_traced(info):
             continue
         measured = Measurements(info, partial(_is_work, knowledge), waiting, waits)
         for stretch in measured.stretches():

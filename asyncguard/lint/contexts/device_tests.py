@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import libcst as cst
 
@@ -60,8 +61,8 @@ def _is_accelerator(word: str) -> bool:
 def _words(node: cst.BaseExpression) -> Sequence[str]:
     """Return the types of devices that a test compares with; none if it is of something else."""
     if isinstance(node, _SEVERAL):
-        told = [_words(element.value) for element in node.elements]
-        return [word for words in told for word in words] if all(told) else ()
+        listed = [_words(element.value) for element in node.elements]
+        return [*chain.from_iterable(listed)] if all(listed) else ()
     if type(node) is cst.Call and len(node.args) == 1:
         node = node.args[0].value  # torch.device("cpu")
     return [node.value[1:-1]] if type(node) is cst.SimpleString else ()

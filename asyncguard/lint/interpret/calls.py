@@ -154,8 +154,7 @@ def _note_start(frame: Frame, node: cst.Call, handed_on: Value) -> None:
 def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call something that is no method."""
     if callee.kind == SYMBOL:
-        each = [call_symbol(frame, node, one.name, arguments) for one in symbols(callee)]
-        return functools.reduce(join, each)
+        return _call_symbols(frame, node, callee, arguments)
     if type(callee.ref) is tuple:
         each = [callee._replace(ref=cls) for cls in classes_of(callee)]
         return functools.reduce(join, [dispatch_call(frame, node, o, arguments) for o in each])
@@ -175,6 +174,14 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
     return computed_purely(frame, dotted(node.func), arguments) or answer
+
+
+def _call_symbols(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call what was imported, from each of the modules that it may be from."""
+    if callee.items is None:
+        return call_symbol(frame, node, callee.name, arguments)
+    each = [call_symbol(frame, node, one.name, arguments) for one in symbols(callee)]
+    return functools.reduce(join, each)
 
 
 def _is_function(callee: Value) -> bool:

@@ -1,17 +1,15 @@
-"""What calls tell of the variables that they are handed, as their functions take nothing else.
+"""Learn the kind of a variable from the functions that it is handed to: some take arrays alone.
 
 What a framework hands a module's `forward` may be anything; `torch.cat([x, y])` takes tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.homes import host_of
-from asyncguard.lint.domain.arguments import Argument, Arguments
+from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import DEVICE, Value, confirmed
@@ -20,7 +18,7 @@ from asyncguard.lint.syntax.tree import dotted, walk
 
 
 def learn_from_symbol(frame: Frame, name: str, arguments: Arguments) -> None:
-    """Learn from what a framework's function is given: `torch.softmax(x)`, `torch.cat([x, y])`."""
+    """Learn from the arguments of a framework's function: `torch.softmax(x)`."""
     if not arguments or arguments[0].keyword or arguments[0].stars:
         return
     first, knowledge = arguments[0], frame.analysis.knowledge
@@ -33,7 +31,7 @@ def learn_from_symbol(frame: Frame, name: str, arguments: Arguments) -> None:
 
 
 def learn_from_layer(frame: Frame, layer: Value, arguments: Arguments) -> None:
-    """Learn from what a library's layer or loss is given: `self.linear(x)`."""
+    """Learn from the arguments of a library's layer or loss: `self.linear(x)`."""
     if layer.why.kind is not Provenance.CATALOGUE or layer.doubt:
         return
     for argument in arguments if layer.kind == "criterion" else arguments[:1]:
@@ -44,19 +42,14 @@ def learn_from_layer(frame: Frame, layer: Value, arguments: Arguments) -> None:
 def learn_from_function(
     frame: Frame, info: FunctionInfo, arguments: Arguments, bound: dict[int, Value]
 ) -> None:
-    """Learn from what a function of the checked code is handed, which takes arrays there."""
+    """Learn from the arguments that a function of the checked code takes as arrays."""
     for argument in arguments:
         if type(argument.node) is not cst.Name or not _is_unsure(argument.value):
             continue
-        for index in _positions(argument, bound):
-            if _takes_array(info, index, argument.value.framework):
+        for index, value in bound.items():
+            if value is argument.value and _takes_array(info, index, value.framework):
                 told = _learn(frame, argument.node, f"`{info.name}` takes nothing else")
-                bound[index] = told or bound[index]
-
-
-def _positions(argument: Argument, bound: dict[int, Value]) -> Iterator[int]:
-    """Yield the parameters that an argument is bound to."""
-    yield from (index for index, value in bound.items() if value is argument.value)
+                bound[index] = told or value
 
 
 def _learn(frame: Frame, node: cst.BaseExpression, says: str) -> Value | None:

@@ -27,12 +27,14 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.abstract import is_abstract
 from asyncguard.lint.modules.attributes import Attributes
 from asyncguard.lint.modules.definitions import Definitions
+from asyncguard.lint.modules.hooks import entered
 from asyncguard.lint.modules.outline import Outline
 from asyncguard.lint.modules.scope import Modules
 from asyncguard.lint.modules.signatures import bind_parameters, declared_result
 from asyncguard.lint.modules.summing import summary_of
 from asyncguard.lint.source.decode import check_syntax
 from asyncguard.lint.syntax.tree import NO_TREE, Unit, function_unit, module_unit
+from asyncguard.model import Loop
 
 
 class Project(Modules, Protocol):
@@ -224,6 +226,10 @@ class FileAnalysis(Definitions):
     def attribute(self, cls: ClassInfo, name: str) -> Value | None:
         """Return what an attribute of a class's instances is, by all that its methods assign."""
         return self.attributes.of(cls, name)
+
+    def entered(self, info: FunctionInfo) -> Loop:
+        """Return how often one of its functions is entered."""
+        return entered(info, self, self.outline)
 
     def is_abstract(self, info: FunctionInfo) -> bool:
         """Whether a method only raises or does nothing: some subclass says what."""

@@ -66,7 +66,7 @@ def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
     if work & Work.CONTAINS_TRAINING:
         rounds = info.hook == Loop.STEP and not _ACTS(info.name)
         return Loop.EPOCH if rounds else info.hook
-    return Loop.STEP if info.hook == Loop.NONE and names_step(info, scope, outline) else info.hook
+    return Loop.STEP if info.hook == Loop.NONE and _names_step(info, scope, outline) else info.hook
 
 
 def tells_by_names(info: FunctionInfo, often: Loop) -> bool:
@@ -76,7 +76,7 @@ def tells_by_names(info: FunctionInfo, often: Loop) -> bool:
     return often == Loop.STEP and info.hook == Loop.NONE and not shows
 
 
-def names_step(info: FunctionInfo, scope: Scope, outline: Outline) -> bool:
+def _names_step(info: FunctionInfo, scope: Scope, outline: Outline) -> bool:
     """Whether a function says by names that it is one step, or part of one, of whatever.
 
     That tells how often it runs, and not what it is handed, as the hook of a framework does.

@@ -15,7 +15,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
-from asyncguard.lint.modules.hooks import entered, tells_by_names
+from asyncguard.lint.modules.hooks import tells_by_names
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
@@ -205,7 +205,7 @@ def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
 
 def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
     for info in analysis.reported:
-        often = entered(info, analysis, analysis.outline)
+        often = analysis.entered(info)
         if often != Loop.NONE:
             why, named = _why_entered(info, often), tells_by_names(info, often)
             yield Hook(analysis.path, info.qualname, often, why, named)
@@ -232,7 +232,7 @@ def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
         for info in analysis.reported
         if info.summary is not None
         and info.summary.work & Work.CONTAINS_TRAINING
-        and entered(info, analysis, analysis.outline) != Loop.STEP
+        and analysis.entered(info) != Loop.STEP
     )
 
 
