@@ -182,6 +182,7 @@ class Framework(NamedTuple):
     reveals: tuple[str, ...] = ()  # methods whose call in a text means that it is in use
     numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
     rare: tuple[str, ...] = ()  # methods that its arrays have, and are rarely asked for
+    axes: tuple[str, ...] = ()  # keywords of an axis that no other library's arrays take
 
 
 class Trigger(NamedTuple):

@@ -150,6 +150,7 @@ class Knowledge:
         self.takes = _patterns(frameworks, lambda f: {"device": f.takes})
         self.shaped = _all_names(frameworks, lambda f: f.shaped)
         self.rare = _all_names(frameworks, lambda f: f.rare)
+        self.axes = {f.name: frozenset(f.axes) for f in frameworks}
         self.asks_for_arrays: dict[str, dict[str, str]] = {}
         for framework in frameworks:
             for text in framework.asked_for:
@@ -244,9 +245,25 @@ class Knowledge:
                 others = tuple(f for f in frameworks if f != framework)
                 if any(method in self.methods[f] for f in others):
                     return None
-                feeds = kind == "device" and self.functional_of(others)
-                return "host_array" if feeds else kind, framework
+                return self._of_data(kind, others), framework
         return None
+
+    @lru_cache(MAX_NAMES)  # noqa: B019
+    def by_axis(
+        self, method: str, keyword: str, frameworks: tuple[str, ...]
+    ) -> tuple[str, str] | None:
+        """Return (kind, framework) of a value of which `method` is asked along an axis: `dim=1`."""
+        if method not in self.language.array_methods:
+            return None
+        for framework in frameworks:
+            if keyword in self.axes[framework]:
+                others = tuple(f for f in frameworks if f != framework)
+                return self._of_data("device", others), framework
+        return None
+
+    def _of_data(self, kind: str, others: tuple[str, ...]) -> str:
+        """Return the kind of what is used beside other frameworks: one that trains leaves data."""
+        return "host_array" if kind == "device" and self.functional_of(others) else kind
 
     def has(self, method: str, frameworks: tuple[str, ...]) -> bool:
         """Whether a method is one of these frameworks: a step of theirs, or known by its usage."""

@@ -59,17 +59,34 @@ def _note_method(
     method = func.attr.value
     if method in knowledge.step_methods and knowledge.step_methods[method] & set(frameworks):
         info.marks_step = True
-    found = knowledge.by_usage(method, frameworks)
+    found = told_by_call(call, method, knowledge, frameworks)
     if not found:
         return
     owner = _told_of(call, func, knowledge, frameworks)
     path = dotted(owner) or item_path(owner)
     first = path.partition(".")[0]
-    if not path or first in inner or knowledge.framework_of(first):
+    if path in ("", "self") or first in inner or knowledge.framework_of(first):
         return
     note_hint(info.hints, path, found)
     if info.cls is not None and path.startswith("self.") and not _is_tested(info, path):
         note_hint(info.cls.hints, path, found)
+
+
+def told_by_call(
+    call: cst.Call, method: str, knowledge: Knowledge, frameworks: tuple[str, ...]
+) -> tuple[str, str] | None:
+    """Return (kind, framework) of what a method is called on, if the method or an axis tells."""
+    found = knowledge.by_usage(method, frameworks)
+    if found is None:
+        keywords = (a.keyword.value for a in call.args if a.keyword and _is_axis(a.value))
+        told = (knowledge.by_axis(method, keyword, frameworks) for keyword in keywords)
+        found = next(filter(None, told), None)
+    return found
+
+
+def _is_axis(node: cst.BaseExpression) -> bool:
+    """Whether this is an axis by its number; elsewhere an axis has a name: `dim="time"`."""
+    return type(node) is cst.Integer or type(node) is cst.UnaryOperation
 
 
 def _is_tested(info: FunctionInfo, path: str) -> bool:

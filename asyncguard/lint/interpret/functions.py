@@ -136,11 +136,23 @@ def _on_host(
     info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
 ) -> frozenset[int]:
     """Return the parameters that a call hands what is in host memory, or leaves `None`."""
-    handed = {index for index, value in bound.items() if is_on_host(value)}
+    handed = {
+        index
+        for index, value in bound.items()
+        if is_on_host(value) and not _is_accelerator(info.parameters[index].name, value)
+    }
     if not any(argument.stars for argument in arguments):
         left = (i for i, p in enumerate(info.parameters) if p.may_be_none and i not in bound)
         handed.update(left)
     return frozenset(handed)
+
+
+_DEVICE = family("parameter.device")
+
+
+def _is_accelerator(parameter: str, value: Value) -> bool:
+    """Whether what a parameter is handed may be a device that is not the host itself."""
+    return value.kind == HOST and _DEVICE(parameter) and not names_host(value)
 
 
 def _instantiated(frame: Frame, summarised: Value, bound: dict[int, Value]) -> Value:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import is_called, prior_for
+from asyncguard.lint.contexts.usage import told_by_call
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of, function_of
 from asyncguard.lint.domain.handed import OF_PYTHON, Handed
@@ -358,7 +359,7 @@ def _by_its_use(
         return None
     method = func.attr.value
     knowledge = frame.analysis.knowledge
-    proof = knowledge.by_usage(method, frame.analysis.frameworks)
+    proof = told_by_call(node, method, knowledge, frame.analysis.frameworks)
     sure = frame.trains or frame.analysis.is_alone or method in knowledge.rare
     likely = likely_framework(frame, method) if sure else ""
     for framework in frame.analysis.frameworks:

@@ -52,7 +52,7 @@ from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import dotted
 
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
-_JOINING = frozenset({cst.Add, cst.Multiply})
+_JOINING = frozenset({cst.Add, cst.Multiply})  # of texts, and of masks
 _MEMBERSHIP = frozenset({cst.In, cst.NotIn})
 
 
@@ -83,9 +83,9 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         return HOST_VALUE
     if isinstance(left.literal, str) or isinstance(right.literal, str):
         return HOST_VALUE  # only strings are added to strings
-    bits = operator in _BITS
-    times = operator is cst.Multiply and left.role == right.role
-    result = combine(left, right, mask=(bits or times) and Role.MASK in (left.role, right.role))
+    same = operator in _JOINING and left.role is right.role  # of masks, a sum and a product are one
+    mask = (operator in _BITS or same) and Role.MASK in (left.role, right.role)
+    result = combine(left, right, mask=mask)
     if result.kind == DEVICE:
         frame.operation(result.framework)
         frame.event("work", node, result.framework)

@@ -44,7 +44,7 @@ def ruling_out(
         when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
         when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
         when_given=frozenset(p for p, known in given.items() if known & Given.ABSENT),
-        when_host=frozenset(p for p in asked.when_host if _is_host_array(bound.get(p))),
+        when_host=frozenset(p for p in asked.when_host if _is_host_array(frame, bound.get(p))),
     )
 
 
@@ -100,11 +100,12 @@ _CONSTANTS = {
 }
 
 
-def _is_host_array(value: Value | None) -> bool:
-    """Whether an argument is an array in host memory for sure: no batch, which may be moved."""
-    if value is None or value.kind != HOST_ARRAY or value.role == Role.BATCH:
+def _is_host_array(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is an array in host memory for sure: no batch that something moves."""
+    if value is None or value.kind != HOST_ARRAY:
         return False
-    return value.confidence >= MEDIUM
+    moved = value.role is Role.BATCH and frame.analysis.places_batches
+    return value.confidence >= MEDIUM and not moved
 
 
 def _is_plain(value: Value | None) -> bool:
