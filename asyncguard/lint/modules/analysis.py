@@ -28,6 +28,7 @@ from asyncguard.lint.modules.abstract import is_abstract
 from asyncguard.lint.modules.attributes import Attributes
 from asyncguard.lint.modules.definitions import Definitions
 from asyncguard.lint.modules.hooks import entered
+from asyncguard.lint.modules.leading import Leading
 from asyncguard.lint.modules.outline import Outline
 from asyncguard.lint.modules.scope import Modules
 from asyncguard.lint.modules.signatures import bind_parameters, declared_result
@@ -42,6 +43,7 @@ class Project(Modules, Protocol):
 
     with_trees: dict[FileAnalysis, None]
     bounds: set[str]
+    leading: Leading | None
 
 
 class FileAnalysis(Definitions):
@@ -113,17 +115,25 @@ class FileAnalysis(Definitions):
         self.types = {}
 
     def run_all(self) -> None:
-        """Execute the module and each of its functions."""
+        """Execute the module and each of its functions that matters."""
         self.run_module()
         for info in self.bare:
             info.summary = None  # whose trees are gone, which the rules ask for
         self.bare = []
         done = 0
         while done < len(self.functions):
-            self.project.summaries.of(self.functions[done])
+            if self._matters(self.functions[done]):
+                self.project.summaries.of(self.functions[done])
             done += 1
         for info in self.functions:
             info.compiled |= info.name in self.traced
+
+    def _matters(self, info: FunctionInfo) -> bool:
+        """Whether a function may lead to what is reported."""
+        leading, where = self.project.leading, info.outlined
+        if leading is None or where is None:
+            return True
+        return leading.leads(self.path, self.lines[where.first - 1 : where.last])
 
     def report(self, functions: list[FunctionInfo]) -> None:
         """Turn the rules to these functions."""

@@ -21,6 +21,7 @@ from asyncguard.lint.modules.copies import (
     is_of_python,
     source_among,
 )
+from asyncguard.lint.modules.leading import Leading
 from asyncguard.lint.modules.naming import INIT, is_package, module_name
 from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
 from asyncguard.lint.modules.screen import NEAR, Screen
@@ -68,9 +69,11 @@ class Project:
         device: Device = Device.WRITTEN,
         wanted: frozenset[str] | None = None,
         screen: Screen | None = None,
+        leading: Leading | None = None,
     ) -> None:
         self.screen = screen or Screen(modules, knowledge)
         self.device = device
+        self.leading = leading  # which functions of the files around matter; None: all
         self.wanted = wanted  # the files whose facts will be asked for; None: all
         self.modules = modules
         self.prefixes = _prefixes(modules)  # of their names: they, and the packages they are in

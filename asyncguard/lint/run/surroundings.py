@@ -2,7 +2,7 @@
 
 How often a function runs, and on what values, is often decided in another file. Of a small project
 all files are looked at; of a large one those that define the bases of its classes, and those that
-import the file, then those that import these, each up to a bound. What they import is read where it
+import and use the file, then those that use these, each up to a bound. What they import is read where it
 is needed.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -120,24 +120,44 @@ def related(named: Sequence[str], others: Stamps) -> list[str]:
         if path not in found and sizes[path] <= room:
             found[path] = None
             room -= sizes[path]
-    others_left = {path: text for path, text in texts.items() if path not in found}
-    return [*found, *_importers(named, others_left, budget)]
+    texts |= {path: _read(path) for path in named}
+    return [*found, *_importers(named, texts, found, budget)]
 
 
-def _importers(named: Sequence[str], texts: Mapping[str, bytes], budget: int) -> list[str]:
-    """Return who imports the files that are checked, or imports that, as far as there is room."""
+def _importers(
+    named: Sequence[str], texts: Mapping[str, bytes], known: Collection[str], budget: int
+) -> list[str]:
+    """Return who imports the files that are checked, or imports that, as far as there is room.
+
+    And uses what one of these defines: others cannot call it.
+    """
     found: dict[str, None] = {}
     frontier: Sequence[str] = named
+    defined: set[bytes] = set()
     for _ in range(LEVELS):
         reached = []
+        defined.update(*(_DEFINED.findall(texts[path]) for path in frontier))
         left = {p: t for p, t in texts.items() if len(t) <= budget and p not in found}
         for path in sorted(_importing(frontier, left), key=partial(distance, named[0])):
-            if path not in named and len(texts[path]) <= budget:
+            if path in named or path in known or len(texts[path]) > budget:
+                continue
+            if _uses(texts[path], defined):
                 found[path] = None
                 budget -= len(texts[path])
                 reached.append(path)
         frontier = reached
     return list(found)
+
+
+def _uses(text: bytes, defined: set[bytes]) -> bool:
+    """Whether a file mentions what others define, and does not define itself; or imports it all."""
+    theirs = defined - set(_DEFINED.findall(text))
+    return b"import *" in text or not theirs.isdisjoint(_WORD.findall(text))
+
+
+# Functions, classes and variables that a module defines for others.
+_WORD = re.compile(rb"\w+")
+_DEFINED = re.compile(rb"^(?:(?:async +)?def +|class +|(?=\w+ *(?::[^=\n]*)?=))(\w+)", re.MULTILINE)
 
 
 def _read(path: str) -> bytes:

@@ -19,6 +19,7 @@ from asyncguard.lint.program.facts import FileFacts, unreadable
 from asyncguard.model import Device
 
 if TYPE_CHECKING:
+    from asyncguard.lint.modules.leading import Leading
     from asyncguard.lint.modules.project import Project
     from asyncguard.lint.modules.screen import Screen
 
@@ -54,14 +55,20 @@ class Worker:
     """Checks files one after another, keeping the modules that they import.
 
     `wanted` are the files that it is to check, as far as is known; None: all of the modules.
+    `leading` says which functions of some of these matter; None: all.
     """
 
     def __init__(
-        self, modules: dict[str, str], options: Options, wanted: frozenset[str] | None = None
+        self,
+        modules: dict[str, str],
+        options: Options,
+        wanted: frozenset[str] | None = None,
+        leading: Leading | None = None,
     ) -> None:
         self.modules = modules
         self.options = options
         self.wanted = wanted
+        self.leading = leading
         self._project: Project | None = None
         self._told: set[tuple[str, str]] = set()
 
@@ -77,7 +84,9 @@ class Worker:
         """The modules read so far."""
         if self._project is None:
             known, device = self.screen.knowledge, self.options.device
-            self._project = load()(self.modules, known, device, self.wanted, self.screen)
+            self._project = load()(
+                self.modules, known, device, self.wanted, self.screen, self.leading
+            )
         return self._project
 
     def check(self, path: str, data: bytes | None = None) -> FileFacts:
@@ -136,10 +145,16 @@ def with_deep_stack(work: Callable[[], T]) -> T:
 _worker: Worker | None = None
 
 
-def start(modules: dict[str, str], options: Options, share: Sequence[Sequence[str]]) -> None:
+def start(
+    modules: dict[str, str],
+    options: Options,
+    leading: Leading | None,
+    share: Sequence[Sequence[str]],
+) -> None:
     """Begin a worker process, whose share are these chunks of files."""
     global _worker
-    _worker = Worker(modules, options, frozenset(path for chunk in share for path in chunk))
+    wanted = frozenset(path for chunk in share for path in chunk)
+    _worker = Worker(modules, options, wanted, leading)
 
 
 class Checked(NamedTuple):
