@@ -2,8 +2,8 @@
 
 How often a function runs, and on what values, is often decided in another file. Of a small project
 all files are looked at; of a large one those that define the bases of its classes, and those that
-import and use the file, then those that use these, each up to a bound. What they import is read where it
-is needed.
+import and use the file, then those that use these, each up to a bound. What they import is read
+where it is needed.
 """
 
 from __future__ import annotations
