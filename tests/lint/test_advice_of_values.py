@@ -142,6 +142,15 @@ PROGRAMS = {
 """,
         "test every few rounds",
     ),
+    "a list of clones of a tensor is stacked on the device": (
+        """
+    def forward(self, x: torch.Tensor, end: torch.Tensor):
+        start = end.clone()
+        end = end + 8
+        return self.second(x, torch.tensor([start, end], device=x.device))
+""",
+        "put the tensors together on the device",
+    ),
 }
 HEAD = """\
 import torch

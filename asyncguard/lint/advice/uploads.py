@@ -261,15 +261,16 @@ def _appended(code: Code, scope: Scope) -> dict[str, list[ast.expr]]:
 
 
 def _is_scalar(spot: Spot, node: ast.expr) -> bool:
-    """Whether an element is evidently a tensor: a reduction, or a part of what an array gave."""
+    """Whether an element is evidently a tensor: a reduction, or all or a part of what one gave."""
     if isinstance(node, ast.BinOp):
         return _is_scalar(spot, node.left) or _is_scalar(spot, node.right)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+    whole = node.value if isinstance(node, ast.Subscript) else node
+    if isinstance(whole, ast.Name):
         return any(
             isinstance(value, ast.Call)
             and isinstance(value.func, ast.Attribute)
             and _TENSOR_ONLY(value.func.attr)
-            for value in flow.assignments(spot.scope, node.value.id)
+            for value in flow.assignments(spot.scope, whole.id)
         )
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args:
         return False

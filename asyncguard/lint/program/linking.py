@@ -145,13 +145,16 @@ def _is_wrapped_barrier(candidate: Candidate) -> bool:
 
 _BARRIER = family("function.barrier")
 _TEST_CASE, _TESTS = family("function.test_case"), family("file.test")
-_EXPORTS = family("file.exporter")
+_EXPORTS, _OTHER_DEVICE = family("file.exporter"), family("file.other_device")
 
 
 def _is_no_program(function: FunctionId) -> bool:
-    """Whether a function is a unit test or exports a model: its loops are no steps of a program."""
+    """Whether a function runs no steps of a program on CUDA.
+
+    It is a unit test, exports a model, or is for another kind of device alone.
+    """
     path, name = function
-    return _EXPORTS(path) or (_TEST_CASE(name) and _TESTS(path))
+    return _EXPORTS(path) or _OTHER_DEVICE(path) or (_TEST_CASE(name) and _TESTS(path))
 
 
 def _is_doubtful(candidate: Candidate) -> bool:
