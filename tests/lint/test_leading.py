@@ -82,3 +82,20 @@ def test_a_file_that_imports_another_and_uses_nothing_of_it_is_not_read(tmp_path
     )
     found = check_paths([tmp_path / "meters.py"], Settings(cache=False, jobs=1)).findings
     assert [finding.line for finding in found] == [3]
+
+
+def test_a_user_of_the_generated_copy_is_a_user_of_its_source(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "pad.py").write_text("# " + "x" * 310_000 + "\n")
+    (tmp_path / "modular_a.py").write_text("import torch\n" + NAMED)
+    (tmp_path / "modeling_a.py").write_text(
+        "# This file was automatically generated from modular_a.py.\nimport torch\n" + NAMED
+    )
+    (tmp_path / "user.py").write_text(
+        "import torch\nfrom modeling_a import note\n"
+        "def train(model, loader, optimizer):\n    for x in loader:\n"
+        "        loss = model(x)\n        loss.backward()\n        optimizer.step()\n"
+        "        note(loss)\n"
+    )
+    found = check_paths([tmp_path / "modular_a.py"], Settings(cache=False, jobs=1)).findings
+    assert [finding.line for finding in found] == [3]

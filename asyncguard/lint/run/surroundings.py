@@ -150,13 +150,18 @@ def _importers(
 
 
 def _uses(text: bytes, defined: set[bytes]) -> bool:
-    """Whether a file mentions what others define, and does not define itself; or imports it all."""
+    """Whether a file mentions a name that others define and it does not, or hands on all of them.
+
+    That is what `import *` does, and a file that was generated from another.
+    """
+    if b"import *" in text or _source_of(text):
+        return True
     theirs = defined - set(_DEFINED.findall(text))
-    return b"import *" in text or not theirs.isdisjoint(_WORD.findall(text))
+    return not theirs.isdisjoint(_WORD.findall(text))
 
 
-# Functions, classes and variables that a module defines for others.
 _WORD = re.compile(rb"\w+")
+# Functions, classes and variables that a module defines for others.
 _DEFINED = re.compile(rb"^(?:(?:async +)?def +|class +|(?=\w+ *(?::[^=\n]*)?=))(\w+)", re.MULTILINE)
 
 
@@ -189,9 +194,14 @@ def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
 def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that those to check were generated from."""
     for path in named:
-        source = named_source(_read(path)[:HEADER].decode("utf-8", "replace"))
+        source = _source_of(_read(path))
         if source:
             yield from (o for o in texts if os.path.basename(o) == os.path.basename(source))
+
+
+def _source_of(text: bytes) -> str:
+    """Return the file that a text says it was generated from, or ""."""
+    return named_source(text[:HEADER].decode("utf-8", "replace"))
 
 
 def generated(named: Iterable[str], others: Sequence[str]) -> Iterator[str]:
