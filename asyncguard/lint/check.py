@@ -228,7 +228,7 @@ def _leading(files: Sequence[str], near: Sequence[str]) -> Leading | None:
 
 
 def _text(path: str) -> str:
-    """Return the text of a file; of one that cannot be read, which is told elsewhere, none."""
+    """Return the text of a file, or "" if it cannot be read, which is told when its turn comes."""
     try:
         return decode(read(path))
     except (OSError, SourceError):

@@ -76,12 +76,12 @@ def told_by_call(
     call: cst.Call, method: str, knowledge: Knowledge, frameworks: tuple[str, ...]
 ) -> tuple[str, str] | None:
     """Return (kind, framework) of what a method is called on, if the method or an axis tells."""
-    found = knowledge.by_usage(method, frameworks)
-    if found is None:
-        keywords = (a.keyword.value for a in call.args if a.keyword and _is_axis(a.value))
-        told = (knowledge.by_axis(method, keyword, frameworks) for keyword in keywords)
-        found = next(filter(None, told), None)
-    return found
+    if found := knowledge.by_usage(method, frameworks):
+        return found
+    for axis in (a.keyword.value for a in call.args if a.keyword and _is_axis(a.value)):
+        if found := knowledge.by_axis(method, axis, frameworks):
+            return found
+    return None
 
 
 def _is_axis(node: cst.BaseExpression) -> bool:

@@ -151,7 +151,7 @@ _DEVICE = family("parameter.device")
 
 
 def _is_accelerator(parameter: str, value: Value) -> bool:
-    """Whether what a parameter is handed may be a device that is not the host itself."""
+    """Whether a parameter is handed a device other than the host, as far as is known."""
     return value.kind == HOST and _DEVICE(parameter) and not names_host(value)
 
 

@@ -96,7 +96,7 @@ def _definitions(text: str) -> Iterator[_Defined]:
 
 
 def _closed(still_open: list[_Defined], indent: int) -> Iterator[_Defined]:
-    """Yield what ends before a line of this indent; what is around it has its words as well."""
+    """Yield the definitions that end before a line of this indent; add their words to the outer."""
     while still_open and still_open[-1].indent >= indent:
         one = still_open.pop()
         if still_open:
