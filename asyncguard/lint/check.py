@@ -12,11 +12,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from asyncguard.files import read
 from asyncguard.lint import names
 from asyncguard.lint.checks import asg901
 from asyncguard.lint.labels import labels
-from asyncguard.lint.modules.leading import Leading, leading_to
 from asyncguard.lint.program import call_graph, facts, linking
 from asyncguard.lint.program.facts import FileFacts, FileResult
 from asyncguard.lint.report.impact import by_place
@@ -28,9 +26,15 @@ from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
-from asyncguard.lint.run.surroundings import around, digest, generated, related, stamped
+from asyncguard.lint.run.surroundings import (
+    around,
+    digest,
+    generated,
+    leading,
+    related,
+    stamped,
+)
 from asyncguard.lint.selectors import matches
-from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.suppress import Suppression, apply
 from asyncguard.model import Finding
 
@@ -201,13 +205,13 @@ def _check_files(
         return cache.linked
     near = related(files, stamps)
     known = {path: facts for path in files if (facts := cache.get(path)) is not None}
-    fresh = [path for path in (*files, *near) if path not in known]
+    fresh = [path for path in (*files, *near.paths) if path not in known]
     done = len(known)
     progress(done, len(files))
     jobs = settings.jobs if len(fresh) > FEW else 1
     if jobs != 1:
         worker.load()
-    start = worker.start, (worker.index([*files, *others]), asked, _leading(files, near))
+    start = worker.start, (worker.index([*files, *others]), asked, leading(near, files))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):
@@ -218,21 +222,6 @@ def _check_files(
     linked = mended({path: told[path] for path in files}, settings.jobs)
     cache.store({path: known[path] for path in files if path not in lost}, linked)
     return linked
-
-
-def _leading(files: Sequence[str], near: Sequence[str]) -> Leading | None:
-    """Return what leads from near files to those that are checked, if that is less than all."""
-    if not near or any(path.endswith(".ipynb") for path in (*files, *near)):
-        return None
-    return leading_to(map(_text, files), {path: _text(path) for path in near})
-
-
-def _text(path: str) -> str:
-    """Return the text of a file, or "" if it cannot be read, which is told when its turn comes."""
-    try:
-        return decode(read(path))
-    except (OSError, SourceError):
-        return ""
 
 
 def _checked(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from asyncguard.lint import names
 from asyncguard.lint.check import options, select
+from asyncguard.lint.modules.leading import Leading
 from asyncguard.lint.program import call_graph, linking
 from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import worker
@@ -22,7 +23,7 @@ from asyncguard.lint.run.discover import is_excluded
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.run.surroundings import around, related
+from asyncguard.lint.run.surroundings import Near, around, leading, related
 from asyncguard.model import Finding
 
 
@@ -39,8 +40,8 @@ class Live:
         self._stamps: Mapping[str, Stamp] = {}
         self._asked: set[tuple[str, str]] = set()
         self._settings: Settings | None = None
-        self._near: dict[str, Sequence[str]] = {}  # what is looked at beside each file
-        self._wanted: frozenset[str] = frozenset()  # what was looked at last
+        self._near: dict[str, Near] = {}  # what is looked at beside each file
+        self._seen: tuple[frozenset[str], Leading | None] = frozenset(), None  # at last
 
     def check(self, path: Path, data: bytes) -> list[Finding]:
         """Check a file that holds `data`; raises AsyncguardError for a broken configuration."""
@@ -57,13 +58,14 @@ class Live:
         others = around([path], configuration) if settings.context else []
         with names.extended(names.own(settings.catalogue)):
             near = self._refreshed(path, others)
-            wanted = frozenset([path, *near])
-            if wanted != self._wanted:  # what is told of a file hangs on what is looked at beside
-                self._wanted = wanted
+            wanted = frozenset([path, *near.paths])
+            seen = wanted, leading(near, [path], {path: data})
+            if seen != self._seen:  # what is told of a file hangs on what is looked at beside
+                self._seen = seen
                 self._facts.clear()
-            checker = worker.Worker(worker.index([path, *others]), options(settings), wanted)
+            checker = worker.Worker(worker.index([path, *others]), options(settings), *seen)
             known = {path: worker.with_deep_stack(partial(checker.check, path, data))}
-            known |= self._looked_at(near, checker)
+            known |= self._looked_at(near.paths, checker)
             told = in_sources(linking.link(call_graph.CallGraph(known)))
             return select(mended({path: told[path]}, 1, {path: data}), settings)
 
@@ -74,7 +76,7 @@ class Live:
         self._asked.clear()
         self._near.clear()
 
-    def _refreshed(self, path: str, others: Sequence[str]) -> Sequence[str]:
+    def _refreshed(self, path: str, others: Sequence[str]) -> Near:
         """Forget what has changed, and what was learned with its help; return what is looked at."""
         read = (path, *others)
         stamps = {name: stamp for name in read if (stamp := stamp_of(name)) is not None}

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.modules.leading import Leading, leading_to
+from asyncguard.lint.modules.leading import Leading, Leads
 from asyncguard.lint.run.settings import Settings
 
 NAMED = "def note(value):\n    return value.item()\n"
 
 
 def names(near: str, named: str = NAMED) -> set[str] | None:
-    leading = leading_to([named], {"near.py": near})
-    return None if leading is None else set(leading.names)
+    leads = Leads([named])
+    leads.add(near)
+    return None if leads.by_no_name else leads.names
 
 
 def test_what_mentions_a_checked_function_leads_to_it_and_so_does_what_mentions_that() -> None:
@@ -41,6 +42,25 @@ def test_a_decorator_is_part_of_a_function() -> None:
 def test_a_nested_function_is_part_of_the_one_around_it() -> None:
     near = "def outer():\n    def inner(x):\n        return note(x)\n    return inner\n"
     assert names(near) == {"note", "inner", "outer"}
+
+
+def test_a_variable_of_a_module_leads_where_what_it_is_made_of_does() -> None:
+    near = "fast = jit(note)\ndef train(x):\n    kept = fast(x)\n    return kept\n"
+    assert names(near) == {"note", "fast", "train"}
+
+
+def test_what_a_module_defines_for_others_is_told_apart() -> None:
+    leads = Leads([NAMED])
+    leads.add("class Meter:\n    def add(self, x):\n        note(x)\n")
+    assert (leads.names, leads.tops) == ({"note", "add", "Meter"}, {"note", "Meter"})
+
+
+def test_texts_may_be_added_in_any_order() -> None:
+    far, near = "def train(x):\n    step(x)\n", "def step(x):\n    note(x)\n"
+    leads = Leads([NAMED])
+    leads.add(far)
+    leads.add(near)
+    assert leads.names == {"note", "step", "train"}
 
 
 @pytest.mark.parametrize("name", ["forward", "call", "__call__", "__iter__"])

@@ -10,6 +10,7 @@ import pytest
 from asyncguard.lint import check
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.live import check_text
+from asyncguard.lint.modules.project import Project
 from asyncguard.lint.run import bases, surroundings, worker
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
@@ -86,13 +87,72 @@ def test_of_a_large_project_those_that_mention_the_file_are_looked_at(
     monkeypatch.setattr(surroundings, "SMALL", 100)
     project(tmp_path)
     (tmp_path / "pkg" / "other.py").write_text("import torch\nprint(1)\n")
-    (tmp_path / "run.py").write_text("from scripts import train\n")
+    (tmp_path / "run.py").write_text("from scripts import train\ntrain.train(net, batches, adam)\n")
+    (tmp_path / "list.py").write_text("from scripts import train\nprint(train)\n")
     named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
     others = surroundings.around(named, Configuration.fixed(SETTINGS))
-    found = [Path(path).name for path in surroundings.related(named, surroundings.stamped(others))]
-    assert found == ["train.py", "run.py"]
+    found = surroundings.related(named, surroundings.stamped(others))
+    assert [Path(path).name for path in found.paths] == ["train.py", "run.py"]
+    assert found.callers == set(found.paths)
     monkeypatch.setattr(surroundings, "MOST", 200)
-    assert surroundings.related(named, surroundings.stamped(others)) == []
+    assert surroundings.related(named, surroundings.stamped(others)).paths == []
+
+
+def test_of_a_large_project_users_count_however_many_files_lie_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package hands the function on; a class that mentions it is used by a script."""
+    project(tmp_path)
+    inside = tmp_path / "pkg" / "meters"
+    (inside / "__init__.py").write_text("from .utils import note\n")
+    (inside / "meter.py").write_text(
+        "import torch\nfrom pkg.meters import note\nclass Meter:\n"
+        "    def add(self, value):\n        note([], value)\n"
+    )
+    (tmp_path / "scripts" / "train.py").write_text(
+        "import torch\nfrom pkg.meters.meter import Meter\n"
+        "def train(model, loader, optimizer):\n    meter = Meter()\n    for x, y in loader:\n"
+        "        loss = model(x, y)\n        loss.backward()\n        optimizer.step()\n"
+        "        meter.add(loss)\n"
+    )
+    monkeypatch.setattr(surroundings, "SMALL", 100)
+    found = check_paths([inside / "utils.py"], SETTINGS).findings
+    assert [finding.line for finding in found] == [3]
+
+
+def test_tests_are_the_last_users_that_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    train = (tmp_path / "scripts" / "train.py").read_text()
+    (tmp_path / "pkg" / "meters" / "test_utils.py").write_text(train)
+    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(surroundings, "MOST", len(train))
+    named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
+    others = surroundings.around(named, Configuration.fixed(SETTINGS))
+    (found,) = surroundings.related(named, surroundings.stamped(others)).paths
+    assert found == str(tmp_path / "scripts" / "train.py")
+
+
+@pytest.mark.parametrize("is_called", [False, True])
+def test_of_a_file_that_only_calls_the_checked_one_no_import_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_called: bool
+) -> None:
+    """Unless the checked file calls it in turn, and so asks what its calls make."""
+    project(tmp_path)
+    train = tmp_path / "scripts" / "train.py"
+    train.write_text(f"from scripts.plots import draw\n{train.read_text()}        draw(loss)\n")
+    (tmp_path / "scripts" / "__init__.py").write_text("")
+    (tmp_path / "scripts" / "plots.py").write_text("import torch\ndef draw(x):\n    return x\n")
+    utils = tmp_path / "pkg" / "meters" / "utils.py"
+    utils.write_text(UTILS + "from scripts.train import train\n" * is_called)
+    monkeypatch.setattr(surroundings, "SMALL", 100)
+    read: list[str] = []
+    load = Project._load
+    monkeypatch.setattr(Project, "_load", lambda self, path: read.append(path) or load(self, path))
+    (found,) = check_paths([utils], SETTINGS).findings
+    assert found.line == 3
+    assert [Path(path).name for path in read] == ["plots.py"] * is_called
 
 
 def test_a_read_in_a_file_that_is_not_looked_at_is_not_told(

@@ -1,78 +1,101 @@
 """Which functions of the files around lead to those that are checked alone.
 
 Of a file of which nothing is reported, only what may call a checked function matters: what mentions
-its name, or that of another function that does. The rest need not be run.
+its name, or that of another function that does. The rest need not be run. What a file imports that
+only calls what is checked need not be read: its calls are the same without.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from asyncguard.lint.names import family
 
 _WORD = re.compile(r"\w+")
-_HEADER = re.compile(r"^([ \t]*)(?:(?:async +)?(def|class) +(\w+)|@)")
+# What defines a name: a function or class, which a decorator may begin, or a module's variable.
+_HEADER = re.compile(
+    r"^([ \t]*)(?:(?:async +)?(def|class) +(\w+)|@)|^(?!__)(\w+)(?=[ \t]*(?::[^=\n]*)?=(?!=))"
+)
 # What is called by no name: by syntax, or as `model(x)` is. Making an object names its class.
 _PROTOCOL = re.compile(r"^(call|__(?!init__|new__|post_init__)\w+__)$")
 _FORWARD = family("function.forward_of")
 
 
 class Leading(NamedTuple):
-    """Files of which nothing is reported, and names that lead from them to those that are."""
+    """Files of which nothing is reported, and names that lead from them to those that are.
+
+    `names` is None if everything may lead there: something is called by no name, as `forward` is.
+    `callers` are those of the files that are there for how they call what is reported; `checked`
+    are the files that are reported.
+    """
 
     paths: frozenset[str]
-    names: frozenset[str]
+    names: frozenset[str] | None
+    callers: frozenset[str] = frozenset()
+    checked: frozenset[str] = frozenset()
 
     def leads(self, path: str, lines: Iterable[str]) -> bool:
         """Whether a function of a file, by its lines, may lead to what is reported."""
-        if path not in self.paths:
+        if self.names is None or path not in self.paths:
             return True
         return any(not self.names.isdisjoint(_WORD.findall(line)) for line in lines)
 
 
 @dataclass
 class _Defined:
-    """A function or class of a text, with the words of its lines, those of its decorators too."""
+    """What a text defines by a name, with the words of its lines, those of decorators too."""
 
     indent: int
-    is_class: bool = False
+    kind: str = ""  # "def" or "class"; "" of a variable, or a decorator
     name: str = ""  # "" while only a decorator was seen
     owner: str = ""  # the class around it
     words: set[str] = field(default_factory=set)
 
 
-def leading_to(named: Iterable[str], near: Mapping[str, str]) -> Leading | None:
-    """Return the names that lead from the texts of near files, by path, to the named texts.
+class Leads:
+    """The names that lead to some texts, from them and from those that are added.
 
-    None if everything may: something is called by no name, as `forward` is.
+    `names` are all, `tops` those that a module defines for others. What is called by no name is
+    not among them: then `by_no_name` is true, and everything may lead to the texts.
     """
-    by_word: dict[str, list[_Defined]] = {}
-    for text in near.values():
-        for one in _definitions(text):
+
+    def __init__(self, named: Iterable[str]) -> None:
+        self.names: set[str] = set()
+        self.tops: set[str] = set()
+        self.by_no_name = False
+        self._mentioning: dict[str, list[_Defined]] = {}
+        for text in named:
+            self._reach(_definitions(text))
+
+    def add(self, text: str) -> None:
+        """Add a text that may call what leads to the others."""
+        defined = list(_definitions(text))
+        for one in defined:
             for word in one.words:
-                by_word.setdefault(word, []).append(one)
-    names: set[str] = set()
-    pending = [one for text in named for one in _definitions(text)]
-    while pending:
-        one = pending.pop()
-        if _is_called_by_no_name(one):
-            return None
-        made = {one.owner} if one.name == "__init__" and one.owner else set()
-        for name in {one.name} | made:
-            names.add(name)
-            pending += by_word.pop(name, ())
-    return Leading(frozenset(near), frozenset(names))
+                self._mentioning.setdefault(word, []).append(one)
+        self._reach([one for one in defined if not self.names.isdisjoint(one.words)])
 
-
-def _is_called_by_no_name(one: _Defined) -> bool:
-    return not one.is_class and bool(_PROTOCOL.match(one.name) or _FORWARD(one.name))
+    def _reach(self, defined: Iterable[_Defined]) -> None:
+        """Note that definitions lead to the texts, and what mentions them."""
+        pending = list(defined)
+        while pending:
+            one = pending.pop()
+            if one.kind == "def" and (_PROTOCOL.match(one.name) or _FORWARD(one.name)):
+                self.by_no_name = True
+                continue
+            if not one.indent:
+                self.tops.add(one.name)
+            made = {one.owner} if one.name == "__init__" and one.owner else set()
+            for name in {one.name} | made:
+                self.names.add(name)
+                pending += self._mentioning.pop(name, ())
 
 
 def _definitions(text: str) -> Iterator[_Defined]:
-    """Yield the functions and classes of a text, with the words of all that is in them.
+    """Yield what a text defines, with the words of all that is in it.
 
     One ends where the next begins that is no part of it, so it may have some words too many.
     """
@@ -80,16 +103,14 @@ def _definitions(text: str) -> Iterator[_Defined]:
     for line in text.splitlines():
         header = _HEADER.match(line)
         if header is not None:
-            indent = len(header[1])
+            indent, kind, name = len(header[1] or ""), header[2] or "", header[3] or header[4] or ""
             decorated = still_open and still_open[-1].indent == indent and not still_open[-1].name
             if not decorated:
                 yield from _closed(still_open, indent)
                 still_open.append(_Defined(indent))
-            if header[2]:
-                one = still_open[-1]
-                above = still_open[-2] if len(still_open) > 1 else None
-                one.is_class, one.name = header[2] == "class", header[3]
-                one.owner = above.name if above is not None and above.is_class else ""
+            one, above = still_open[-1], still_open[-2:-1]
+            one.kind, one.name = kind, name
+            one.owner = above[0].name if above and above[0].kind == "class" else ""
         if still_open:
             still_open[-1].words.update(_WORD.findall(line))
     yield from _closed(still_open, 0)

@@ -97,7 +97,7 @@ class Project:
     def module(self, name: str, importer: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
         path = self._path(name, importer)
-        if path is None:
+        if path is None or self._is_passed_over(importer, path):
             return None
         self.asked.add((importer, path))
         name = self.names[path]
@@ -110,6 +110,22 @@ class Project:
             self._keep(name, None)
             return None
         return analysis
+
+    def _is_passed_over(self, importer: str, path: str) -> bool:
+        """Whether a file is imported by one of those that only call what is reported."""
+        leading = self.leading
+        if leading is None or importer not in self._callers:
+            return False
+        return path not in leading.checked and path not in leading.paths
+
+    @cached_property
+    def _callers(self) -> frozenset[str]:
+        """The files that only call what is reported, and are not called by it as well."""
+        if self.leading is None:
+            return frozenset()
+        sources = self.screen.handed_on.sources
+        used = (source for path in self.leading.checked for source in sources(path))
+        return self.leading.callers.difference(used)
 
     @cached_property
     def described(self) -> dict[str, Path]:

@@ -58,6 +58,21 @@ class ReExports:
                 if other != path:
                     yield other, self.of(other, name)
 
+    def sources(self, path: str, hops: int = HOPS) -> Iterator[str]:
+        """Yield the files that a file imports, and those that packages hand it names from."""
+        for imports in self._imports_of(path).values():
+            for imported in imports:
+                yield from self._sources(self._full(path, imported), hops)
+
+    def _sources(self, full: str, hops: int) -> Iterator[str]:
+        module, name = _parted(full)
+        path = self.modules.get(full) or self.modules.get(module, "")
+        if path:
+            yield path
+        if path and full not in self.modules and os.path.basename(path) == INIT and hops:
+            for origin in self._handed_on(path, name):
+                yield from self._sources(origin, hops - 1)
+
     def _taken(self, bound: str, full: str, text: str) -> Iterator[str]:
         """Yield what is imported, and what the text takes of it if it uses a framework."""
         yield full
@@ -81,11 +96,14 @@ class ReExports:
         text = self._text(path)
         if name not in text or _defines(text, name):
             return []
-        if path not in self._imports:
-            self._imports[path] = _by_name(text)
-        imports = self._imports[path]
+        imports = self._imports_of(path)
         names = [name, *_assigned_to(name, text, imports)]
         return [self._full(path, one) for bound in names for one in imports.get(bound, ())]
+
+    def _imports_of(self, path: str) -> dict[str, list[Imported]]:
+        if path not in self._imports:
+            self._imports[path] = _by_name(self._text(path))
+        return self._imports[path]
 
     def _text(self, path: str) -> str:
         if path not in self._texts:

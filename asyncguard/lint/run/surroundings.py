@@ -2,31 +2,32 @@
 
 How often a function runs, and on what values, is often decided in another file. Of a small project
 all files are looked at; of a large one those that define the bases of its classes, and those that
-import and use the file, then those that use these, each up to a bound. What they import is read
-where it is needed.
+import and use the file, then those that use these, each up to a bound. What the file and the bases
+import is read where it is needed.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from asyncguard import files
 from asyncguard.lint.modules.copies import HEADER, named_source
-from asyncguard.lint.run.bases import Bases, distance, module
+from asyncguard.lint.modules.leading import Leading, Leads
+from asyncguard.lint.run.bases import Bases
 from asyncguard.lint.run.cache import Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
+from asyncguard.lint.run.importers import importers
+from asyncguard.lint.source.decode import decoded
 from asyncguard.model import AsyncguardError
 
 MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
 MOST_FILES = 5_000  # of a project; of a larger one only the package counts
 SMALL = 300_000  # bytes of a project of which all files are looked at
-MOST = 60_000  # bytes of the files of a larger one
-LEVELS = 2  # of importing: those that import the file, and those that import these
+MOST = 120_000  # bytes of the files that use what is checked, of a larger one
 MOST_OF_BASES = 60_000  # bytes of the files that define bases of its classes
 MOST_OF_ONE = 400_000
 
@@ -106,12 +107,22 @@ def digest(others: Stamps) -> str:
     return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def related(named: Sequence[str], others: Stamps) -> list[str]:
+class Near(NamedTuple):
+    """The files that are looked at beside those that are checked.
+
+    Of these, `callers` are there for how they call what is checked.
+    """
+
+    paths: Sequence[str] = ()
+    callers: frozenset[str] = frozenset()
+
+
+def related(named: Sequence[str], others: Stamps) -> Near:
     """Return those of the others that are looked at for the files that are checked."""
     sizes = {path: stamp[0] for path, stamp in others.items() if stamp is not None}
     sizes = {path: size for path, size in sizes.items() if size <= MOST_OF_ONE}
     if sum(sizes.values()) <= SMALL:
-        return list(sizes)
+        return Near(list(sizes))
     texts = {path: _read(path) for path in sizes}
     found = dict.fromkeys(_sources(named, texts))
     budget = MOST - sum(sizes[path] for path in found)
@@ -121,48 +132,25 @@ def related(named: Sequence[str], others: Stamps) -> list[str]:
             found[path] = None
             room -= sizes[path]
     texts |= {path: _read(path) for path in named}
-    return [*found, *_importers(named, texts, found, budget)]
+    callers = importers(named, texts, found, budget)
+    return Near([*found, *callers], frozenset(callers))
 
 
-def _importers(
-    named: Sequence[str], texts: Mapping[str, bytes], known: Collection[str], budget: int
-) -> list[str]:
-    """Return who imports the files that are checked, or imports that, as far as there is room.
+def leading(
+    near: Near, named: Sequence[str], typed: Mapping[str, bytes] | None = None
+) -> Leading | None:
+    """Return what leads from near files to those that are checked, if that is less than all.
 
-    And uses what one of these defines: others cannot call it.
+    `typed` holds what files are to be that are not saved yet.
     """
-    found: dict[str, None] = {}
-    frontier: Sequence[str] = named
-    defined: set[bytes] = set()
-    for _ in range(LEVELS):
-        reached = []
-        defined.update(*(_DEFINED.findall(texts[path]) for path in frontier))
-        left = {p: t for p, t in texts.items() if len(t) <= budget and p not in found}
-        for path in sorted(_importing(frontier, left), key=partial(distance, named[0])):
-            if path in named or path in known or len(texts[path]) > budget:
-                continue
-            if _uses(texts[path], defined):
-                found[path] = None
-                budget -= len(texts[path])
-                reached.append(path)
-        frontier = reached
-    return list(found)
-
-
-def _uses(text: bytes, defined: set[bytes]) -> bool:
-    """Whether a file mentions a name that others define and it does not, or hands on all of them.
-
-    That is what `import *` does, and a file that was generated from another.
-    """
-    if b"import *" in text or _source_of(text):
-        return True
-    theirs = defined - set(_DEFINED.findall(text))
-    return not theirs.isdisjoint(_WORD.findall(text))
-
-
-_WORD = re.compile(rb"\w+")
-# Functions, classes and variables that a module defines for others.
-_DEFINED = re.compile(rb"^(?:(?:async +)?def +|class +|(?=\w+ *(?::[^=\n]*)?=))(\w+)", re.MULTILINE)
+    if not near.paths or any(path.endswith(".ipynb") for path in (*named, *near.paths)):
+        return None
+    saved = typed or {}
+    leads = Leads(decoded(saved.get(path) or _read(path)) for path in named)
+    for path in near.paths:
+        leads.add(decoded(saved.get(path) or _read(path)))
+    names = None if leads.by_no_name else frozenset(leads.names)
+    return Leading(frozenset(near.paths), names, near.callers, frozenset(named))
 
 
 def _read(path: str) -> bytes:
@@ -170,25 +158,6 @@ def _read(path: str) -> bytes:
         return files.read(path)
     except OSError:
         return b""
-
-
-def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the files that import one of these modules, or say that they were made from it."""
-    names = [name.encode("utf-8", "surrogatepass") for name in {module(path) for path in paths}]
-    imports = re.compile(rb"\b(?:import|from)\b.*\b(?:%s)\b" % b"|".join(map(re.escape, names)))
-    for path, text in texts.items():
-        if any(imports.search(line) for name in names for line in _lines_with(name, text)):
-            yield path
-
-
-def _lines_with(word: bytes, text: bytes) -> Iterator[bytes]:
-    """Yield the lines that hold a word, without looking at others: most files hold none."""
-    at = text.find(word)
-    while at >= 0:
-        end = text.find(b"\n", at)
-        end = len(text) if end < 0 else end
-        yield text[text.rfind(b"\n", 0, at) + 1 : end]
-        at = text.find(word, end)
 
 
 def _sources(named: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
