@@ -56,6 +56,26 @@ PROGRAMS = {
 """,
         "accumulate on the device",
     ),
+    "a number that is kept in an attribute and decides in the end": (
+        """
+    def forward(self, x: torch.Tensor, mask: torch.Tensor):
+        count = mask.sum().item()
+        self.average = 0.9 * self.average + 0.1 * count
+        smooth = self.average / 2
+        if smooth > self.limit:
+            return self.stop(x)
+        return x
+""",
+        "decide on the device",
+    ),
+    "a number that only scales arrays which are compared": (
+        """
+    def forward(self, x: torch.Tensor, mask: torch.Tensor):
+        wide = x * mask.sum().item()
+        return torch.where(wide > 3, x, 0)
+""",
+        "keep it a tensor",
+    ),
     "a name that holds something else by then": (
         """
     def forward(self, x: torch.Tensor):

@@ -1,6 +1,7 @@
 """Where a value that was read goes, within a function.
 
-Purely syntactic: names are followed through plain assignments, a few of them deep.
+Purely syntactic: names and attributes of `self` are followed through plain assignments, a few of
+them deep.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def last_name(node: ast.expr) -> str:
 _HOLDS = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.List, ast.Tuple, ast.Set, ast.Starred, ast.IfExp,
           ast.keyword, ast.ListComp, ast.GeneratorExp, ast.NamedExpr)  # fmt: skip
 _LOOPS = (ast.For, ast.comprehension)
+Path = ast.Name | ast.Attribute
 Binds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.comprehension
 _CONVERTS = family("advice.converts")
 
@@ -92,7 +94,7 @@ def _uses(
         child = parent
 
 
-def _comes_to(code: Code, binding: Binds, load: ast.Name) -> bool:
+def _comes_to(code: Code, binding: Binds, load: Path) -> bool:
     """Whether a name may hold there what was bound: after it, or in the next round of a loop."""
     if isinstance(binding, _LOOPS):
         return True
@@ -101,7 +103,7 @@ def _comes_to(code: Code, binding: Binds, load: ast.Name) -> bool:
     return load not in flow.parts(binding) and not _is_replaced(code, binding, load)
 
 
-def _near(code: Code, scope: Scope, binding: Binds, name: str) -> list[ast.Name]:
+def _near(code: Code, scope: Scope, binding: Binds, name: str) -> list[Path]:
     """Return the uses of a name after a binding, the nearest, and in loops those before it."""
     found = _in_order(scope).get(name, [])
     line = getattr(binding, "lineno", 0) or getattr(binding.target, "lineno", 0)  # type: ignore[union-attr]
@@ -111,7 +113,7 @@ def _near(code: Code, scope: Scope, binding: Binds, name: str) -> list[ast.Name]
 
 
 @kept(OF_SCOPES)
-def _in_order(scope: Scope) -> dict[str, list[ast.Name]]:
+def _in_order(scope: Scope) -> dict[str, list[Path]]:
     """Return the uses of each name by line."""
     return {name: sorted(found, key=_line) for name, found in loads(scope).items()}
 
@@ -120,12 +122,12 @@ def _line(node: ast.expr | ast.stmt) -> int:
     return node.lineno
 
 
-def _is_replaced(code: Code, binding: Binds, load: ast.Name) -> bool:
+def _is_replaced(code: Code, binding: Binds, load: Path) -> bool:
     """Whether a later assignment of the block gives the name another value before it is used."""
     if not isinstance(binding, ast.stmt):
         return False
     block, _ = code.block(binding)
-    later = _replacing(code, code.scope(binding)).get((id(block), load.id), [])
+    later = _replacing(code, code.scope(binding)).get((id(block), _path(load)), [])
     at = bisect_right(later, binding.lineno, key=_line)
     return at < len(later) and load.lineno > (later[at].end_lineno or later[at].lineno)
 
@@ -136,20 +138,27 @@ def _replacing(code: Code, scope: Scope) -> dict[tuple[int, str], list[ast.Assig
     found: dict[tuple[int, str], list[ast.Assign]] = {}
     for node in flow.walk_own(scope):
         for target in node.targets if isinstance(node, ast.Assign) else ():
-            if isinstance(target, ast.Name):
-                key = id(code.block(node)[0]), target.id  # type: ignore[arg-type]
+            if name := _path(target):
+                key = id(code.block(node)[0]), name  # type: ignore[arg-type]
                 found.setdefault(key, []).append(node)  # type: ignore[arg-type]
     return {key: sorted(statements, key=_line) for key, statements in found.items()}
 
 
 @kept(OF_SCOPES)
-def loads(scope: Scope) -> dict[str, list[ast.Name]]:
+def loads(scope: Scope) -> dict[str, list[Path]]:
     """Return where the value of each name is used, nested functions included."""
-    found: dict[str, list[ast.Name]] = {}
+    found: dict[str, list[Path]] = {}
     for node in parsed.walk(scope):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.setdefault(node.id, []).append(node)
+        if isinstance(node, Path) and isinstance(node.ctx, ast.Load) and (name := _path(node)):
+            found.setdefault(name, []).append(node)
     return found
+
+
+def _path(node: ast.AST) -> str:
+    """Return a name, or an attribute of `self` with its dot; "" of anything else."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"self.{node.attr}" if node.value.id == "self" else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _bound(parent: Binds, child: ast.AST, value: ast.AST) -> set[str]:
@@ -164,7 +173,8 @@ def _bound(parent: Binds, child: ast.AST, value: ast.AST) -> set[str]:
         pairs = paired(parent.target, parent.iter)
         targets = [target for target, source in pairs if value in flow.parts(source)]
     parts = (part for target in targets for part in parsed.walk(target))
-    return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, ast.Store)}
+    stores = (p for p in parts if isinstance(p, Path) and isinstance(p.ctx, ast.Store))
+    return {name for part in stores if (name := _path(part))}
 
 
 def _hands_on(parent: ast.AST, child: ast.AST) -> bool:

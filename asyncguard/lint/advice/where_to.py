@@ -181,6 +181,24 @@ def _is_decided(use: Use) -> bool:
 
 
 @predicate
+def chooses_a_branch(scene: Scene) -> bool:
+    """What is calculated with it is compared by the condition of an `if` or `while`."""
+    code = scene.spot.code
+    return _goes(scene, lambda use: _is_decided(use) and _is_in_a_test(code, use.child))
+
+
+def _is_in_a_test(code: Code, node: ast.AST) -> bool:
+    """Whether an expression is a part of a condition."""
+    for parent in code.parents(node):
+        if isinstance(parent, ast.If | ast.While | ast.IfExp):
+            return parent.test is node
+        if isinstance(parent, ast.stmt):
+            return False
+        node = parent
+    return False
+
+
+@predicate
 def is_compared_by_a_builtin(scene: Scene) -> bool:
     """Python's own `max` or `min` compares device values."""
     node = scene.spot.node

@@ -15,9 +15,11 @@ class Dependence(NamedTuple):
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
     of `unless_plain`, in calls that hand nothing else; of `unless_there`, in calls that hand
-    nothing that is on the device: `x = x.to(device)`; of `when_true`, `when_false` and
-    `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
-    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
+    nothing that is on the device: `x = x.to(device)`; of `unless_entry`, in calls that hand nothing
+    that may be a list in spite of a declaration: `if not isinstance(p, list): ...`; of `when_true`,
+    `when_false` and `when_given`, in calls that may hand something true, false, or not `None`:
+    `if p: ...`; of `when_host`, only in calls that hand arrays in host memory:
+    `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
@@ -30,6 +32,7 @@ class Dependence(NamedTuple):
     when_false: frozenset[int] = frozenset()
     when_given: frozenset[int] = frozenset()
     when_host: frozenset[int] = frozenset()
+    unless_entry: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -61,7 +64,7 @@ class Dependence(NamedTuple):
     def _conditions(self) -> tuple[frozenset[int], ...]:
         """The parameters of which an argument that does not meet the condition rules it out."""
         left_out = self.when_omitted, self.where_omitted
-        kinds = self.unless_array, self.unless_plain, self.unless_there
+        kinds = self.unless_array, self.unless_plain, self.unless_there, self.unless_entry
         return *left_out, *kinds, self.when_true, self.when_false, self.when_given
 
     def is_ruled_out_by(self, handed: Dependence) -> bool:

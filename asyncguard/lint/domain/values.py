@@ -62,6 +62,7 @@ class Role(enum.IntEnum):
     NO_ARRAY = 21  # a test found that it is none
     PLACED = 22  # a loader whose batches are on the device already
     GIVEN = 23  # an argument that is returned as it was handed: it is for what that is
+    ENTRY = 24  # of a dict declared to hold arrays, which may hold a list of them as well
 
 
 class Place(enum.IntEnum):

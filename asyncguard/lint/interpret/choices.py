@@ -17,8 +17,7 @@ from asyncguard.lint.interpret.blocks import execute, run, suite
 from asyncguard.lint.interpret.narrowing import (
     asks_whether_on_device,
     guarded_by_omission,
-    guarded_by_truth,
-    guarded_by_type,
+    guarded_by_test,
     narrow,
     truth,
 )
@@ -33,10 +32,7 @@ def if_(frame: Frame, node: cst.If) -> bool:
     asked = any(site.point.kind == SyncKind.TRUTH for site in frame.sites[before_test:])
     guard_true, guard_false = _guards(frame, node)
     last = frame.last_choice is node
-    typed = [
-        guarded_by_type(frame, node.test, holds) | guarded_by_truth(frame, node.test, holds)
-        for holds in (True, False)
-    ]
+    typed = [guarded_by_test(frame, node.test, holds) for holds in (True, False)]
     otherwise = typed[1] | guarded_by_omission(frame, node.test, cst.IsNot).where
     with frame.env.fork() as fork:
         narrow(frame, node.test, True)

@@ -36,6 +36,7 @@ from asyncguard.lint.domain.values import (
     no_surer,
     part_of,
     symbol,
+    with_role,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import computed_with
@@ -225,7 +226,9 @@ def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: li
     ):
         return owner.items[key]
     if owner.role == Role.DICT:
-        return owner.element if owner.element is not None else UNKNOWN_VALUE
+        element = owner.element if owner.element is not None else UNKNOWN_VALUE
+        declared = element.kind == DEVICE and not element.role and isinstance(key, str)
+        return with_role(element, Role.ENTRY) if declared else element
     listed = owner.items is not None  # as no dict is, whose key a part of an output may be
     if index.kind == DEVICE and (listed or index.role != Role.MODEL_OUTPUT):
         protocol_site(frame, "__index__", node, index)

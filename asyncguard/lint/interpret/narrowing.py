@@ -239,13 +239,20 @@ def own_parameter(frame: Frame, path: str) -> int:
     return index if known else -1
 
 
-_PLAIN_TYPES = frozenset({"list", "tuple", "dict", "set", "str", "int", "float", "bool"})
+_SEQUENCES = frozenset({"list", "tuple"})
+_PLAIN_TYPES = _SEQUENCES | {"dict", "set", "str", "int", "float", "bool"}
+
+
+def guarded_by_test(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dependence:
+    """Return the parameters whose type or truth decides how a test comes out."""
+    return guarded_by_type(frame, test, holds) | guarded_by_truth(frame, test, holds)
 
 
 def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dependence:
     """Return the parameter of which this asks if it is an array: `isinstance(p, Tensor)`.
 
-    Or if it is one of Python's own types, which no array is: `isinstance(p, list)`.
+    Or if it is one of Python's own types, which no array is: `isinstance(p, list)`; or none of
+    those that hold arrays.
     """
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return guarded_by_type(frame, test.expression, not holds)
@@ -254,8 +261,11 @@ def guarded_by_type(frame: Frame, test: cst.BaseExpression, holds: bool) -> Depe
     if asked is None or index < 0:
         return INDEPENDENT
     asked_of = frozenset({index})
-    if holds and all(dotted(node) in _PLAIN_TYPES for node in asked.types):
+    types = {dotted(node) for node in asked.types}
+    if holds and types <= _PLAIN_TYPES:
         return Dependence(unless_array=asked_of)
+    if not holds and types <= _SEQUENCES:
+        return Dependence(unless_entry=asked_of)
     if not (all if holds else any)(map(_is_tensor, asked.types)):
         return INDEPENDENT
     return Dependence(unless_plain=asked_of) if holds else Dependence(unless_array=asked_of)

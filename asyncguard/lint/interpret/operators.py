@@ -44,7 +44,7 @@ from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.narrowing import (
     guarded_by_omission,
-    guarded_by_truth,
+    guarded_by_test,
     narrow,
     truth,
 )
@@ -303,7 +303,7 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
         omitted, given = (
             guarded_by_omission(frame, node.test, operator) for operator in (cst.Is, cst.IsNot)
         )
-        asked = [guarded_by_truth(frame, node.test, holds) for holds in (True, False)]
+        asked = [guarded_by_test(frame, node.test, holds) for holds in (True, False)]
         with frame.guarded(guard_true, omitted.where | asked[0]):
             chosen = evaluate(frame, node.body)
         fork.take()

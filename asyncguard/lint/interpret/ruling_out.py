@@ -41,6 +41,7 @@ def ruling_out(
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
         unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
+        unless_entry=frozenset(p for p in asked.unless_entry if _is_entry(bound.get(p))),
         when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
         when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
         when_given=frozenset(p for p, known in given.items() if known & Given.ABSENT),
@@ -116,6 +117,11 @@ def _is_plain(value: Value | None) -> bool:
 def _is_array(value: Value | None) -> bool:
     """Whether an argument is an array for sure, wherever it is."""
     return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
+
+
+def _is_entry(value: Value | None) -> bool:
+    """Whether only the declaration of a dict says that an argument is no list."""
+    return value is not None and value.role is Role.ENTRY
 
 
 def _is_given(frame: Frame, value: Value | None) -> bool:
