@@ -76,6 +76,16 @@ PROGRAMS = {
 """,
         "keep it a tensor",
     ),
+    "parts of it, one after another, are handed to a host library": (
+        """
+    def forward(self, x: torch.Tensor, sizes):
+        cost = self.cost(x).cpu()
+        groups = cost.split(8, dim=1)
+        group = groups[0]
+        return [linear_sum_assignment(c[i]) for i, c in enumerate(group.split(sizes))]
+""",
+        "copy all that the host needs at once",
+    ),
     "a name that holds something else by then": (
         """
     def forward(self, x: torch.Tensor):

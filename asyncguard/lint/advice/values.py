@@ -19,7 +19,7 @@ from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 
-DEPTH = 3  # assignments followed from a value to its uses
+DEPTH = 4  # assignments followed from a value to its uses
 MOST_USES = 16  # of a name that are followed from one assignment
 
 

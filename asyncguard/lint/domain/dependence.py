@@ -14,12 +14,12 @@ class Dependence(NamedTuple):
     Of `when_omitted`, what is read was made in calls that leave these out: `if p is None: p = f()`;
     of `where_omitted`, it stands where only such calls come, whatever others hand; of
     `unless_array`, in calls that hand no array for these: `if not isinstance(p, Tensor): ...`;
-    of `unless_plain`, in calls that hand nothing else; of `unless_there`, in calls that hand
-    nothing that is on the device: `x = x.to(device)`; of `unless_entry`, in calls that hand nothing
-    that may be a list in spite of a declaration: `if not isinstance(p, list): ...`; of `when_true`,
-    `when_false` and `when_given`, in calls that may hand something true, false, or not `None`:
-    `if p: ...`; of `when_host`, only in calls that hand arrays in host memory:
-    `x = x.to(y.device)`.
+    of `unless_plain`, in calls that hand nothing else; of `unless_host`, in calls that hand nothing
+    in host memory: `f(2, device=p.device)`; of `unless_there`, in calls that hand nothing that is
+    on the device: `x = x.to(device)`; of `unless_entry`, in calls that hand nothing that may be a
+    list in spite of a declaration: `if not isinstance(p, list): ...`; of `when_true`, `when_false`
+    and `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
+    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
     """
 
     on: frozenset[int] = frozenset()
@@ -33,6 +33,7 @@ class Dependence(NamedTuple):
     when_given: frozenset[int] = frozenset()
     when_host: frozenset[int] = frozenset()
     unless_entry: frozenset[int] = frozenset()
+    unless_host: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -65,7 +66,7 @@ class Dependence(NamedTuple):
         """The parameters of which an argument that does not meet the condition rules it out."""
         left_out = self.when_omitted, self.where_omitted
         kinds = self.unless_array, self.unless_plain, self.unless_there, self.unless_entry
-        return *left_out, *kinds, self.when_true, self.when_false, self.when_given
+        return *left_out, *kinds, self.unless_host, self.when_true, self.when_false, self.when_given
 
     def is_ruled_out_by(self, handed: Dependence) -> bool:
         """Whether a call that hands such arguments does not cause what depends on this.
@@ -76,6 +77,7 @@ class Dependence(NamedTuple):
         if not self.when_host <= handed.when_host:
             return True
         on_host = bool(self.on) and self.on <= handed.on
+        handed = handed._replace(unless_host=handed.on)
         conditions = zip(self._conditions, handed._conditions, strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 

@@ -10,7 +10,7 @@ from asyncguard.catalogue import Source, SyncPoint, Trigger
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.dependence import together
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -132,10 +132,11 @@ def blocking_value(frame: Frame, point: SyncPoint, arguments: Arguments) -> Valu
     argument, where that is read.
     """
     source = point.source
+    waiting = device(point.framework, params=_where_arguments_are(point, arguments))
     if source is None or not source.arguments:
-        return _saved(point, arguments) if _saves(point) else device(point.framework)
+        return _saved(point, arguments) if _saves(point) else waiting
     if point.kind == SyncKind.UPLOAD and source.functions:
-        return device(point.framework) if _uploads(point, arguments) else None
+        return waiting if _uploads(point, arguments) else None
     return _value_read(frame, point, source, arguments)
 
 
@@ -193,6 +194,14 @@ def _uploads(point: SyncPoint, arguments: Arguments) -> bool:
     if point.source.functions[0].endswith("Tensor"):  # a type, which is given data or sizes
         given = [argument for argument in given if argument.value.kind != HOST]
     return any(_is_uploaded(argument.value, typed=typed) for argument in given)
+
+
+def _where_arguments_are(point: SyncPoint, arguments: Arguments) -> Dependence:
+    """Return the parameters whose device an upload goes to: `torch.tensor(2, device=x.device)`."""
+    if point.kind != SyncKind.UPLOAD:
+        return INDEPENDENT
+    placed = (a.value.params.on for a in arguments if a.value.role is Role.DEVICE_OF_ARGUMENT)
+    return Dependence(unless_host=frozenset().union(*placed))
 
 
 def _worked_on(frame: Frame, point: SyncPoint, value: Value) -> Value:
