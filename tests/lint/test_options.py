@@ -50,6 +50,8 @@ def named(body: str) -> list[str]:
         ("z = y.item() if audio else 0", "`audio`"),
         ("z = 0 if audio else y.item()", ""),
         ("z = audio and y.item() > 1", "`audio`"),
+        ("z = labels is None or y.item() > 1", "`labels`"),
+        ("z = audio or y.item() > 1", ""),
         ("if self.smooth:\n    y.item()", "`self.smooth`"),
         ("if rate > 0:\n    y.item()", "`rate`"),
         ("if rate != 0.0:\n    y.item()", "`rate`"),

@@ -72,9 +72,10 @@ def _asked(spot: Spot) -> Iterator[str]:
             body = parent.body if isinstance(parent.body, list) else [parent.body]
             if child is not parent.test:
                 yield from _needed(parent.test, child in body)
-        elif isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+        elif isinstance(parent, ast.BoolOp):
+            truth = isinstance(parent.op, ast.And)  # of what stands before it
             for value in parent.values[: parent.values.index(child)]:  # type: ignore[arg-type]
-                yield from _needed(value, True)
+                yield from _needed(value, truth)
         child = parent
 
 
