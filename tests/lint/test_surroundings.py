@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,18 @@ def test_of_a_large_project_users_count_however_many_files_lie_between(
     )
     monkeypatch.setattr(surroundings, "SMALL", 100)
     found = check_paths([inside / "utils.py"], SETTINGS).findings
+    assert [finding.line for finding in found] == [3]
+
+
+def test_of_a_large_project_notebooks_are_users_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    cells = [{"cell_type": "code", "source": TRAIN.format(module="pkg.meters.utils")}]
+    (tmp_path / "scripts" / "train.py").unlink()
+    (tmp_path / "scripts" / "train.ipynb").write_text(json.dumps({"cells": cells}))
+    monkeypatch.setattr(surroundings, "SMALL", 100)
+    found = check_paths([tmp_path / "pkg" / "meters" / "utils.py"], SETTINGS).findings
     assert [finding.line for finding in found] == [3]
 
 

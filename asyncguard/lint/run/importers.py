@@ -13,8 +13,8 @@ from asyncguard.lint.modules.copies import HEADER, named_source
 from asyncguard.lint.modules.leading import Leads
 from asyncguard.lint.names import family
 from asyncguard.lint.run.bases import distance, module
-from asyncguard.lint.source.decode import decoded
 from asyncguard.lint.source.imports import imports_in
+from asyncguard.lint.source.notebook import python_in
 
 LEVELS = 4  # of importing: those that import the files, those that import these, and so on
 
@@ -29,7 +29,7 @@ def importers(
     """
     found: dict[str, None] = {}
     frontier: Sequence[str] = named
-    leads = Leads(decoded(texts[path]) for path in named)
+    leads = Leads(python_in(path, texts[path]) for path in named)
     for _ in range(LEVELS):
         reached = []
         modules = {module(path) for path in frontier}
@@ -37,7 +37,7 @@ def importers(
         for path in sorted(_importing(frontier, left), key=partial(_order, named[0])):
             if path in named or path in known or len(texts[path]) > budget:
                 continue
-            text = decoded(texts[path])
+            text = python_in(path, texts[path])
             if _uses(text, modules, leads.tops):
                 found[path] = None
                 budget -= len(texts[path])

@@ -21,7 +21,7 @@ from asyncguard.lint.run.cache import Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
 from asyncguard.lint.run.importers import importers
-from asyncguard.lint.source.decode import decoded
+from asyncguard.lint.source.notebook import python_in
 from asyncguard.model import AsyncguardError
 
 MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
@@ -143,12 +143,12 @@ def leading(
 
     `typed` holds what files are to be that are not saved yet.
     """
-    if not near.paths or any(path.endswith(".ipynb") for path in (*named, *near.paths)):
+    if not near.paths:
         return None
-    saved = typed or {}
-    leads = Leads(decoded(saved.get(path) or _read(path)) for path in named)
+    texts = {path: _read(path) for path in named} | dict(typed or {})
+    leads = Leads(python_in(path, texts[path]) for path in named)
     for path in near.paths:
-        leads.add(decoded(saved.get(path) or _read(path)))
+        leads.add(python_in(path, _read(path)))
     names = None if leads.by_no_name else frozenset(leads.names)
     return Leading(frozenset(near.paths), names, near.callers, frozenset(named))
 

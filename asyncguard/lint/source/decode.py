@@ -34,14 +34,6 @@ class SourceError(Exception):
 _FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
 
 
-def decoded(data: bytes) -> str:
-    """Return the text of a file, or "" if it cannot be read, which is told when its turn comes."""
-    try:
-        return decode(data)
-    except SourceError:
-        return ""
-
-
 def decode(data: bytes) -> str:
     """Return the text, its line ends all turned into `\\n`; raises SourceError."""
     try:

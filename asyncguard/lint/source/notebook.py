@@ -13,6 +13,7 @@ import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.model import Finding, Fix
 
 # Cell magics that run their body as Python; the body of any other is another language.
@@ -93,6 +94,20 @@ def read_notebook(data: bytes) -> Notebook | None:
             lines += own
     source = "\n".join(lines) + "\n"
     return Notebook(source, tuple(starts or [1]), tuple(numbers or [1]), frozenset(magics))
+
+
+def python_in(path: str, data: bytes) -> str:
+    """Return the Python of a file, of a notebook that of its cells.
+
+    "" if it holds none, or cannot be read, which is told when its turn comes.
+    """
+    try:
+        if not path.endswith(".ipynb"):
+            return decode(data)
+        notebook = read_notebook(data)
+    except (SourceError, ValueError):
+        return ""
+    return notebook.source if notebook is not None else ""
 
 
 def _is_python(content: dict[str, Any]) -> bool:
