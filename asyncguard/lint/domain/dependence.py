@@ -77,7 +77,6 @@ class Dependence(NamedTuple):
         if not self.when_host <= handed.when_host:
             return True
         on_host = bool(self.on) and self.on <= handed.on
-        handed = handed._replace(unless_host=handed.on)
         conditions = zip(self._conditions, handed._conditions, strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 
