@@ -119,7 +119,7 @@ def main() -> int:
         packages = [
             path.resolve()
             for path in sorted(folder.iterdir())
-            if any(path.rglob("*.py")) and len([*path.rglob("*.py")]) <= options.largest
+            if 0 < len([*path.rglob("*.py")]) <= options.largest
         ]
         for package in sorted(chosen.sample(packages, min(len(packages), options.packages))):
             counts = compare(package, kept, options.files, chosen)

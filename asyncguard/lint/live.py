@@ -60,7 +60,7 @@ class Live:
             near = self._refreshed(path, others)
             wanted = frozenset([path, *near.paths])
             seen = wanted, leading(near, [path], {path: data})
-            if seen != self._seen:  # what is told of a file hangs on what is looked at beside
+            if seen != self._seen:  # the facts of a file depend on the files beside it
                 self._seen = seen
                 self._facts.clear()
             checker = worker.Worker(worker.index([path, *others]), options(settings), *seen)

@@ -182,7 +182,7 @@ def _is_decided(use: Use) -> bool:
 
 @predicate
 def chooses_a_branch(scene: Scene) -> bool:
-    """What is calculated with it is compared by the condition of an `if` or `while`."""
+    """The condition of an `if` or `while` compares it, or a number calculated from it."""
     code = scene.spot.code
     return _goes(scene, lambda use: _is_decided(use) and _is_in_a_test(code, use.child))
 

@@ -46,7 +46,7 @@ class Leading(NamedTuple):
 
 @dataclass
 class _Defined:
-    """What a text defines by a name, with the words of its lines, those of decorators too."""
+    """A function, class or variable of a text, and the words of its lines and decorators."""
 
     indent: int
     kind: str = ""  # "def" or "class"; "" of a variable, or a decorator

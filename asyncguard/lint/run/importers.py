@@ -6,7 +6,7 @@ To use a file is to import of it what leads to a checked function: others cannot
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from functools import partial
 
 from asyncguard.lint.modules.copies import HEADER, named_source
@@ -34,7 +34,7 @@ def importers(
         reached = []
         modules = {module(path) for path in frontier}
         left = {p: t for p, t in texts.items() if len(t) <= budget and p not in found}
-        for path in sorted(_importing(frontier, left), key=partial(_order, named[0])):
+        for path in sorted(_importing(modules, left), key=partial(_order, named[0])):
             if path in named or path in known or len(texts[path]) > budget:
                 continue
             text = python_in(path, texts[path])
@@ -75,9 +75,9 @@ def _uses(text: str, modules: Set[str], names: Set[str]) -> bool:
     return not names.isdisjoint(taken.findall(text))
 
 
-def _importing(paths: Iterable[str], texts: Mapping[str, bytes]) -> Iterator[str]:
+def _importing(modules: Set[str], texts: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the files that import one of these modules, or say that they were made from it."""
-    names = [name.encode("utf-8", "surrogatepass") for name in {module(path) for path in paths}]
+    names = [name.encode("utf-8", "surrogatepass") for name in modules]
     imports = re.compile(rb"\b(?:import|from)\b.*\b(?:%s)\b" % b"|".join(map(re.escape, names)))
     for path, text in texts.items():
         if any(imports.search(line) for name in names for line in _lines_with(name, text)):

@@ -113,7 +113,7 @@ class Near(NamedTuple):
     Of these, `callers` are there for how they call what is checked.
     """
 
-    paths: Sequence[str] = ()
+    paths: Sequence[str]
     callers: frozenset[str] = frozenset()
 
 
@@ -139,9 +139,9 @@ def related(named: Sequence[str], others: Stamps) -> Near:
 def leading(
     near: Near, named: Sequence[str], typed: Mapping[str, bytes] | None = None
 ) -> Leading | None:
-    """Return what leads from near files to those that are checked, if that is less than all.
+    """Return what leads from near files to those that are checked; None if no files are near.
 
-    `typed` holds what files are to be that are not saved yet.
+    `typed` holds the text of files that are not saved yet.
     """
     if not near.paths:
         return None

@@ -97,9 +97,9 @@ def read_notebook(data: bytes) -> Notebook | None:
 
 
 def python_in(path: str, data: bytes) -> str:
-    """Return the Python of a file, of a notebook that of its cells.
+    """Return the Python source of a file, or of the cells of a notebook.
 
-    "" if it holds none, or cannot be read, which is told when its turn comes.
+    Return "" if the file holds none or cannot be read: the check of the file itself reports that.
     """
     try:
         if not path.endswith(".ipynb"):
