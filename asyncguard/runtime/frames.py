@@ -50,6 +50,7 @@ class Ranks:
         self._frameworks: tuple[str, ...] = ()
         self._ranks: dict[int, Rank] = {}
         self._kept: dict[int, CodeType] = {}  # alive, so that ids stay theirs
+        self.line_tables: dict[int, tuple[array[int], array[int]]] = {}  # of some of these
 
     def add_framework(self, directory: str) -> None:
         """Code below `directory` belongs to a framework from now on."""
@@ -121,18 +122,15 @@ def line_of(frame: FrameType, ranks: Ranks) -> int:
     code = frame.f_code
     if len(code.co_linetable) < LONG_CODE or not ranks.keep(code):
         return frame.f_lineno or 0
-    table = _line_tables.get(id(code))
+    table = ranks.line_tables.get(id(code))
     if table is None:
         starts, lines = array("L"), array("L")
         for start, _, line in code.co_lines():
             if not lines or lines[-1] != (line or 0):
                 starts.append(start)
                 lines.append(line or 0)
-        table = _line_tables[id(code)] = starts, lines
+        table = ranks.line_tables[id(code)] = starts, lines
     return table[1][bisect.bisect_right(table[0], max(frame.f_lasti, 0)) - 1]
-
-
-_line_tables: dict[int, tuple[array[int], array[int]]] = {}  # of codes that `Ranks` keeps alive
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:

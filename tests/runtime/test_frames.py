@@ -42,5 +42,15 @@ def test_the_line_of_a_frame_is_the_one_that_python_tells(lines: int) -> None:
     assert [told for told, _ in seen] == [line for _, line in seen]
 
 
+def test_the_lines_of_a_function_are_known_as_long_as_its_code_is_kept() -> None:
+    """What keeps the code alive has its lines: the next code at that address has others."""
+    ranks, other = Ranks(), Ranks()
+    space: dict[str, Any] = {"look": lambda: line_of(sys._getframe(1), ranks)}
+    exec(compile("def run():\n" + "    look()\n" * 3000, "long.py", "exec"), space)
+    space["run"]()
+    assert list(ranks.line_tables) == [id(space["run"].__code__)]
+    assert not other.line_tables
+
+
 def frame() -> Any:
     return sys._getframe(2)  # who called `look`
