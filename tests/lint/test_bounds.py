@@ -10,6 +10,7 @@ import pytest
 from asyncguard.cli import main
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.domain.definitions import FunctionInfo, Summary
+from asyncguard.lint.domain.values import Value
 from asyncguard.lint.modules import project, summaries
 from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.run.settings import Settings
@@ -136,3 +137,19 @@ def test_a_circle_that_grows_without_end_is_told(
     (bound,) = found.bounds
     assert "a.py:6: more and more depends on `even`, which depends on it (bound: 3)" in bound
     assert [f.line for f in found.findings] == [4]
+
+
+def test_of_a_circle_only_what_sees_something_new_runs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.py").write_text(RECURSIVE)
+    runs: list[str] = []
+    run = FileAnalysis.run
+
+    def counted(self: FileAnalysis, info: FunctionInfo, *given: dict[str, Value]) -> Summary:
+        runs.append(info.name)
+        return run(self, info, *given)
+
+    monkeypatch.setattr(FileAnalysis, "run", counted)
+    bounds(tmp_path)
+    assert (runs.count("even"), runs.count("odd")) == (5, 4)

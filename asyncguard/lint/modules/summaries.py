@@ -2,14 +2,16 @@
 
 A function is run when its summary is first asked for. Functions that call each other form a
 strongly connected component of the call graph. All members start from the empty summary and are run
-in rounds, each with the summaries of the round before, until nothing changes. Only then are the
-summaries kept, so that they do not depend on which member was asked first. Results are widened, so
-that those that would nest deeper in each round settle as well.
+in rounds, each with the summaries of the round before, until nothing changes: a round runs only
+those that asked for what has changed (semi-naive evaluation). Only then are the summaries kept, so
+that they do not depend on which member was asked first. Results are widened, so that those that
+would nest deeper in each round settle as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from asyncguard.lint.domain.definitions import EMPTY, FunctionInfo, Site, Summary
@@ -23,15 +25,37 @@ T = TypeVar("T")
 Assumed = dict[FunctionInfo, Summary]
 
 
+@dataclass(eq=False)
+class _Basis:
+    """What a run or a derivation rests on that is not final."""
+
+    lowest: int  # the least depth that it depends on
+    asked: set[FunctionInfo] = field(default_factory=set)  # the functions that it asked for
+    partial: bool = False  # it saw something that was still being found out
+
+    def join(self, other: _Basis) -> None:
+        """Rest on what another one does as well."""
+        self.lowest = min(self.lowest, other.lowest)
+        self.asked |= other.asked
+        self.partial |= other.partial
+
+    def holds(self, changed: frozenset[FunctionInfo]) -> bool:
+        """Whether another run would see the same, now that the summaries of some have changed."""
+        return not self.partial and self.asked.isdisjoint(changed)
+
+
+Runs = dict[FunctionInfo, tuple[Summary, _Basis]]
+
+
 class Summaries:
     """The summaries of all functions that one worker has run."""
 
     def __init__(self) -> None:
-        self._derived: dict[object, tuple[int, Any]] = {}  # in this round, with what it depends on
+        self._derived: dict[object, tuple[_Basis, Any]] = {}  # in this round
         self._deriving: dict[object, int] = {}  # now, and the depths of the runs that asked
         self._open: dict[FunctionInfo, int] = {}  # being run, and their depths
-        self._lowest: list[int] = []  # for each, the least depth that its run depends on
-        self._waiting: dict[FunctionInfo, tuple[Summary, int]] = {}  # run within open components
+        self._bases: list[_Basis] = []  # of these and of what is being derived, the last on top
+        self._waiting: Runs = {}  # of members of open components
         self._assumed: list[tuple[int, Assumed]] = []  # by the rounds under way, and their depths
 
     def of(self, info: FunctionInfo) -> Summary:
@@ -41,12 +65,13 @@ class Summaries:
         for depth, assumed in reversed(self._assumed):
             known: Summary | None = assumed.get(info)
             if known is not None:
-                return self._depend(depth, known)
+                self._rest_on(_Basis(depth, {info}))
+                return known
         if info in self._waiting:
-            approximation, depth = self._waiting[info]
-            return self._depend(depth, approximation)
+            return self._approximation(info)
         if info in self._open:
-            return self._depend(self._open[info], EMPTY)
+            self._rest_on(_Basis(self._open[info], {info}))
+            return EMPTY
         if len(self._open) >= NESTED:
             _bounded(info, f"the callers of `{info.name}` wait for more summaries", NESTED)
             return EMPTY
@@ -58,120 +83,147 @@ class Summaries:
         What is not is derived anew in each round.
         """
         if key in self._derived:
-            return self._depend(*self._derived[key]), False
-        self._lowest.append(NESTED)
+            basis, known = self._derived[key]
+            self._rest_on(basis)
+            return known, False
+        basis = _Basis(NESTED)
+        self._bases.append(basis)
         self._deriving[key] = len(self._open) - 1
         try:
             value = compute()
         finally:
-            lowest = self._lowest.pop()
+            self._bases.pop()
             del self._deriving[key]
-        if lowest == NESTED:
+        if basis.lowest == NESTED:
             return value, True
-        self._derived[key] = lowest, value
-        return self._depend(lowest, value), False
+        self._derived[key] = basis, value
+        self._rest_on(basis)
+        return value, False
 
     def ask(self, key: object) -> None:
         """Note that the run on top sees as much of what is derived as is known, if it still is."""
         depth = self._deriving.get(key, -1)
         if 0 <= depth < len(self._open) - 1:
-            self._depend(depth, None)
+            self._rest_on(_Basis(depth, partial=True))
 
-    def _depend(self, depth: int, known: T) -> T:
-        """Note that the run on top depends on what began at a depth."""
-        if self._lowest:
-            self._lowest[-1] = min(self._lowest[-1], depth)
+    def _approximation(self, info: FunctionInfo) -> Summary:
+        """Return what is known of a function that waits for others."""
+        known, basis = self._waiting[info]
+        self._rest_on(_Basis(basis.lowest, {info}, partial=True))
         return known
+
+    def _rest_on(self, basis: _Basis) -> None:
+        """Note what the run on top rests on as well."""
+        if self._bases:
+            self._bases[-1].join(basis)
 
     def _find(self, info: FunctionInfo) -> Summary:
         depth, first = len(self._open), len(self._waiting)
-        found, lowest = self._attempt(info, depth)
-        if lowest > depth:
+        found, basis = self._attempt(info, depth)
+        if basis.lowest > depth:
             info.summary = found
             if info.given is None:  # nobody asked meanwhile: another run would give the same
                 info.given = info.noted
             return found
-        members = [info, *list(self._waiting)[first:]]
-        if lowest < depth:  # part of a component that began further down
-            self._waiting[info] = found, lowest
-            return self._depend(lowest, found)
-        assumed = {info: found} if members == [info] else {}
-        return self._iterate(info, members, depth, assumed)
+        members = [*list(self._waiting)[first:], info]
+        self._waiting[info] = found, basis
+        if basis.lowest < depth:  # part of a component that began further down
+            return self._approximation(info)
+        return self._iterate(info, members, depth)
 
-    def _attempt(self, info: FunctionInfo, depth: int) -> tuple[Summary, int]:
-        """Run a function; return its summary and the least depth that this depends on."""
+    def _attempt(self, info: FunctionInfo, depth: int) -> tuple[Summary, _Basis]:
+        """Run a function; return its summary and what this rests on."""
         self._open[info] = depth
-        self._lowest.append(depth + 1)
+        basis = _Basis(depth + 1)
+        self._bases.append(basis)
         try:
-            return info.module.run(info), self._lowest[-1]
+            return info.module.run(info), basis
         finally:
-            self._lowest.pop()
+            self._bases.pop()
             del self._open[info]
 
-    def _iterate(
-        self, info: FunctionInfo, members: list[FunctionInfo], depth: int, assumed: Assumed
-    ) -> Summary:
-        """Find the summaries of a component of which `info` is a member.
-
-        `assumed`: those that the first round would find, where a run has seen what it would see.
-        """
-        for _ in range(ROUNDS - bool(assumed)):
-            after, lowest, grew = self._round(members, assumed, depth)
+    def _iterate(self, info: FunctionInfo, members: list[FunctionInfo], depth: int) -> Summary:
+        """Find the summaries of a component of which `info` is a member."""
+        assumed: Assumed = {}
+        changed = frozenset[FunctionInfo]()
+        runs = {m: (_widened(found), basis) for m in members for found, basis in [self._waiting[m]]}
+        for _ in range(ROUNDS):
+            runs, more = self._round(members, assumed, depth, runs, changed)
             starts = 0
-            while grew and starts < STARTS:  # more members: all start anew
+            while more and starts < STARTS:  # all start anew
+                changed = frozenset(members if assumed else more)
                 assumed = {}
-                after, lowest, grew = self._round(members, assumed, depth)
+                runs, more = self._round(members, assumed, depth, runs, changed)
                 starts += 1
-            if grew:
-                self._leave(info, members, after)
+            found = {member: told for member, (told, _) in runs.items()}
+            if more:
+                self._leave(info, more)
                 break
+            lowest = min(basis.lowest for _, basis in runs.values())
             if lowest < depth:  # the component is part of one that began further down
-                self._waiting.update((member, (after[member], lowest)) for member in members)
-                return self._depend(lowest, after[info])
-            if assumed and all(_same(after[m], assumed[m]) for m in members):
+                basis = _Basis(lowest, partial=True)
+                self._waiting.update((member, (told, basis)) for member, told in found.items())
+                return self._approximation(info)
+            changed = _changed(assumed, found)
+            if not changed:
                 break
-            assumed = after
+            assumed = found
         else:
             _bounded(info, f"`{info.name}` and what it calls in a circle do not settle", ROUNDS)
-        for member in members:
-            member.summary = after[member]
+        for member, told in found.items():
+            member.summary = told
         self._derived.clear()
-        return after[info]
+        return found[info]
 
-    def _leave(self, info: FunctionInfo, members: list[FunctionInfo], found: Assumed) -> None:
-        """Take what was not run yet for functions that tell nothing: no end of them is in sight."""
+    def _leave(self, info: FunctionInfo, more: Iterable[FunctionInfo]) -> None:
+        """Take further members for functions that tell nothing: no end of them is in sight."""
         _bounded(info, f"more and more depends on `{info.name}`, which depends on it", STARTS)
-        for member in members:
-            if member not in found:
-                del self._waiting[member]
-                member.summary = EMPTY
-        members[:] = found
+        for member in more:
+            del self._waiting[member]
+            member.summary = EMPTY
 
     def _round(
-        self, members: list[FunctionInfo], assumed: Assumed, depth: int
-    ) -> tuple[Assumed, int, bool]:
-        """Run all members once; return their summaries, what they depend on, and if there are more.
+        self,
+        members: list[FunctionInfo],
+        assumed: Assumed,
+        depth: int,
+        before: Runs,
+        changed: frozenset[FunctionInfo],
+    ) -> tuple[Runs, Sequence[FunctionInfo]]:
+        """Run all members once, but for those that would see what they saw before.
 
-        Adds to `members` what turned out to depend on them.
+        `changed`: those whose summaries are others than they were then. Adds to `members`, and
+        returns, what turned out to depend on them; not where all depend on what is further down.
         """
         for member in members:
             self._waiting.pop(member, None)
-        self._derived.clear()
+        derived = self._derived.items()
+        self._derived = {key: known for key, known in derived if known[0].holds(changed)}
         members.sort(key=lambda member: member.place)
         first = len(self._waiting)
         self._assumed.append((depth, {m: assumed.get(m, EMPTY) for m in members}))
-        after: Assumed = {}
-        least = depth
+        runs: Runs = {}
         for member in members:
-            found, lowest = self._attempt(member, depth)
-            after[member] = found._replace(result=widened(found.result))
-            least = min(least, lowest)
+            if member in before and before[member][1].holds(changed):
+                runs[member] = before[member]
+            else:
+                found, basis = self._attempt(member, depth)
+                runs[member] = _widened(found), basis
         self._assumed.pop()
-        new = list(self._waiting)[first:]
-        members += new
-        if new and least < depth:
-            after.update((m, self._waiting[m][0]) for m in new)
-        return after, least, bool(new) and least == depth
+        more = list(self._waiting)[first:]
+        members += more
+        if all(basis.lowest >= depth for _, basis in runs.values()):
+            return runs, more
+        return runs | {member: self._waiting[member] for member in more}, ()
+
+
+def _widened(summary: Summary) -> Summary:
+    return summary._replace(result=widened(summary.result))
+
+
+def _changed(before: Assumed, after: Assumed) -> frozenset[FunctionInfo]:
+    """Return the functions of which callers can tell the summaries after from those before."""
+    return frozenset(m for m, found in after.items() if not _same(found, before.get(m, EMPTY)))
 
 
 def _bounded(info: FunctionInfo, text: str, bound: int) -> None:
