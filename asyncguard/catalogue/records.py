@@ -223,6 +223,7 @@ class Language(NamedTuple):
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
     places_loaders: frozenset[str] = frozenset()  # methods of such libraries that make them so
     array_methods: frozenset[str] = frozenset()  # of arrays of any library
+    injected_names: frozenset[str] = frozenset()  # that tools bind for every module
     collectives: frozenset[str] = frozenset()  # of communication libraries, by their last name
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncguard.lint.check import check_paths
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import choose
 from asyncguard.lint.run.settings import Settings
@@ -156,3 +157,12 @@ def test_what_is_not_a_file_is_skipped_with_a_note(tree: Path) -> None:
 def test_a_name_that_no_file_can_have_is_an_error(tree: Path, name: str) -> None:
     with pytest.raises(AsyncguardError):
         names(tree, name)
+
+
+def test_a_module_that_cannot_be_imported_is_told(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").touch()
+    broken = tmp_path / "broken.py"
+    broken.write_text("import torch\n\n\n@REGISTRY\nclass Net(torch.nn.Module): ...\n")
+    (note,) = check_paths([tmp_path], Settings(cache=False)).notes
+    reason = "nothing binds `REGISTRY`, so that importing it raises NameError"
+    assert note == f"{broken}:4: not checked: {reason}"

@@ -16,6 +16,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.domain.hints import note_hint, tells_owner
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.modules.importable import unbound
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
 from asyncguard.lint.syntax.signatures import parameters
@@ -42,7 +43,8 @@ class Outline:
 
     `binds` are the names that others may import from here, `stars` the checked modules of which
     all is imported. `classes` are those outside functions, by name; `foreign_bases` say what they
-    inherit from imports: the modules, and the names in them.
+    inherit from imports: the modules, and the names in them. `unbound` is a name for want of which
+    the file cannot be imported, with its line.
     """
 
     path: str
@@ -51,6 +53,7 @@ class Outline:
     stars: tuple[str, ...]
     classes: Mapping[str, OwnClass]
     foreign_bases: tuple[tuple[str, str], ...]
+    unbound: tuple[str, int] | None = None
 
     @cached_property
     def methods(self) -> Mapping[str, frozenset[str]]:
@@ -107,7 +110,9 @@ def outline(
     binds = frozenset(_bound(tree))
     stars = tuple(_stars(tree, package, known))
     foreign = tuple(_foreign_bases(tree, package))
-    return Outline(path, functions, binds, stars, own_classes(tree), foreign)
+    missing = unbound(tree, binds)
+    where = (missing.id, missing.lineno) if missing is not None else None
+    return Outline(path, functions, binds, stars, own_classes(tree), foreign, where)
 
 
 class _Look:

@@ -76,6 +76,11 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     analysis = project.file(path)
     if analysis is None:
         analysis = project.add(path, text, project.syntax(path, text), frameworks)
+    if analysis.outline.unbound is not None and project.is_packaged(path):
+        analysis.release_syntax()
+        name, line = analysis.outline.unbound
+        reason = f"nothing binds `{name}`, so that importing it raises NameError"
+        return FileFacts(path, unchecked=f"{path}:{line}: not checked: {reason}")
     facts = _facts(analysis)
     for info in _reached(analysis):
         facts = facts.with_guest(_apart(info))

@@ -1,0 +1,7 @@
+import torch
+
+
+@REGISTRY.register()
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x.sum().item()  # clean
