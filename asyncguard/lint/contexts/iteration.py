@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM
@@ -22,19 +24,33 @@ from asyncguard.lint.domain.values import (
     part_of,
 )
 
+MAX_DEPTH = 3  # of containers in containers that are looked into
+
 
 def first_device(value: Value, depth: int = 0) -> Value:
     """Return the device value that `value` is or holds, else `value`."""
-    if value.kind != CONTAINER or depth > 3:
+    if value.kind != CONTAINER or depth > MAX_DEPTH:
         return value
-    inner = [*(value.items or ()), *(v for _, v in value.fields)]
-    if value.element is not None:
-        inner.append(value.element)
-    for item in inner:
+    for item in _held(value):
         found = first_device(item, depth + 1)
         if found.kind == DEVICE:
             return found
     return value
+
+
+def parts(value: Value, depth: int = 0) -> Iterator[Value]:
+    """Yield a value and what it holds."""
+    yield value
+    if value.kind == CONTAINER and depth <= MAX_DEPTH:
+        for item in _held(value):
+            yield from parts(item, depth + 1)
+
+
+def _held(value: Value) -> list[Value]:
+    inner = [*(value.items or ()), *(v for _, v in value.fields)]
+    if value.element is not None:
+        inner.append(value.element)
+    return inner
 
 
 def element_of(frame: Frame, value: Value) -> Value:

@@ -33,6 +33,7 @@ class Given(enum.IntFlag):
     FALSE = 16  # likewise
     ABSENT = 32  # it is `None`
     THERE = 64  # an array on the device
+    STAYS = 128  # arrays in host memory for good
 
 
 class Handed(NamedTuple):
@@ -76,6 +77,7 @@ class Signature(NamedTuple):
             frozenset(i for i, what in given.items() if what & Given.ARRAY),
             unless_plain=frozenset(i for i, what in given.items() if what == Given.ON_HOST),
             unless_there=frozenset(i for i, what in given.items() if what & Given.THERE),
+            unless_host=frozenset(i for i, what in given.items() if what & Given.STAYS),
             when_true=frozenset(i for i, what in given.items() if what & Given.FALSE),
             when_false=frozenset(i for i, what in given.items() if what & Given.TRUE),
             when_given=frozenset(i for i, what in given.items() if what & Given.ABSENT),

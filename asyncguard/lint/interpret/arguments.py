@@ -13,7 +13,7 @@ from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.handed import ANYTHING, Given, Handed
-from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.reasons import MEDIUM, Provenance
 from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
@@ -24,6 +24,7 @@ from asyncguard.lint.domain.values import (
     START_VALUES,
     SYMBOL,
     UNKNOWN,
+    Role,
     Value,
 )
 from asyncguard.lint.interpret.presence import is_there
@@ -111,6 +112,18 @@ def first_host_array(value: Value) -> Value | None:
     return None
 
 
+def stays_on_host(value: Value | None) -> bool:
+    """Whether an argument is in host memory for good, or what it holds: no batch, nor its parts.
+
+    Of NumPy's arrays, other frameworks make arrays of their own, which may be on the device.
+    """
+    array = first_host_array(value) if value is not None and is_on_host(value) else None
+    if array is None or array.role is Role.BATCH or array.framework == "numpy":
+        return False
+    return array.confidence >= MEDIUM and array.why.kind not in _OF_LOADERS
+
+
+_OF_LOADERS = frozenset({Provenance.LOADER, Provenance.HOT_NAME, Provenance.NAME})
 _SWITCH = family("value.switch")
 
 
@@ -122,6 +135,8 @@ def _given(frame: Frame, argument: Argument) -> Given:
         given |= Given.OMITTED
     if value.kind in ARRAYS and value.confidence >= MEDIUM:
         given |= Given.ARRAY
+    if stays_on_host(value):
+        given |= Given.STAYS
     if is_there(frame, value):
         given |= Given.THERE
     moved = frame.analysis.places_batches and value.kind != HOST  # before it is handed, maybe

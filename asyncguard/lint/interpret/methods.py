@@ -159,6 +159,8 @@ def _array_method(
     """Call a method of a device value, or of an argument that may be one."""
     if owner.kind == UNKNOWN and frame.loops and any_device(arguments):
         frame.loops[-1].work |= Work.ENQUEUES  # of an object, whatever its class
+    if owner.kind == UNKNOWN and method == "copy" and not arguments:
+        return owner
     result = device_method(frame, node, owner, method, arguments)
     made = of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
     return made if made.kind == DEVICE else acted(frame, method, arguments, result)

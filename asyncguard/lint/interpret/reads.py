@@ -200,8 +200,8 @@ def _where_arguments_are(point: SyncPoint, arguments: Arguments) -> Dependence:
     """Return the parameters whose device an upload goes to: `torch.tensor(2, device=x.device)`."""
     if point.kind != SyncKind.UPLOAD:
         return INDEPENDENT
-    placed = (a.value.params.on for a in arguments if a.value.role is Role.DEVICE_OF_ARGUMENT)
-    return Dependence(unless_host=frozenset().union(*placed))
+    placed = (a.value.params for a in arguments if a.value.role is Role.DEVICE_OF_ARGUMENT)
+    return Dependence(unless_host=frozenset().union(*(p.on | p.unless_host for p in placed)))
 
 
 def _worked_on(frame: Frame, point: SyncPoint, value: Value) -> Value:

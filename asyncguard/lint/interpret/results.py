@@ -8,9 +8,10 @@ from typing import NamedTuple
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
-from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.iteration import first_device, parts
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, function_of
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
@@ -257,11 +258,19 @@ def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
         made = doubted(device(framework, why), Doubt.INFERRED)
         if surest is not None and surest.confidence >= MEDIUM:
             made = derived(surest, DEVICE, framework)
-        return made if surest is not None else made._replace(role=Role.UNPLACED)
+        if surest is not None:
+            return made
+        return made._replace(role=Role.UNPLACED, params=_where_arguments_are(arguments))
     if not held or any(value.kind not in _NO_ARRAYS for value in held):
         return device(framework, why)
-    made = unplaced(framework, why)
+    made = unplaced(framework, why, _where_arguments_are(arguments))
     return made if uploads else doubted(made, Doubt.INFERRED)
+
+
+def _where_arguments_are(arguments: Arguments) -> Dependence:
+    """Return what an array depends on that is made of parameters alone: it is where these are."""
+    known = [part.params for argument in arguments for part in parts(argument.value)]
+    return Dependence(unless_host=frozenset().union(*(p.on | p.unless_host for p in known)))
 
 
 _NO_ARRAYS = frozenset({UNKNOWN, CONTAINER, HOST})

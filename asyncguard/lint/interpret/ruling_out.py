@@ -9,7 +9,7 @@ from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
 from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.handed import Given
-from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
+from asyncguard.lint.domain.reasons import MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     ARRAYS,
     DEVICE,
@@ -19,7 +19,12 @@ from asyncguard.lint.domain.values import (
     Role,
     Value,
 )
-from asyncguard.lint.interpret.arguments import constant_given, is_on_host, may_be_omitted
+from asyncguard.lint.interpret.arguments import (
+    constant_given,
+    is_on_host,
+    may_be_omitted,
+    stays_on_host,
+)
 from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop
@@ -41,7 +46,7 @@ def ruling_out(
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
         unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
         unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
-        unless_host=frozenset(p for p in asked.unless_host if _stays_on_host(bound.get(p))),
+        unless_host=frozenset(p for p in asked.unless_host if stays_on_host(bound.get(p))),
         unless_entry=frozenset(p for p in asked.unless_entry if _is_entry(bound.get(p))),
         when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
         when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
@@ -118,16 +123,6 @@ def _is_plain(value: Value | None) -> bool:
 def _is_array(value: Value | None) -> bool:
     """Whether an argument is an array for sure, wherever it is."""
     return value is not None and value.kind in ARRAYS and value.confidence >= MEDIUM
-
-
-def _stays_on_host(value: Value | None) -> bool:
-    """Whether an argument is in host memory for good: it is no batch, nor a part of one."""
-    if value is None or value.kind != HOST_ARRAY or value.role is Role.BATCH:
-        return False
-    return value.confidence >= MEDIUM and value.why.kind not in _OF_LOADERS
-
-
-_OF_LOADERS = frozenset({Provenance.LOADER, Provenance.HOT_NAME, Provenance.NAME})
 
 
 def _is_entry(value: Value | None) -> bool:
