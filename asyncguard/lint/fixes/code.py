@@ -50,7 +50,7 @@ class Code:
         self._first_lines = [first_line(statement) for statement in self.tree.body]
         self._parents: dict[ast.AST, ast.AST] = {}
         self._mapped: set[ast.stmt] = set()
-        self._by_span: dict[Span, ast.expr] = {}
+        self._on_lines: dict[tuple[int, int], list[ast.expr]] = {}  # by their first and last line
         self._places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}  # at the end of the newest name made from each
@@ -62,7 +62,8 @@ class Code:
         while at >= 0 and (self.tree.body[at].end_lineno or 0) >= end_line:
             self._map(self.tree.body[at])
             at -= 1
-        found = self._by_span.get(span)
+        near = self._on_lines.get((line, end_line), ())
+        found = next((node for node in near if self.span(node) == span), None)
         return found if found is not None and self._is_placed(found) else None
 
     def outermost(self, first: int, last: int) -> tuple[int, int]:
@@ -264,7 +265,8 @@ class Code:
                 self._parents.setdefault(child, node)
                 stack.append(child)
                 if isinstance(child, ast.expr):
-                    self._by_span.setdefault(self.span(child), child)
+                    lines = child.lineno, child.end_lineno or 0
+                    self._on_lines.setdefault(lines, []).append(child)
 
     def _is_placed(self, node: ast.expr) -> bool:
         """Whether the text there is the node: before 3.12, places in f-strings may be wrong."""

@@ -125,7 +125,7 @@ class _Taken:
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text without their ends, one more than there are ends."""
-    return _LINE_END.split(text)[::2]
+    return _LINE_END.split(text)[::2] if "\r" in text else text.split("\n")
 
 
 def apply(source: str, fixes: Iterable[Fix]) -> str:
