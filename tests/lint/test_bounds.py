@@ -123,7 +123,7 @@ def test_a_circle_that_grows_without_end_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.py").write_text(f"{LOOP}        print(model(x))\n{RECURSIVE}")
-    monkeypatch.setattr(summaries, "STARTS", 3)
+    monkeypatch.setattr(summaries, "GROWTHS", 3)
     run = FileAnalysis.run
 
     def asks_for_one_more(self: FileAnalysis, info: FunctionInfo) -> Summary:

@@ -170,6 +170,7 @@ class FunctionInfo:
     decorators: tuple[FunctionInfo, ...] = ()  # those of checked code
     replaces: frozenset[str] | None = None  # methods of classes that it decorates, once asked for
     summary: Summary | None = None  # once it is final
+    is_abstract: bool | None = None  # it leaves to subclasses what it does; None before it is asked
 
     @property
     def final(self) -> Summary:

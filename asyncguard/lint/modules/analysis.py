@@ -243,7 +243,9 @@ class FileAnalysis(Definitions):
 
     def is_abstract(self, info: FunctionInfo) -> bool:
         """Whether a method only raises or does nothing: some subclass says what."""
-        return is_abstract(info)
+        if info.is_abstract is None:
+            info.is_abstract = is_abstract(info)
+        return info.is_abstract
 
 
 def analysis_of(info: FunctionInfo) -> FileAnalysis:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -130,72 +130,71 @@ class _Look:
         taken = tuple(parameter.arg for parameter in parameters(node.args))
         end = node.end_lineno or node.lineno
         found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
-        attributes: set[str] = set()
-        called: set[str] = set()
-        collected: set[str] = set()
-        tested: set[str] = set()
-        moves: set[ast.AST] = set()  # calls whose result is dropped
+        seen = _Seen()
+        dropped: set[ast.AST] = set()  # calls whose result is
         for statement in node.body:
             for part in parsed.walk_inner(statement):
                 kind = type(part)
-                if kind is ast.Expr:
-                    moves.add(part.value)
-                elif kind is ast.Call and part in moves and self._moves(part):
-                    continue  # which tells of a model, if of anything: no array is moved in place
-                elif kind is ast.Call:
-                    self._call(part, found, attributes)
-                    called.add(_self_path(part.func))
-                    tested.add(_tested(part))
-                    collected.add(_collected(part))
+                if kind is ast.Call:
+                    self._call(part, found, seen, is_dropped=part in dropped)
+                elif kind is ast.Expr:
+                    dropped.add(part.value)
                 elif kind in _STORES:
                     targets = part.targets if kind is ast.Assign else [part.target]
-                    attributes.update(_assigned(targets))
+                    seen.attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
-        found.attributes, found.called = frozenset(attributes), frozenset(called)
-        found.collected = frozenset(collected)
-        found.hints = {path: hint for path, hint in found.hints.items() if path not in tested}
+        found.attributes, found.called = frozenset(seen.attributes), frozenset(seen.called)
+        found.collected = frozenset(seen.collected)
+        found.hints = {path: hint for path, hint in found.hints.items() if path not in seen.tested}
         return found
 
-    def _moves(self, node: ast.Call) -> bool:
-        return type(node.func) is ast.Attribute and node.func.attr in load().moves
-
-    def _call(self, node: ast.Call, found: Outlined, attributes: set[str]) -> None:
-        """Note the attributes that a call registers, and what it tells of its receiver."""
-        name = last_name(node.func)
+    def _call(self, node: ast.Call, found: Outlined, seen: _Seen, *, is_dropped: bool) -> None:
+        """Note the attributes that a call registers, and what it tells of what it is called on."""
+        func: Any = node.func
+        if type(func) is ast.Attribute:
+            if is_dropped and func.attr in load().moves:
+                return  # which tells of a model, if of anything: no array is moved in place
+            name = func.attr
+            path = _self_path(func)
+            owner = path[: -len(name) - 1] if path.count(".") > 1 else ""
+            if path:
+                seen.called.add(path)
+            if owner and name == "append":
+                seen.collected.add(owner.removeprefix("self."))
+            found.uploads |= name in load().moves and _names_device(node, name)
+            if owner and tells_owner(name, bool(node.args)):
+                hint = self.knowledge.by_usage(name, self.frameworks)
+                if hint:
+                    note_hint(found.hints, owner, hint)
+        elif type(func) is ast.Name:
+            name = func.id
+            found.calls_self |= name == "self"
+            if name == "isinstance" and len(node.args) == 2:
+                seen.tested.add(_self_path(node.args[0]))
+        else:
+            return
         if name in self.registers:
             named = (k.value for k in node.keywords if k.arg == "name")
-            attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
-        found.uploads |= _uploads(node, name)
-        if type(node.func) is ast.Name:
-            found.calls_self |= name == "self"
-        elif type(node.func) is ast.Attribute and tells_owner(name, bool(node.args)):
-            hint = self.knowledge.by_usage(name, self.frameworks)
-            if hint and (path := _self_path(node.func.value)):
-                note_hint(found.hints, path, hint)
+            seen.attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
 
 
-def _collected(node: ast.Call) -> str:
-    """Return the attribute of `self` that a call appends to: `self.losses.append(loss)`."""
-    func = node.func
-    if type(func) is not ast.Attribute or func.attr != "append":
-        return ""
-    return _self_path(func.value).removeprefix("self.")
+@dataclass(eq=False)
+class _Seen:
+    """What a function's statements do with attributes of `self`, by their paths.
 
-
-def _tested(node: ast.Call) -> str:
-    """Return the path of which a call asks the type: it is of several, so of others elsewhere.
-
+    Of what is `tested` for its type it is of several, so of others elsewhere:
     `if isinstance(self.length, int): self.length = 0`, else `self.length.zero_()`.
     """
-    asks = type(node.func) is ast.Name and node.func.id == "isinstance" and len(node.args) == 2
-    return _self_path(node.args[0]) if asks else ""
+
+    attributes: set[str] = field(default_factory=set)  # assigned or registered
+    called: set[str] = field(default_factory=set)
+    collected: set[str] = field(default_factory=set)  # appended to: `self.losses.append(loss)`
+    tested: set[str] = field(default_factory=set)
 
 
-def _uploads(node: ast.Call, method: str) -> bool:
-    """Whether a call moves something to a device: `x.cuda()`, `x.to(self.device)`."""
-    if type(node.func) is not ast.Attribute or method not in load().moves:
-        return False
+def _names_device(node: ast.Call, method: str) -> bool:
+    """Whether what moves something names a device: `x.cuda()`, `x.to(self.device)`."""
     if not node.args:
         return _DEVICE(method)
     where = node.args[0]

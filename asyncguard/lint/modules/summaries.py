@@ -1,7 +1,7 @@
 """Summaries of functions, each found once, with a fixpoint for those that call each other.
 
 A function is run when its summary is first asked for. Functions that call each other form a
-strongly connected component of the call graph. All members start from the empty summary and are run
+strongly connected component of the call graph. Members start from the empty summary and are run
 in rounds, each with the summaries of the round before, until nothing changes: a round runs only
 those that asked for what has changed (semi-naive evaluation). Only then are the summaries kept, so
 that they do not depend on which member was asked first. Results are widened, so that those that
@@ -18,7 +18,7 @@ from asyncguard.lint.domain.definitions import EMPTY, FunctionInfo, Site, Summar
 from asyncguard.lint.domain.values import Value, widened
 
 ROUNDS = 40  # of a component: what one member tells goes one call further in each; 2 are usual
-STARTS = 100  # of a component that turns out to have more members; a dozen are many
+GROWTHS = 100  # of a component, when more turn out to be members; a dozen are many
 NESTED = 400  # functions that wait for each other's summaries; deeper calls count as unresolved
 Key = tuple[object, ...]
 T = TypeVar("T")
@@ -149,12 +149,11 @@ class Summaries:
         runs = {m: (_widened(found), basis) for m in members for found, basis in [self._waiting[m]]}
         for _ in range(ROUNDS):
             runs, more = self._round(members, assumed, depth, runs, changed)
-            starts = 0
-            while more and starts < STARTS:  # all start anew
-                changed = frozenset(members if assumed else more)
-                assumed = {}
+            grown = 0
+            while more and grown < GROWTHS:  # on with all of them
+                changed = frozenset(more)
                 runs, more = self._round(members, assumed, depth, runs, changed)
-                starts += 1
+                grown += 1
             found = {member: told for member, (told, _) in runs.items()}
             if more:
                 self._leave(info, more)
@@ -177,7 +176,7 @@ class Summaries:
 
     def _leave(self, info: FunctionInfo, more: Iterable[FunctionInfo]) -> None:
         """Take further members for functions that tell nothing: no end of them is in sight."""
-        _bounded(info, f"more and more depends on `{info.name}`, which depends on it", STARTS)
+        _bounded(info, f"more and more depends on `{info.name}`, which depends on it", GROWTHS)
         for member in more:
             del self._waiting[member]
             member.summary = EMPTY
