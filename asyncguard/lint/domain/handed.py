@@ -70,25 +70,38 @@ class Signature(NamedTuple):
         if arguments.open or self.open:
             return INDEPENDENT
         given = dict(self._given(arguments))
+        if not given:
+            return INDEPENDENT
+
+        def those(asked: Given) -> frozenset[int]:
+            bits = int(asked)
+            return frozenset([index for index, what in given.items() if what & bits])
+
+        passed = frozenset([i for i, what in given.items() if not _may_be_left_out(what)])
         return Dependence(
-            frozenset(i for i, what in given.items() if what & Given.ON_HOST),
-            frozenset(i for i, what in given.items() if not _may_be_left_out(what)),
-            frozenset(i for i, what in given.items() if not what & Given.OMITTED),
-            frozenset(i for i, what in given.items() if what & Given.ARRAY),
+            on=those(Given.ON_HOST),
+            when_omitted=passed,
+            where_omitted=frozenset(given) - those(Given.OMITTED),
+            unless_array=those(Given.ARRAY),
             unless_plain=frozenset(i for i, what in given.items() if what == Given.ON_HOST),
-            unless_there=frozenset(i for i, what in given.items() if what & Given.THERE),
-            unless_host=frozenset(i for i, what in given.items() if what & Given.STAYS),
-            when_true=frozenset(i for i, what in given.items() if what & Given.FALSE),
-            when_false=frozenset(i for i, what in given.items() if what & Given.TRUE),
-            when_given=frozenset(i for i, what in given.items() if what & Given.ABSENT),
+            unless_there=those(Given.THERE),
+            unless_host=those(Given.STAYS),
+            when_true=those(Given.FALSE),
+            when_false=those(Given.TRUE),
+            when_given=those(Given.ABSENT),
         )
 
-    def _given(self, arguments: Handed) -> Iterator[tuple[int, Given]]:
-        yield from enumerate(arguments.positional, self.has_self)
+    def _given(self, arguments: Handed) -> Iterator[tuple[int, int]]:
+        """Yield the parameters that are handed something, and what: the bits of `Given`."""
+        yield from enumerate(map(int, arguments.positional), self.has_self)
         for name, given in arguments.by_name:
-            yield self.names.index(name), given
+            yield self.names.index(name), int(given)
 
 
-def _may_be_left_out(given: Given) -> bool:
+_OMITTED, _ARRAY = int(Given.OMITTED), int(Given.ARRAY)
+_ANY_ARRAY = int(Given.ARRAY | Given.ON_HOST)
+
+
+def _may_be_left_out(given: int) -> bool:
     """Whether this is `None`, or a device value, which is read in any case."""
-    return bool(given & Given.OMITTED) or given & (Given.ARRAY | Given.ON_HOST) == Given.ARRAY
+    return bool(given & _OMITTED) or given & _ANY_ARRAY == _ARRAY

@@ -263,7 +263,8 @@ class Code:
             node = stack.pop()
             for child in parsed.children(node):
                 self._parents.setdefault(child, node)
-                stack.append(child)
+                if type(child) not in parsed.LEAVES:
+                    stack.append(child)
                 if isinstance(child, ast.expr):
                     lines = child.lineno, child.end_lineno or 0
                     self._on_lines.setdefault(lines, []).append(child)

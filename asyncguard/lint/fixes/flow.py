@@ -24,7 +24,8 @@ def walk_own(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         current = stack.pop()
         yield current
-        stack += [c for c in parsed.children(current) if not isinstance(c, SCOPES)]
+        if type(current) not in parsed.LEAVES:
+            stack += [c for c in parsed.children(current) if not isinstance(c, SCOPES)]
 
 
 def names(node: ast.AST) -> set[str]:
@@ -49,7 +50,8 @@ def _bound(node: ast.AST) -> frozenset[str]:
             found.add(part.name)
         elif isinstance(part, ast.MatchMapping) and part.rest:
             found.add(part.rest)
-        found |= {c.name for c in parsed.children(part) if isinstance(c, _NAMED)}
+        if not isinstance(part, ast.expr):  # which holds no statements
+            found |= {c.name for c in parsed.children(part) if isinstance(c, _NAMED)}
     return frozenset(found)
 
 

@@ -26,6 +26,9 @@ def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(name for name in kind._fields if name not in _EMPTY and name != text)
 
 
+LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, type(None)})  # they hold no others
+
+
 def children(node: ast.AST) -> list[Any]:
     """Return what `ast.iter_child_nodes` yields."""
     found: list[Any] = []
@@ -50,9 +53,6 @@ def walk(node: ast.AST) -> list[Any]:
     return found
 
 
-_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, type(None)})
-
-
 def walk_inner(node: ast.AST) -> list[Any]:
     """Return what `walk` yields but for names and constants, which hold nothing either."""
     found: list[Any] = [node]
@@ -61,7 +61,7 @@ def walk_inner(node: ast.AST) -> list[Any]:
         for name in _fields(kind):
             value = getattr(part, name, None)
             if type(value) is list:
-                found += [child for child in value if type(child) not in _LEAVES]
-            elif type(value) not in _LEAVES:
+                found += [child for child in value if type(child) not in LEAVES]
+            elif type(value) not in LEAVES:
                 found.append(value)
     return found
