@@ -37,8 +37,9 @@ def _needed(tree: ast.Module) -> Iterator[ast.Name]:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             bases = node.bases if isinstance(node, ast.ClassDef) else []
-            for needed in (*node.decorator_list, *bases):
-                yield from (part for part in _own(needed) if isinstance(part, ast.Name))
+            own = {parameter.name for parameter in getattr(node, "type_params", ())}
+            parts = (part for needed in (*node.decorator_list, *bases) for part in _own(needed))
+            yield from (part for part in parts if isinstance(part, ast.Name) and part.id not in own)
 
 
 def _own(expression: ast.expr) -> list[ast.AST]:
