@@ -43,12 +43,20 @@ def advised(code: Code, findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def chosen(scene: Scene) -> Pattern | None:
     """Return the first pattern that fits; None where the advice of the rule has to do."""
     finding = scene.spot.finding
+    known: dict[str, bool] = {}
     for pattern in patterns():
         if pattern.speaks_of(finding.code, finding.api, finding.framework) and all(
-            holds(name, scene) for name in pattern.when
+            _holds(name, scene, known) for name in pattern.when
         ):
             return pattern
     return None
+
+
+def _holds(name: str, scene: Scene, known: dict[str, bool]) -> bool:
+    """Whether a condition holds, of which many patterns ask; `known` are the answers so far."""
+    if name not in known:
+        known[name] = holds(name, scene)
+    return known[name]
 
 
 def holds(name: str, scene: Scene) -> bool:
