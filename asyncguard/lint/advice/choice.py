@@ -46,24 +46,18 @@ def chosen(scene: Scene) -> Pattern | None:
     known: dict[str, bool] = {}
     for pattern in patterns():
         if pattern.speaks_of(finding.code, finding.api, finding.framework) and all(
-            _holds(name, scene, known) for name in pattern.when
+            holds(name, scene, known) for name in pattern.when
         ):
             return pattern
     return None
 
 
-def _holds(name: str, scene: Scene, known: dict[str, bool]) -> bool:
-    """Whether a condition holds, of which many patterns ask; `known` are the answers so far."""
-    if name not in known:
-        known[name] = holds(name, scene)
-    return known[name]
-
-
-def holds(name: str, scene: Scene) -> bool:
-    """Whether a condition of a pattern holds."""
-    if name.startswith(NEGATION):
-        return not PREDICATES[name.removeprefix(NEGATION)](scene)
-    return PREDICATES[name](scene)
+def holds(name: str, scene: Scene, known: dict[str, bool]) -> bool:
+    """Whether a condition of a pattern holds; `known` are the answers of predicates so far."""
+    asked = name.removeprefix(NEGATION)
+    if asked not in known:
+        known[asked] = PREDICATES[asked](scene)
+    return known[asked] != name.startswith(NEGATION)
 
 
 def _advised(finding: Finding, scene: Scene) -> Finding:

@@ -255,12 +255,12 @@ def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     if not uploads and (_stays(framework, surest, arguments) or _of_numbers(arguments)):
         return Value(HOST_ARRAY, framework)
     if known:
-        made = doubted(device(framework, why), Doubt.INFERRED)
         if surest is not None and surest.confidence >= MEDIUM:
-            made = derived(surest, DEVICE, framework)
+            return derived(surest, DEVICE, framework)
         if surest is not None:
-            return made
-        return made._replace(role=Role.UNPLACED, params=_where_arguments_are(arguments))
+            return doubted(device(framework, why), Doubt.INFERRED)
+        made = unplaced(framework, why, _where_arguments_are(arguments))
+        return doubted(made, Doubt.INFERRED)
     if not held or any(value.kind not in _NO_ARRAYS for value in held):
         return device(framework, why)
     made = unplaced(framework, why, _where_arguments_are(arguments))

@@ -151,39 +151,43 @@ class _Look:
 
     def _call(self, node: ast.Call, found: Outlined, seen: _Seen, *, is_dropped: bool) -> None:
         """Note the attributes that a call registers, and what it tells of what it is called on."""
-        func: Any = node.func
-        if type(func) is ast.Attribute:
-            if is_dropped and func.attr in load().moves:
+        name = last_name(node.func)
+        if type(node.func) is ast.Attribute:
+            is_move = name in load().moves
+            if is_dropped and is_move:
                 return  # which tells of a model, if of anything: no array is moved in place
-            name = func.attr
-            path = _self_path(func)
-            owner = path[: -len(name) - 1] if path.count(".") > 1 else ""
-            if path:
-                seen.called.add(path)
-            if owner and name == "append":
-                seen.collected.add(owner.removeprefix("self."))
-            found.uploads |= name in load().moves and _names_device(node, name)
-            if owner and tells_owner(name, bool(node.args)):
-                hint = self.knowledge.by_usage(name, self.frameworks)
-                if hint:
-                    note_hint(found.hints, owner, hint)
-        elif type(func) is ast.Name:
-            name = func.id
-            found.calls_self |= name == "self"
-            if name == "isinstance" and len(node.args) == 2:
-                seen.tested.add(_self_path(node.args[0]))
-        else:
-            return
+            found.uploads |= is_move and _names_device(node, name)
+            self._method(node, node.func, found, seen)
+        elif name == "self":
+            found.calls_self = True
+        elif name == "isinstance" and len(node.args) == 2:
+            seen.tested.add(_self_path(node.args[0]))
         if name in self.registers:
             named = (k.value for k in node.keywords if k.arg == "name")
             seen.attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
 
+    def _method(self, node: ast.Call, func: ast.Attribute, found: Outlined, seen: _Seen) -> None:
+        """Note the call of a method of `self`, or of one of its attributes."""
+        path = _self_path(func)
+        if not path:
+            return
+        seen.called.add(path)
+        owner = path[: -len(func.attr) - 1]
+        if owner == "self":
+            return
+        if func.attr == "append":
+            seen.collected.add(owner.removeprefix("self."))
+        if tells_owner(func.attr, bool(node.args)):
+            hint = self.knowledge.by_usage(func.attr, self.frameworks)
+            if hint:
+                note_hint(found.hints, owner, hint)
+
 
 @dataclass(eq=False)
 class _Seen:
-    """What a function's statements do with attributes of `self`, by their paths.
+    """The attributes of `self` that a function uses, by their paths and by the kind of use.
 
-    Of what is `tested` for its type it is of several, so of others elsewhere:
+    One whose type is `tested` may be of another type elsewhere:
     `if isinstance(self.length, int): self.length = 0`, else `self.length.zero_()`.
     """
 
@@ -194,7 +198,7 @@ class _Seen:
 
 
 def _names_device(node: ast.Call, method: str) -> bool:
-    """Whether what moves something names a device: `x.cuda()`, `x.to(self.device)`."""
+    """Whether a call of a method that moves arrays names a device: `x.to(self.device)`."""
     if not node.args:
         return _DEVICE(method)
     where = node.args[0]

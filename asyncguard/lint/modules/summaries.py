@@ -27,7 +27,7 @@ Assumed = dict[FunctionInfo, Summary]
 
 @dataclass(eq=False)
 class _Basis:
-    """What a run or a derivation rests on that is not final."""
+    """The summaries that a run or a derivation rests on before they are final."""
 
     lowest: int  # the least depth that it depends on
     asked: set[FunctionInfo] = field(default_factory=set)  # the functions that it asked for
@@ -154,14 +154,14 @@ class Summaries:
                 changed = frozenset(more)
                 runs, more = self._round(members, assumed, depth, runs, changed)
                 grown += 1
-            found = {member: told for member, (told, _) in runs.items()}
+            found = {member: summary for member, (summary, _) in runs.items()}
             if more:
                 self._leave(info, more)
                 break
             lowest = min(basis.lowest for _, basis in runs.values())
             if lowest < depth:  # the component is part of one that began further down
                 basis = _Basis(lowest, partial=True)
-                self._waiting.update((member, (told, basis)) for member, told in found.items())
+                self._waiting.update((m, (summary, basis)) for m, summary in found.items())
                 return self._approximation(info)
             changed = _changed(assumed, found)
             if not changed:
@@ -169,8 +169,8 @@ class Summaries:
             assumed = found
         else:
             _bounded(info, f"`{info.name}` and what it calls in a circle do not settle", ROUNDS)
-        for member, told in found.items():
-            member.summary = told
+        for member, summary in found.items():
+            member.summary = summary
         self._derived.clear()
         return found[info]
 

@@ -138,7 +138,7 @@ class FileFacts(NamedTuple):
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
     source: str = ""  # the file that it was generated from, which tells all of it
-    unchecked: str = ""  # why nothing of it is reported
+    skipped: str = ""  # the reason for reporting nothing of it, with its place
 
     def with_guest(self, more: FileFacts) -> FileFacts:
         """Add what a function of a file of no framework told, which this file reaches."""
@@ -166,7 +166,7 @@ class FileResult(NamedTuple):
     notebook: Notebook | None = None
     silenced: frozenset[tuple[int, str]] = frozenset()
     bounds: tuple[str, ...] = ()
-    unchecked: str = ""
+    skipped: str = ""
 
 
 UNREADABLE = "ASG000"

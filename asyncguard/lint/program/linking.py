@@ -46,7 +46,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
             facts.bounds,
-            facts.unchecked,
+            facts.skipped,
         )
         for path, facts in files.items()
     }

@@ -80,7 +80,7 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
         analysis.release_syntax()
         name, line = analysis.outline.unbound
         reason = f"nothing binds `{name}`, so that importing it raises NameError"
-        return FileFacts(path, unchecked=f"{path}:{line}: not checked: {reason}")
+        return FileFacts(path, skipped=f"{path}:{line}: not checked: {reason}")
     facts = _facts(analysis)
     for info in _reached(analysis):
         facts = facts.with_guest(_apart(info))
