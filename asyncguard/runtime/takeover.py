@@ -32,7 +32,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import (
     CodeType,
     FunctionType,
@@ -49,6 +50,7 @@ _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _TYPE = object.__basicsize__ - _POINTER  # in an object, where the pointer to its type is
 _FLAGS = object.__basicsize__ + 19 * _POINTER  # in a type, where its flags are
 _MAY_BE_DERIVED_FROM = 1 << 10  # Py_TPFLAGS_BASETYPE
+_MAKES_NOTHING = 1 << 7  # Py_TPFLAGS_DISALLOW_INSTANTIATION
 _BINDS_WITHOUT_GET = 1 << 17  # Py_TPFLAGS_METHOD_DESCRIPTOR
 _CALLED_BY_VECTOR = 1 << 11  # Py_TPFLAGS_HAVE_VECTORCALL
 _COLLECTED = 1 << 14  # Py_TPFLAGS_HAVE_GC: a header of the collector's precedes the object
@@ -236,7 +238,8 @@ def _double(kind: type) -> type:
     final = not flags.value & _MAY_BE_DERIVED_FROM
     flags.value |= _MAY_BE_DERIVED_FROM
     try:
-        double = type(kind)(kind.__name__, (kind,), {**names, "__call__": staticmethod(_unset)})
+        with _derivable(kind):
+            double = type(kind)(kind.__name__, (kind,), {**names, "__call__": staticmethod(_unset)})
     finally:
         if final:  # this bit alone: the interpreter keeps others there, of its caches
             flags.value &= ~_MAY_BE_DERIVED_FROM
@@ -248,6 +251,24 @@ def _double(kind: type) -> type:
     _flags(double).value |= flags.value & _BINDS_WITHOUT_GET  # calls of methods stay as fast
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(double))
     return double
+
+
+@contextmanager
+def _derivable(kind: type) -> Iterator[None]:
+    """For so long `kind` is of the type `type`, if its own metaclass makes no classes.
+
+    That of functions that Cython 3.1 and newer compiles is one: CuPy 14 has them.
+    """
+    metaclass = type(kind)
+    if not _flags(metaclass).value & _MAKES_NOTHING:
+        yield
+        return
+    place = ctypes.c_void_p.from_address(id(kind) + _TYPE)
+    place.value = id(type)
+    try:
+        yield
+    finally:
+        place.value = id(metaclass)
 
 
 def _memory(kind: type) -> tuple[int, ...]:

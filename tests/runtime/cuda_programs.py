@@ -23,9 +23,10 @@ ROOT = Path(__file__).parents[2]
 def alone(program: str, *arguments: str) -> None:
     """Run a function of this module in a fresh process; AssertionError with what it printed."""
     code = f"from {__name__} import *; {program}(*{arguments!r})"
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -69,6 +70,7 @@ def idle_time_after_reads_is_what_the_host_took(source: str) -> None:
         reads(x)
     record = session.record()
     assert record.extra["device_times"]["source"] == source
+    assert record.extra["device_times"]["activities_of_unknown_origin"] == 0
     stall = next(site.gpu_stall_ns for site in record.sites if site.api == "torch.Tensor.item")
     assert stall is not None
     assert STEPS * THINK * 1e9 <= stall <= record.duration_ns
@@ -137,7 +139,28 @@ def cupy_and_torch_add_up(source: str) -> None:
     assert total <= record.duration_ns
 
 
+def kernels_that_a_compiler_launches_have_a_known_origin(source: str) -> None:
+    """Triton launches through the driver's API, where the runtime's calls do not show it."""
+    import torch
+
+    x = values()
+    doubled = torch.compile(lambda y: y * 2 + 1)
+    doubled(x).sum().item()
+    torch.cuda.synchronize()
+    with Session(frameworks=["torch"], device_times=source) as session:
+        for _ in range(STEPS):
+            doubled(x)[0].item()
+            spin(THINK)
+        doubled(x)
+        torch.cuda.synchronize()
+    record = session.record()
+    assert record.extra["device_times"]["activities_of_unknown_origin"] == 0
+    assert record.gpu_stall_ns is not None
+    assert record.gpu_stall_ns >= STEPS * THINK * 1e9
+
+
 PROGRAMS = (
+    "kernels_that_a_compiler_launches_have_a_known_origin",
     "idle_time_after_reads_is_what_the_host_took",
     "a_slow_host_that_does_not_wait_is_charged_to_nobody",
     "a_second_session_measures_and_a_users_own_profile_sees_kernels",

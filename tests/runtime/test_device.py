@@ -121,6 +121,22 @@ def test_idle_time_reaches_the_site_that_caused_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(("orphans", "noted"), [(1, False), (3, True)])
+def test_a_source_that_does_not_say_what_enqueued_the_activities_is_doubted(
+    orphans: int, noted: bool
+) -> None:
+    """The idle time before them is charged to nobody: a figure near 0 is no good news."""
+    play = Playground()
+    for call in range(20):
+        play.source.run(10 * call, 10 * call + 5, launched=None if call < orphans else 10 * call)
+    play.wait(make_site(), 2, 12)
+    play.stop()
+    told = play.times.annotate(record())
+    assert told.extra["device_times"]["activities_of_unknown_origin"] == orphans
+    notes = [note for note in told.notes if "too small: 3 of 20 device activities" in note]
+    assert bool(notes) == noted
+
+
 def test_a_wait_that_left_no_device_idle_is_zero_not_none() -> None:
     play, site = Playground(), make_site()
     play.source.run(10, 60, launched=5)

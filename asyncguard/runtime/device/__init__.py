@@ -33,6 +33,8 @@ HELD = 131_072  # waits, runs and launches that are held at most before they are
 # How far apart CUPTI may put the clocks of device and host, in ns: it interpolates between readings
 # of its own, whose error it does not tell.
 SKEW = 20_000
+# A share of activities that may lack the call that enqueued them: what was in flight at the start.
+ORPHANS = 0.1
 
 Finder = Callable[[], Source]
 
@@ -304,6 +306,13 @@ class DeviceTimes:
             return _noted(record, f"GPU stalls were not measured: {why}.")
         if self._broken:
             record = _noted(record, f"GPU stalls may be incomplete: {self._broken}.")
+        if self._unknown > ORPHANS * self._measured:
+            record = _noted(
+                record,
+                f"GPU stalls are too small: {self._unknown} of {self._measured} device activities"
+                " came without the call that enqueued them, and the idle time before those is not"
+                " counted.",
+            )
         return replace(record, extra={**record.extra, "device_times": self._about()})
 
     def _about(self) -> dict[str, Any]:
