@@ -114,13 +114,26 @@ def on_tensorflow(repeats: int) -> bool:
     return measure("tensorflow", timed, lambda n: ones[n] @ ones[n], lambda y: y.numpy(), repeats)
 
 
+def on_torch(repeats: int) -> bool:
+    """torch on a CUDA device."""
+    import torch
+
+    if not torch.cuda.is_available():
+        print("torch: sees no CUDA device")
+        return True
+    ones = {n: torch.ones((4 * n, 4 * n), device="cuda") for n in SIZES}
+    timed = Timed(torch.Tensor, "item")
+    return measure("torch", timed, lambda n: (ones[n] @ ones[n])[0, 0], lambda y: y.item(), repeats)
+
+
 def main() -> int:
     """Measure on each framework that is installed; 1 where a figure is off."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="a few waits only")
     repeats = 5 if parser.parse_args().quick else 20
     good = on_engine(repeats)
-    for name, on in (("mxnet", on_mxnet), ("jax", on_jax), ("tensorflow", on_tensorflow)):
+    frameworks = {"mxnet": on_mxnet, "jax": on_jax, "tensorflow": on_tensorflow, "torch": on_torch}
+    for name, on in frameworks.items():
         if importlib.util.find_spec(name):
             good &= on(repeats)
         else:

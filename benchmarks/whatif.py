@@ -6,7 +6,8 @@ the trace of the first the step time of the second is predicted, and compared wi
 The host sleeps, as it does over I/O, for a share of what the device takes: less (backend-bound), as
 much (balanced), more (frontend-bound). The device work is matrix products, on one thread; on the
 engine it is operations that sleep for a millisecond, so that their durations are known exactly and
-a busy machine does not change them. Elsewhere it does; with real-time priority (`chrt -r 1 python
+a busy machine does not change them. torch needs a CUDA device, and is asked with and without device
+times. Elsewhere a busy machine does change them; with real-time priority (`chrt -r 1 python
 benchmarks/whatif.py`) a busy machine gives the figures of a quiet one.
 
 Both programs of a pair take turns, block by block, so that what else the machine does meets both.
@@ -68,6 +69,8 @@ class Backend(NamedTuple):
     barrier: Callable[[Value], object]  # the same, at a line of its own
     batch: Callable[[Sequence[Value]], Value]  # several values as one
     start: Value
+    device_times: str | None = None
+    device: str = ""  # its name, where it is not the CPU
 
 
 class Shape(NamedTuple):
@@ -93,7 +96,8 @@ class Pair(NamedTuple):
 
 def run(backend: Backend, shape: Shape, steps: int = STEPS) -> Trace:
     """Trace the program. The first step is the warm-up; the last one ends with a read."""
-    with asyncguard.trace(timeline=1_000_000, frameworks=[backend.name]) as trace:
+    options = {"frameworks": [backend.name], "device_times": backend.device_times}
+    with asyncguard.trace(timeline=1_000_000, **options) as trace:
         for step in range(steps + 1):
             one_step(backend, shape, step)
             asyncguard.step()
@@ -317,11 +321,45 @@ def on_tensorflow() -> Backend:
     )
 
 
-BACKENDS: dict[str, Callable[[], Backend]] = {
+def on_torch(device_times: str | None = None) -> Backend | None:
+    """torch on a CUDA device; None where there is none, since on the CPU it waits for each call.
+
+    Without device times the work of the device has to be inferred from the waits.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    size = 10 * SIZE
+    factor = torch.ones((size, size), device="cuda") / size
+
+    def work(value: Value, products: int) -> Value:
+        for _ in range(products):
+            value = value @ factor
+        return value
+
+    def batch(values: Sequence[Value]) -> Value:
+        return torch.stack([value[0, 0] for value in values])
+
+    return Backend(
+        "torch",
+        work,
+        lambda v: v[0, 0].item() if v.ndim == 2 else v.tolist(),
+        lambda _: torch.cuda.synchronize(),
+        batch,
+        factor,
+        device_times,
+        torch.cuda.get_device_name(),
+    )
+
+
+BACKENDS: dict[str, Callable[[], Backend | None]] = {
     "engine": on_engine,
     "mxnet": on_mxnet,
     "jax": on_jax,
     "tensorflow": on_tensorflow,
+    "torch": on_torch,
+    "torch with device times": lambda: on_torch("cupti"),
 }
 
 
@@ -402,9 +440,8 @@ def trained(wait_for: str | None, batches: int = 40) -> tuple[Trace, int]:
         return trace, worker.peak_pending_bytes
 
 
-def measure(name: str, rounds: int) -> dict[str, Any]:
+def measure(name: str, backend: Backend, rounds: int) -> dict[str, Any]:
     """All pairs of one framework."""
-    backend = BACKENDS[name]()
     products, device_ms = calibrated(backend)
     print(f"{name}: {products} products take {device_ms:.1f} ms", flush=True)
     result: dict[str, Any] = {"pairs": {}}
@@ -431,10 +468,11 @@ def rounded(found: Outcome) -> dict[str, Any]:
     return {k: round(v, 4) if isinstance(v, float) else v for k, v in values.items()}
 
 
-def machine() -> dict[str, Any]:
+def machine(backend: Backend) -> dict[str, Any]:
     """Where and when."""
     return {
         "date": datetime.date.today().isoformat(),
+        **({"device": backend.device} if backend.device else {}),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "load average": [round(load, 1) for load in os.getloadavg()],
@@ -455,14 +493,20 @@ def main() -> int:
     results: dict[str, Any] = json.loads(PLACE.read_text()) if PLACE.exists() else {}
     measured = []
     for name in arguments.frameworks:
-        if name != "engine" and not importlib.util.find_spec(name):
+        if name != "engine" and not importlib.util.find_spec(name.split()[0]):
             print(f"{name}: not installed here")
             continue
-        results[name] = measure(name, rounds) | machine()
+        backend = BACKENDS[name]()
+        if backend is None:
+            print(f"{name}: no device to wait for here")
+            continue
+        results[name] = measure(name, backend, rounds) | machine(backend)
         measured.append(name)
         if arguments.keep:
             PLACE.write_text(json.dumps(results, indent=1) + "\n")
     errors = [abs(pair["error"]) for name in measured for pair in results[name]["pairs"].values()]
+    if not errors:
+        return 0
     mean = statistics.fmean(errors)
     good = sum(error <= ENOUGH for error in errors)
     print(f"{good} of {len(errors)} pairs within {ENOUGH:.0%}; mean error {mean:.1%}")
