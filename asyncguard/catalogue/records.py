@@ -72,6 +72,7 @@ class Runtime(NamedTuple):
     moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
+    times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that wait not as the others
 
 
 class SyncPoint(NamedTuple):
@@ -96,6 +97,10 @@ class SyncPoint(NamedTuple):
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
     times: int = 1  # how often one call waits
     confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
+
+    def times_by(self, path: str) -> int:
+        """How often one call waits that was made by this path, or as this backend operator."""
+        return self.times if self.runtime is None else self.runtime.times.get(path, self.times)
 
 
 class Steps(NamedTuple):

@@ -29,15 +29,16 @@ _CONTAINERS = frozenset({list, tuple, dict})
 
 
 class Probe:
-    """Judges the calls of one patched attribute by one catalogue entry."""
+    """Judges the calls of one patched attribute, that at `path`, by one catalogue entry."""
 
-    def __init__(self, point: SyncPoint, adapter: Adapter, method: bool) -> None:
+    def __init__(self, point: SyncPoint, adapter: Adapter, path: str, method: bool) -> None:
         assert point.runtime is not None
         runtime = point.runtime
         self._point = point
         self._adapter = adapter
         self._value = runtime.value
         self._moves = runtime.moves
+        self._times = adapter.times_of(point, path)
         self._pick = _picker(point, method)
         parts = _conditions(point, adapter, method)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
@@ -52,7 +53,7 @@ class Probe:
         if runtime.value == "number":
             self.numbers_from = _first_listed(point, method)
         self.quick: Judge | None = None  # by the value alone; None: take the long way
-        if method and runtime.value == "self" and not parts and adapter.times_of(point) is None:
+        if method and runtime.value == "self" and not parts and self._times is None:
             self.quick = adapter.quick_judge(self._blockers)
 
     def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
@@ -139,7 +140,7 @@ class Probe:
                 self._point,
                 device,
                 users_only=self._writes_from_host,
-                times=functools.partial(self._read_of, device) if each else None,
+                times=functools.partial(self._read_of, device) if each else self._times,
             )
             blocker = self._blockers.setdefault(device, made)
         return blocker

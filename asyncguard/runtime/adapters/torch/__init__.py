@@ -26,7 +26,7 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch.calls import CALLS, DISTRIBUTION, WORK, checks
+from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
 from asyncguard.runtime.copies import Memory
@@ -104,11 +104,11 @@ class Adapter(Base):
             return HOST
         return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
 
-    def times_of(self, point: SyncPoint) -> Callable[[Args, Kwargs], int] | None:
-        """A distribution checks parameter by parameter; of an index, each part is waited for."""
+    def times_of(self, point: SyncPoint, path: str) -> Callable[[Args, Kwargs], int] | None:
+        """Of an index, each part is waited for; some calls are looked at in whole."""
         if point.id.startswith(SUBSCRIPTS):
             return lambda args, kwargs: indexing.times(self.index_operators(args))
-        return checks if point.id == DISTRIBUTION else super().times_of(point)
+        return TIMES.get(path) or super().times_of(point, path)
 
     def is_empty(self, value: Any) -> bool:
         """Whether a tensor has no elements."""
