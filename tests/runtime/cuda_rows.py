@@ -178,7 +178,7 @@ ROWS = (
     Row("x.__setitem__(k, 1.0)", "torch.Tensor.__setitem__.index", 1),
     Row("x.__setitem__(host_mask, x[4:].clone())"),
     Row("x.__setitem__(k, f)", "torch.Tensor.__setitem__.index", 1),
-    Row("x.index_put_((mask,), x[:1])", _WRITE, 1),
+    Row("x.index_put_((mask,), x[:1].clone())", _WRITE, 1),
     Row("x.index_put_((mask,), f)", _WRITE, 1),
     Row("x.index_put((mask,), one)"),
     Row("x.index_put_((index,), x.clone(), accumulate=True)"),
