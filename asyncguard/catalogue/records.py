@@ -21,10 +21,10 @@ VALUE_KINDS = (
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
 # the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `host_array[...] = x`,
-# `x[tensor_of_no_dimension]`, `x[mask] = 0`.
+# `x[tensor_of_no_dimension]`, `x[mask] = 0`, `x[0] = 0` of one element (seen by the runtime only).
 OPERATORS = (
     "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
-    "device-write", "scalar-index", "mask-fill",
+    "device-write", "scalar-index", "mask-fill", "number-write",
 )  # fmt: skip
 # `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
 # holds the host, one of CUDA tensors the stream. `elements`: those of the first argument, a list.

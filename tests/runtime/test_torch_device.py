@@ -60,6 +60,7 @@ def waits(call: Callable[[], Any]) -> dict[str, int]:
 
 
 MASKED_WRITE, PICKED = "torch.Tensor.__setitem__.mask", "torch.Tensor.__getitem__.scalar"
+NUMBER = "torch.Tensor.__setitem__.number"
 SUBSCRIPTS: dict[str, tuple[Callable[[], Any], str]] = {
     "read by mask": (lambda: x[mask], "torch.Tensor.__getitem__.mask"),
     "read by a mask of the host": (lambda: x[host_mask], ""),
@@ -83,7 +84,17 @@ SUBSCRIPTS: dict[str, tuple[Callable[[], Any], str]] = {
     "write values of the device": (lambda: written(x, slice(0, 2), on_device(5.0, 6.0)), ""),
     "read by a scalar": (lambda: x[at], PICKED),
     "read by a scalar of the host": (lambda: x[torch.tensor(1)], ""),
-    "write by a scalar": (lambda: written(x, at, 1.0), "torch.Tensor.__setitem__.index"),
+    "write a row of the host by a scalar": (
+        lambda: written(square, at, torch.ones(2)[0]),
+        "torch.Tensor.__setitem__.index",
+    ),
+    "write a number to one": (lambda: written(x, 1, 1.0), NUMBER),
+    "write a number to one at the end": (lambda: written(x, (..., -1), 1), NUMBER),
+    "write a number to one by the host's": (lambda: written(x, torch.tensor(1), 1.0), NUMBER),
+    "write a number to what is one": (lambda: written(scalar(1), ..., 1.0), NUMBER),
+    "write a number to a row": (lambda: written(square, 1, 1.0), ""),
+    "write a number to a row of one": (lambda: written(x, (None, 1), 1.0), ""),
+    "write a number to a row of one by truth": (lambda: written(scalar(1), True, 1.0), ""),
     "write a tensor by a scalar": (
         lambda: written(x, at, scalar(2.0)),
         "torch.Tensor.__setitem__.index",

@@ -264,7 +264,12 @@ def _is_read(value: Any) -> bool:
     return True
 
 
-_PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills, _is_read)
+def _sends_numbers(owner: Any) -> bool:
+    """Whether a tensor is on an accelerator, where no CPU stands in: that fills by itself."""
+    return not owner.is_cpu
+
+
+_PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills, _is_read, _sends_numbers)
 
 
 def _has_no_data(value: torch.Tensor) -> bool:

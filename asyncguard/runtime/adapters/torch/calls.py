@@ -93,7 +93,7 @@ def _of_condition(args: Args, kwargs: Kwargs) -> int:
 
 
 def _of_ctc_loss(args: Args, kwargs: Kwargs) -> int:
-    """Lengths and offsets of targets are uploaded, and lengths on a device read; cuDNN waits once."""
+    """Lengths and targets' offsets are uploaded, lengths on a device read; cuDNN waits once."""
     lengths = [
         _argument(args, kwargs, at, f"{of}_lengths") for at, of in ((2, "input"), (3, "target"))
     ]
