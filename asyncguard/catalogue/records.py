@@ -50,6 +50,7 @@ class Condition(NamedTuple):
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
     flag: tuple[str, ...] = ()  # as keyword_true; by position, the first of True and False is it
     pinned: bool = False  # what the method is called on is page-locked (seen by the runtime only)
+    staged: bool = False  # what is sent is page-locked, or so small that the driver takes a copy
 
 
 class Source(NamedTuple):

@@ -77,6 +77,10 @@ class Adapter:
         """Whether a value in host memory is page-locked, so that copies need not wait for it."""
         return False
 
+    def is_staged(self, value: Any) -> bool:
+        """Whether a value may be sent without a wait: it is page-locked, or small."""
+        return True
+
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
 

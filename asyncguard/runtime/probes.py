@@ -220,13 +220,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
-        unless = condition(point.unless, skip, devices)
-        pinned = point.unless.pinned
-        parts.append(
-            lambda args, kwargs: (
-                not (unless(args, kwargs) and (not pinned or adapter.is_pinned(args[0])))
-            )
-        )
+        met = _all((*_tests(point.unless, skip, devices), *_memory_tests(point, adapter, method)))
+        parts.append(lambda args, kwargs: not met(args, kwargs))
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
         if point.runtime.moves == "upload":  # but for what a mask fills in
@@ -234,6 +229,21 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)
+
+
+def _memory_tests(point: SyncPoint, adapter: Adapter, method: bool) -> Iterator[Applies]:
+    """What an entry's `unless` asks of memory on the host."""
+    assert point.unless is not None
+    if point.unless.pinned:
+        yield lambda args, kwargs: adapter.is_pinned(args[0])
+    if point.unless.staged:
+        pick = _picker(point, method)
+
+        def is_staged(args: Args, kwargs: Kwargs) -> bool:
+            sent = pick(args, kwargs)
+            return all(map(adapter.is_staged, sent if isinstance(sent, list) else (sent,)))
+
+        yield is_staged
 
 
 def _operators(point: SyncPoint) -> frozenset[str]:
@@ -291,7 +301,10 @@ def _all(tests: tuple[Applies, ...]) -> Applies:
 
 
 def _tests(
-    wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
+    wanted: Condition,
+    skip: int,
+    devices: bool,
+    placed: Callable[[], bool] = lambda: False,
 ) -> Iterator[Applies]:
     """The parts of a condition that it has, the cheap ones first."""
     yield from _keyword_tests(wanted, placed)

@@ -62,7 +62,8 @@ def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -
         "F": torch.nn.functional,
         "L": torch.linalg,
         "x": x,
-        "big": torch.ones(1 << 20),  # in pageable memory
+        "big": torch.ones(1 << 20),  # in pageable memory, 4 MiB
+        "room": place(torch.empty(1 << 20)),
         "A": place(torch.eye(8) + 0.1),
         "mask": mask,
         "host_mask": host > 3,
@@ -147,7 +148,9 @@ ROWS = (
     Row("big.to('cuda')", "torch.Tensor.to.device", 1),
     Row("pinned.to('cuda', non_blocking=True)"),
     Row("pinned.cuda(0, True)"),
-    Row("big.to('cuda', non_blocking=True)", "", None),
+    Row("big.to('cuda', non_blocking=True)", "torch.Tensor.to.device", 0, hidden=True),
+    Row("big[: 1 << 18].to('cuda', non_blocking=True)"),
+    Row("room.copy_(big, non_blocking=True)", "torch.Tensor.copy_.to_device", 0, hidden=True),
     Row("big.untyped_storage().cuda()", "torch.UntypedStorage.to", 1),
     Row("big.untyped_storage().to(device='cuda')", "torch.UntypedStorage.to", 1),
     Row("x.untyped_storage().cuda()"),

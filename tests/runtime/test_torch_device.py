@@ -230,6 +230,22 @@ def test_a_flag_may_be_given_by_position(
     assert condition(unless, 1)((x, *args), kwargs) == holds
 
 
+@pytest.mark.parametrize(
+    ("numbers", "pinned", "expected"),
+    [(1 << 18, False, 0), ((1 << 18) + 1, False, 1), ((1 << 18) + 1, True, 0)],
+)
+def test_much_pageable_memory_is_waited_for_whatever_its_upload_is_told(
+    numbers: int, pinned: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from asyncguard.runtime.adapters import torch as adapter
+
+    monkeypatch.setattr(adapter.Adapter, "is_pinned", lambda self, value: pinned)
+    sent, room = torch.ones(numbers), torch.ones(numbers).as_subclass(OnDevice)
+    found = waits(lambda: room.copy_(sent, non_blocking=True))
+    assert found == ({"torch.Tensor.copy_.to_device": 1} if expected else {})
+    assert waits(lambda: room.copy_(sent, True)) == found
+
+
 @pytest.mark.parametrize(("pinned", "expected"), [(True, 0), (False, 1)])
 def test_a_copy_into_pageable_memory_waits_whatever_it_is_told(
     pinned: bool, expected: int, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,8 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
     "cuda": (lambda g: g.host.cuda(), 1, SyncKind.UPLOAD),
     "to another's device": (lambda g: g.host.to(g.x), 1, SyncKind.UPLOAD),
     "type_as": (lambda g: g.host.type_as(g.x), 1, SyncKind.UPLOAD),
+    "much from pageable memory": (lambda g: torch.ones(1 << 20).to(g.device, non_blocking=True), 1,
+                                  SyncKind.UPLOAD),
     "pinned, blocking": (lambda g: g.pinned.to(g.device), 1, SyncKind.UPLOAD),
     "type of the host": (lambda g: g.x.type(torch.LongTensor), 1, SyncKind.ARRAY),
     "tensor": (lambda g: torch.tensor([1.0], device=g.device), 1, SyncKind.UPLOAD),
@@ -140,8 +142,8 @@ WAITS: dict[str, tuple[Case, int, SyncKind]] = {
 }  # fmt: skip
 
 # What torch's trace tells of them on a device is not what is counted: as often as the data has it,
-# which counts once, and nothing, since it is the driver that holds the host (in cudaFree).
-LEAST, HIDDEN = frozenset({"repr"}), frozenset({"empty_cache"})
+# which counts once, and nothing, since it is the driver that holds the host.
+LEAST, HIDDEN = frozenset({"repr"}), frozenset({"empty_cache", "much from pageable memory"})
 
 WAITS_NOT: dict[str, Case] = {
     "host mask": lambda g: g.x[g.cpu_mask],
@@ -149,6 +151,7 @@ WAITS_NOT: dict[str, Case] = {
     "any": lambda g: torch.any(g.y),
     "isnan": lambda g: torch.isnan(g.y),
     "max": lambda g: torch.max(g.x),
+    "little from pageable memory": lambda g: g.host.to(g.device, non_blocking=True),
     "pinned": lambda g: g.pinned.to(g.device, non_blocking=True),
     "pinned cuda": lambda g: g.pinned.cuda(non_blocking=True),
     "to where it is": lambda g: g.x.to(g.device),
