@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 class Row(NamedTuple):
     """One call: the entry that counts it, how often, and what torch's GPU trace should tell.
 
-    counted: the catalogue's id; "" where nothing should be counted.
-    fires:   how often the trace's callbacks are called, and the entry counts; None: not known, and
-             no test on a device.
+    counted: the catalogue's id; "" where nothing is counted, be there a wait or none.
+    fires:   how often the trace's callbacks are called, and the entry counts.
     least:   they are called as often as that or more, which hangs on the data.
     hidden:  the call holds the host where the trace cannot see it; it counts once.
     depth:   what it takes to see it: "full" for calls that programs make too often to hook.
@@ -24,15 +23,15 @@ class Row(NamedTuple):
 
     call: str
     counted: str = ""
-    fires: int | None = 0
+    fires: int = 0
     hidden: bool = False
     depth: str = "light"
     least: bool = False
 
     @property
-    def holds(self) -> bool | None:
-        """Whether the host is held; None: not known."""
-        return None if self.fires is None else self.hidden or self.fires > 0
+    def holds(self) -> bool:
+        """Whether the host is held."""
+        return self.hidden or self.fires > 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -41,7 +40,7 @@ class Row(NamedTuple):
 
     def is_told(self, fires: int) -> bool:
         """Whether so many callbacks are what is to be expected."""
-        return is_told(fires, self.fires or 0, self.least)
+        return is_told(fires, self.fires, self.least)
 
 
 def is_told(fires: int, expected: int, least: bool = False) -> bool:
@@ -201,10 +200,11 @@ ROWS = (
     Row("x.nonzero()", "torch.nonzero", 1),
     Row("x.masked_select(mask)", "torch.masked_select", 1),
     Row("torch.unique(x)", "torch.unique", 1),
-    Row("torch.unique(A, dim=0)", "torch.unique", None),
+    Row("torch.unique(A, dim=0)", "torch.unique", 0, hidden=True),
     Row("torch.where(mask)", "torch.where", 1),
     Row("torch.where(mask, x, -x)"),
     Row("torch.unique_consecutive(x)", "torch.unique_consecutive", 1),
+    Row("torch.unique_consecutive(A, dim=0)", "torch.unique_consecutive", 0, hidden=True),
     Row("torch.bincount(index)", "torch.bincount", 2),
     Row("torch.repeat_interleave(x, index)", "torch.repeat_interleave", 2),
     Row("F.one_hot(index)", "torch.nn.functional.one_hot", 1),
@@ -223,8 +223,13 @@ ROWS = (
     Row("A.to_sparse_bsc((2, 2))", "torch.Tensor.to_sparse", 2),
     Row("torch.sparse_coo_tensor(index[None], x, (64,))"),
     Row("torch.sparse_coo_tensor(index[None], x)", "torch.sparse_coo_tensor", 2),
-    Row("torch.isin(x, x)", "", None),
-    Row("torch.mode(x.repeat(99))", "", None),
+    Row("torch.isin(x, x)", "torch.isin", 3),
+    Row("torch.isin(x, x[:4].clone())"),
+    Row("torch.isin(x, 3.0)"),
+    # Not counted: from which length on it waits, and how often for several rows, was not asked.
+    Row("torch.mode(x.repeat(99))", "", 1),
+    Row("torch.mode(x)"),
+    Row("torch.mode(A, 0)"),
     # a number that is a device value
     *(Row(f"torch.{call}", "torch.zeros", 1) for call in SIZES),
     Row("torch.zeros((k, k))", "torch.zeros", 2),
@@ -293,7 +298,7 @@ ROWS = (
     Row("torch.lu(A)"),
     Row("torch.svd_lowrank(A)", "torch.linalg.svd", 2),
     Row("torch.pca_lowrank(A, 2)", "torch.linalg.svd", 2),
-    Row("torch.lobpcg(A @ A.mT)", "torch.linalg.svd", None),
+    Row("torch.lobpcg(A @ A.mT)", "torch.linalg.svd", 1, least=True),
     Row(
         "torch.istft(torch.stft(x, 8, window=w, return_complex=True), 8, window=w)",
         "torch.istft",
@@ -320,5 +325,5 @@ ROWS = (
         "torch.cuda.Event.synchronize",
         1,
     ),
-    Row("torch.accelerator.current_stream().synchronize()", "", None),  # cannot be hooked
+    Row("torch.accelerator.current_stream().synchronize()", "", 1),  # cannot be hooked
 )

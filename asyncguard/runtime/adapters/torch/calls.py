@@ -14,6 +14,7 @@ from asyncguard.runtime.simulated import present
 __all__ = ["CALLS", "TIMES", "WORK"]
 
 _LONGEST = 255  # labels that cuDNN takes
+_MANY = 10  # elements to look for, from which on `isin` may sort
 _BLOCKING_WAIT = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 
@@ -92,6 +93,22 @@ def _of_condition(args: Args, kwargs: Kwargs) -> int:
     return 2 if order in (None, "nuc") else 0
 
 
+def _of_isin(args: Args, kwargs: Kwargs) -> int:
+    """Many elements to look for are sorted with the others, and a number is written to their mask.
+
+    (?) Those that are said to be unique were not asked about: the number is left of the waits.
+    """
+    among, wanted = (
+        _argument(args, kwargs, 0, "elements"),
+        _argument(args, kwargs, 1, "test_elements"),
+    )
+    if not (isinstance(among, torch.Tensor) and isinstance(wanted, torch.Tensor)):
+        return 0
+    if wanted.numel() < _MANY * among.numel() ** 0.145:
+        return 0
+    return 1 if kwargs.get("assume_unique") else 3
+
+
 def _of_ctc_loss(args: Args, kwargs: Kwargs) -> int:
     """Lengths and targets' offsets are uploaded, lengths on a device read; cuDNN waits once."""
     lengths = [
@@ -132,6 +149,7 @@ CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
 # How often calls wait, by what they are given; measured on an H200 with torch 2.11.
 TIMES: dict[str, Callable[[Args, Kwargs], int]] = {
     DISTRIBUTION: checks,
+    "torch.isin": _of_isin,
     "torch.combinations": lambda args, kwargs: _argument(args, kwargs, 1, "r", 2),
     "torch.linalg.svd": _decompositions,
     "torch.linalg.svdvals": _decompositions,
