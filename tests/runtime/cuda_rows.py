@@ -74,10 +74,20 @@ def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -
         "one": torch.ones(1),  # of the host's
         "pinned": pin(torch.empty(64)),
         "buffer": torch.empty(64),
+        "encoder": _encoder(torch, x.is_cuda),
+        "tokens": place(torch.ones(2, 3, 8)),
+        "padding": place(torch.zeros(2, 3, dtype=torch.bool)),
     }
 
 
+def _encoder(torch: Any, on_cuda: bool) -> Any:
+    """One that asks in evaluation whether its mask is left-aligned."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 8, batch_first=True)
+    return torch.nn.TransformerEncoder(layer, 1).to("cuda" if on_cuda else "cpu").eval()
+
+
 _ITEM, _MASK = "torch.Tensor.item", "torch.Tensor.__getitem__.mask"
+_NESTED = "torch._nested_tensor_from_mask_left_aligned"
 _CTC = "torch.nn.functional.ctc_loss"
 _WRITE, _PICK = "torch.Tensor.__setitem__.mask", "torch.Tensor.__getitem__.scalar"
 
@@ -250,6 +260,10 @@ ROWS = (
     *(Row(call, "torch.add", 1) for call in FACTORS),
     *(Row(call, "torch.Tensor.add", 1) for call in OWN_FACTORS),
     Row("torch.addmm(A, A, A, beta=f, alpha=f)", "torch.add", 2),
+    Row("torch._foreach_lerp_([x.clone()], [x], f)", "torch._foreach_lerp_", 1),
+    Row("torch._foreach_add_([x.clone()], [x], alpha=f)", "torch._foreach_lerp_", 1),
+    Row("torch._foreach_lerp_([x.clone()], [x], [x.clone()])"),
+    Row("torch._foreach_mul_([x.clone()], f)"),
     Row("torch.masked_fill(x, mask, f)", "torch.masked_fill", 1),
     Row("x.masked_fill(mask, f)", "torch.Tensor.masked_fill", 1),
     Row("x.masked_fill_(mask, f)", "torch.Tensor.masked_fill", 1),
@@ -275,6 +289,7 @@ ROWS = (
     Row("L.lu_factor_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
     Row("L.ldl_factor_ex(A, check_errors=True)", "torch.linalg.inv_ex", 1),
     Row("L.lstsq(A, A)", "torch.linalg.inv", 1),
+    Row("encoder(tokens, src_key_padding_mask=padding)", _NESTED, 1),
     Row("L.cholesky(A @ A.mT)", "torch.linalg.inv", 1),
     Row("L.svd(A)", "torch.linalg.svd", 2),
     Row("L.svd(A, driver='gesvd')", "torch.linalg.svd", 1),

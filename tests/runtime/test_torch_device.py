@@ -385,7 +385,7 @@ def test_what_a_number_hook_raises_is_torchs_own() -> None:
 # What needs a real device to run: the rest is played.
 REAL = (
     "cuda", "cpu", "pinned", "big", "buffer", "accelerator", "sparse", ".3f", "svd_lowrank",
-    "lobpcg", "driver",
+    "lobpcg", "driver", "encoder",
 )  # fmt: skip
 
 

@@ -105,7 +105,8 @@ class Adapter(Base):
             return None
         if api == WORK:
             return HOST
-        return self.device_of(args[0] if args else next(iter(kwargs.values()), None))
+        value = args[0] if args else next(iter(kwargs.values()), None)
+        return self._of_any(value) if isinstance(value, list | tuple) else self.device_of(value)
 
     def times_of(self, point: SyncPoint, path: str) -> Callable[[Args, Kwargs], int] | None:
         """Of an index, each part is waited for; some calls are looked at in whole."""

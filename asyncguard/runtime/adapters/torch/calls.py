@@ -54,6 +54,17 @@ def _inverts(args: Args, kwargs: Kwargs) -> bool:
     return isinstance(power, int) and power < 0
 
 
+def _is_number_of_device(args: Args, kwargs: Kwargs) -> bool:
+    """Whether what is done to lists of tensors takes a number from where those are."""
+    number = kwargs.get("alpha", _argument(args, kwargs, 2, "weight"))
+    first = args[0][0] if args and args[0] else None
+    return (
+        isinstance(number, torch.Tensor)
+        and isinstance(first, torch.Tensor)
+        and number.is_cpu == first.is_cpu
+    )
+
+
 def _argument(args: Args, kwargs: Kwargs, at: int, name: str, default: Any = None) -> Any:
     return args[at] if len(args) > at else kwargs.get(name, default)
 
@@ -145,6 +156,7 @@ CALLS: dict[str, Callable[[Args, Kwargs], bool]] = {
     "torch.Tensor.histc": _reads_range,
     "torch.linalg.norm": _is_spectral,
     "torch.linalg.matrix_power": _inverts,
+    "torch._foreach_lerp_": _is_number_of_device,
 }
 # How often calls wait, by what they are given; measured on an H200 with torch 2.11.
 TIMES: dict[str, Callable[[Args, Kwargs], int]] = {
