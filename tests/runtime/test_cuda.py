@@ -22,7 +22,7 @@ from tests.runtime.helpers import counts
 torch = require("torch")
 HAS_CUPTI = importlib.util.find_spec("cupti") is not None
 pytestmark = [
-    # Written against sources and simulations: none of these has met a GPU yet.
+    # Written against sources and simulations. An H200 has been asked for the rows: see `cuda_rows`.
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
