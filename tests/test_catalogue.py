@@ -78,6 +78,7 @@ def test_a_missing_key_is_named_with_file_and_entry(tmp_path: Path, key: str) ->
         ('functions = ["toy.wait"]', 'receiver = "thing"', "receiver: unknown 'thing'"),
         ('patch = ["toy.wait"]', 'moves = "sideways"', "moves: unknown 'sideways'"),
         ('patch = ["toy.wait"]', 'value = "you"', "value: unknown 'you'"),
+        ("patch = [", 'times = { "toy.w" = 2 }, patch = [', "runtime: times: unknown 'toy.w'"),
         ('advice = "', 'confidence = "total"\nadvice = "', "confidence: unknown 'total'"),
         ('advice = "', 'colour = "red"\nadvice = "', "unknown key 'colour'"),
         ('runtime = { patch = ["toy.wait"] }\n', "", "say why in 'one_sided'"),

@@ -21,10 +21,10 @@ VALUE_KINDS = (
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
 # the device, `x[[0, 2]]` or `x[cpu_indices]`, `x[...] = host_array`, `host_array[...] = x`,
-# `x[tensor_of_no_dimension]`, `x[mask] = 0`.
+# `x[tensor_of_no_dimension]`, `x[mask] = 0`, `x[0] = 0` of one element (seen by the runtime only).
 OPERATORS = (
     "mask-read", "mask-write", "scalar-write", "slice-bound", "index-upload", "host-write",
-    "device-write", "scalar-index", "mask-fill",
+    "device-write", "scalar-index", "mask-fill", "number-write",
 )  # fmt: skip
 # `cpu_argument`: the first argument, and only where it is on the CPU: a collective of CPU tensors
 # holds the host, one of CUDA tensors the stream. `elements`: those of the first argument, a list.
@@ -50,6 +50,7 @@ class Condition(NamedTuple):
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
     flag: tuple[str, ...] = ()  # as keyword_true; by position, the first of True and False is it
     pinned: bool = False  # what the method is called on is page-locked (seen by the runtime only)
+    staged: bool = False  # what is sent is page-locked, or so small that the driver takes a copy
 
 
 class Source(NamedTuple):
@@ -72,6 +73,7 @@ class Runtime(NamedTuple):
     moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
+    times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that wait not as the others
 
 
 class SyncPoint(NamedTuple):
@@ -96,6 +98,10 @@ class SyncPoint(NamedTuple):
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
     times: int = 1  # how often one call waits
     confidence: Confidence = Confidence.HIGH  # the most that the linter may claim for it
+
+    def times_by(self, path: str) -> int:
+        """How often one call waits that was made by this path, or as this backend operator."""
+        return self.times if self.runtime is None else self.runtime.times.get(path, self.times)
 
 
 class Steps(NamedTuple):

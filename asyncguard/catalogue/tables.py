@@ -202,6 +202,8 @@ def _check_words(built: Mapping[str, Any], where: str) -> None:
         _one_of(runtime.operators, OPERATORS, f"{where}: runtime: operators")
         _one_of((runtime.value,), DECIDERS, f"{where}: runtime: value")
         _one_of((runtime.moves,), MOVES, f"{where}: runtime: moves")
+        hooked = runtime.patch + runtime.dispatch
+        _one_of(tuple(runtime.times), hooked, f"{where}: runtime: times")
 
 
 def _one_of(words: tuple[str, ...], known: tuple[str, ...], where: str) -> None:

@@ -59,9 +59,15 @@ class Adapter:
         """
         raise NotImplementedError
 
-    def times_of(self, point: SyncPoint) -> Callable[[tuple[Any, ...], dict[str, Any]], int] | None:
-        """How often a call of an entry waits, by its arguments; None: always once."""
-        return (lambda args, kwargs: point.times) if point.times > 1 else None
+    def times_of(
+        self, point: SyncPoint, path: str
+    ) -> Callable[[tuple[Any, ...], dict[str, Any]], int] | None:
+        """How often a call by one of an entry's paths waits, by its arguments; None: always once.
+
+        0: it does not wait.
+        """
+        times = point.times_by(path)
+        return (lambda args, kwargs: times) if times > 1 else None
 
     def is_device_set(self) -> bool:
         """Whether values are made on another device than usual where the call names none."""
@@ -70,6 +76,10 @@ class Adapter:
     def is_pinned(self, value: Any) -> bool:
         """Whether a value in host memory is page-locked, so that copies need not wait for it."""
         return False
+
+    def is_staged(self, value: Any) -> bool:
+        """Whether a value may be sent without a wait: it is page-locked, or small."""
+        return True
 
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
@@ -83,7 +93,7 @@ class Adapter:
     ) -> Blocker:
         """One API of this framework on one device; `users_only`: its own calls never count.
 
-        `times`: how often a call waits, where `times_of` does not tell.
+        `times`: how often a call waits, where that is not once.
         """
         internals = self.framework.blocking_internals
         stand_in = device == STAND_IN
@@ -98,7 +108,7 @@ class Adapter:
             on_accelerator=synchronous_cpu and not stand_in and device != HOST,
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
-            times=times or self.times_of(point),
+            times=times,
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:

@@ -113,9 +113,9 @@ class _Watch:
             if blocker.stand_in and self._is_on_host(doing, args, frame):
                 return None
             site = blocker.site(frame)
-            if site is None:
-                return None
             times = blocker.times(args, kwargs) if blocker.times is not None else 1
+            if site is None or not times:
+                return None
             site = hub.allow(site, times)
             fresh = self._fresh.through if through else self._fresh.hook
             sink = hub.sink
@@ -164,8 +164,8 @@ class _Watch:
             if blocker.stand_in and self._is_on_host(doing, args, frame):
                 return
             site = blocker.site(frame)
-            if site is not None:
-                times = blocker.times(args, kwargs) if blocker.times is not None else 1
+            times = blocker.times(args, kwargs) if blocker.times is not None else 1
+            if site is not None and times:
                 site = hub.allow(site, times)
                 hub.end(call.sink, site, call.began, times)
         except SyncLimitExceeded:

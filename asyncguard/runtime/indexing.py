@@ -44,6 +44,8 @@ class Place(NamedTuple):
     fills: Test2 | None = None
     # Whether such a value without dimensions is read as a number where it is an index.
     is_read: Test = lambda value: True
+    # Whether a number that is written to one element of such a value is sent to where that is.
+    sends_numbers: Test = lambda owner: False
 
     def is_filled(self, value: Any, owner: Any) -> bool:
         """Whether a mask fills `value` in without a wait."""
@@ -68,12 +70,38 @@ def operators(args: tuple[Any, ...], place: Place) -> Counter[str]:
         masked = any(place.on_device(part) and place.is_mask(part) for part in parts)
         if not (masked and place.is_filled(args[2], args[0])):
             found["host-write"] += 1
+    if len(args) > 2 and _sends_number(args[2], args[0], parts, place):
+        found["number-write"] = 1
     return found
 
 
 def times(found: Counter[str]) -> int:
     """How often a subscript waits that is of these sorts: for each part, but a mask that fills."""
     return max(1, found.total() - found["mask-fill"])
+
+
+def _sends_number(value: Any, owner: Any, parts: tuple[Any, ...], place: Place) -> bool:
+    """Whether a number, or an array of the host's without dimensions, is sent to one element.
+
+    Where it meets no dimension, it is copied as an array of none; elsewhere it fills.
+    """
+    if not place.sends_numbers(owner):
+        return False
+    if not (_is_number(value) or (place.on_device(value) and place.is_away(value, owner))):
+        return False
+    chosen = [part for part in parts if part is not Ellipsis]
+    return (
+        len(chosen) == owner.ndim
+        and not getattr(value, "ndim", 0)
+        and all(_is_one(part, place) for part in chosen)
+    )
+
+
+def _is_one(part: Any, place: Place) -> bool:
+    """Whether a part of an index chooses one place of a dimension: a number of either's."""
+    if place.on_device(part):
+        return not (part.ndim or place.is_mask(part)) and place.is_read(part)
+    return hasattr(part, "__index__") and not isinstance(part, bool)
 
 
 def _comes_from_host(value: Any, owner: Any, place: Place) -> bool:

@@ -161,7 +161,7 @@ class Installation:
             return lambda original: boundaries.step_hook(original, path, adapter, owner)
         points = self._points()
         asked = {point.id: (point, each) for each in found for point in points[each.path]}
-        probes = [Probe(point, adapter, each.binds) for point, each in asked.values()]
+        probes = [Probe(point, adapter, each.path, each.binds) for point, each in asked.values()]
         up = 2 if takeover.is_python(found[0].thing) else 1
         return lambda original: hooks.make(original, path, adapter, probes, up)
 

@@ -29,15 +29,16 @@ _CONTAINERS = frozenset({list, tuple, dict})
 
 
 class Probe:
-    """Judges the calls of one patched attribute by one catalogue entry."""
+    """Judges the calls of one patched attribute, that at `path`, by one catalogue entry."""
 
-    def __init__(self, point: SyncPoint, adapter: Adapter, method: bool) -> None:
+    def __init__(self, point: SyncPoint, adapter: Adapter, path: str, method: bool) -> None:
         assert point.runtime is not None
         runtime = point.runtime
         self._point = point
         self._adapter = adapter
         self._value = runtime.value
         self._moves = runtime.moves
+        self._times = adapter.times_of(point, path)
         self._pick = _picker(point, method)
         parts = _conditions(point, adapter, method)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
@@ -52,7 +53,7 @@ class Probe:
         if runtime.value == "number":
             self.numbers_from = _first_listed(point, method)
         self.quick: Judge | None = None  # by the value alone; None: take the long way
-        if method and runtime.value == "self" and not parts and adapter.times_of(point) is None:
+        if method and runtime.value == "self" and not parts and self._times is None:
             self.quick = adapter.quick_judge(self._blockers)
 
     def after(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
@@ -139,7 +140,7 @@ class Probe:
                 self._point,
                 device,
                 users_only=self._writes_from_host,
-                times=functools.partial(self._read_of, device) if each else None,
+                times=functools.partial(self._read_of, device) if each else self._times,
             )
             blocker = self._blockers.setdefault(device, made)
         return blocker
@@ -219,13 +220,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
-        unless = condition(point.unless, skip, devices)
-        pinned = point.unless.pinned
-        parts.append(
-            lambda args, kwargs: (
-                not (unless(args, kwargs) and (not pinned or adapter.is_pinned(args[0])))
-            )
-        )
+        met = _all((*_tests(point.unless, skip, devices), *_memory_tests(point, adapter, method)))
+        parts.append(lambda args, kwargs: not met(args, kwargs))
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
         if point.runtime.moves == "upload":  # but for what a mask fills in
@@ -233,6 +229,21 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.runtime.value == "self" and method and _listed(point, method):
         parts.append(_argument_on_device(point, adapter))
     return tuple(parts)
+
+
+def _memory_tests(point: SyncPoint, adapter: Adapter, method: bool) -> Iterator[Applies]:
+    """What an entry's `unless` asks of memory on the host."""
+    assert point.unless is not None
+    if point.unless.pinned:
+        yield lambda args, kwargs: adapter.is_pinned(args[0])
+    if point.unless.staged:
+        pick = _picker(point, method)
+
+        def is_staged(args: Args, kwargs: Kwargs) -> bool:
+            sent = pick(args, kwargs)
+            return all(map(adapter.is_staged, sent if isinstance(sent, list) else (sent,)))
+
+        yield is_staged
 
 
 def _operators(point: SyncPoint) -> frozenset[str]:
@@ -290,7 +301,10 @@ def _all(tests: tuple[Applies, ...]) -> Applies:
 
 
 def _tests(
-    wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
+    wanted: Condition,
+    skip: int,
+    devices: bool,
+    placed: Callable[[], bool] = lambda: False,
 ) -> Iterator[Applies]:
     """The parts of a condition that it has, the cheap ones first."""
     yield from _keyword_tests(wanted, placed)

@@ -55,6 +55,8 @@ def replacements(
     activities = frozenset({ProfilerActivity.CPU, ProfilerActivity.CUDA})
     yield Place(torch.autograd.profiler, "_supported_activities"), lambda: activities
     yield Place(torch, "ctc_loss"), _ctc_loss()
+    for name in ("svd", "svdvals"):
+        yield Place(torch.linalg, name), _without_driver(getattr(torch.linalg, name))
     yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():
         yield from _distributed()
@@ -124,7 +126,10 @@ def _generator(machine: Machine) -> Any:
 
 
 def _ctc_loss() -> Any:
-    """Lengths on the host go by value: C++ code takes them along to a device that it cannot see."""
+    """Lengths on the host go by value: C++ code takes them along to a device that it cannot see.
+
+    Targets on the host are sent to the device.
+    """
     own = torch.ctc_loss
 
     @functools.wraps(own)
@@ -133,9 +138,20 @@ def _ctc_loss() -> Any:
             value.tolist() if torch.is_tensor(value) and not value.is_cuda else value
             for value in lengths_and_more[:2]
         ]
-        return own(log_probs, targets, *lengths, *lengths_and_more[2:], **more)
+        to = targets.to(log_probs.device)
+        return own(log_probs, to, *lengths, *lengths_and_more[2:], **more)
 
     return ctc_loss
+
+
+def _without_driver(own: Callable[..., Any]) -> Any:
+    """A decomposition: which of CUDA's solvers it is computed by is nothing to the CPU."""
+
+    @functools.wraps(own)
+    def decomposed(A: Any, *args: Any, driver: Any = None, **kwargs: Any) -> Any:  # noqa: N803  torch's
+        return own(A, *args, **kwargs)
+
+    return decomposed
 
 
 def _grouping() -> Any:

@@ -233,7 +233,8 @@ def test_a_collective_of_cuda_tensors_holds_the_stream_and_not_the_host() -> Non
     catalogued = catalogue.load()
     adapter = Adapter(catalogued.frameworks["torch"])
     adapter.device_of = Mock()  # type: ignore[method-assign]
-    probe = Probe(catalogued["torch.distributed.all_reduce"], adapter, method=False)
+    path = "torch.distributed.all_reduce"
+    probe = Probe(catalogued[path], adapter, path, method=False)
     adapter.device_of.return_value = "cuda:0"
     assert probe.before((torch.ones(1),), {}) is None
     adapter.device_of.return_value = STAND_IN

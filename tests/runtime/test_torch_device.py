@@ -60,6 +60,7 @@ def waits(call: Callable[[], Any]) -> dict[str, int]:
 
 
 MASKED_WRITE, PICKED = "torch.Tensor.__setitem__.mask", "torch.Tensor.__getitem__.scalar"
+NUMBER = "torch.Tensor.__setitem__.number"
 SUBSCRIPTS: dict[str, tuple[Callable[[], Any], str]] = {
     "read by mask": (lambda: x[mask], "torch.Tensor.__getitem__.mask"),
     "read by a mask of the host": (lambda: x[host_mask], ""),
@@ -83,7 +84,17 @@ SUBSCRIPTS: dict[str, tuple[Callable[[], Any], str]] = {
     "write values of the device": (lambda: written(x, slice(0, 2), on_device(5.0, 6.0)), ""),
     "read by a scalar": (lambda: x[at], PICKED),
     "read by a scalar of the host": (lambda: x[torch.tensor(1)], ""),
-    "write by a scalar": (lambda: written(x, at, 1.0), "torch.Tensor.__setitem__.index"),
+    "write a row of the host by a scalar": (
+        lambda: written(square, at, torch.ones(2)[0]),
+        "torch.Tensor.__setitem__.index",
+    ),
+    "write a number to one": (lambda: written(x, 1, 1.0), NUMBER),
+    "write a number to one at the end": (lambda: written(x, (..., -1), 1), NUMBER),
+    "write a number to one by the host's": (lambda: written(x, torch.tensor(1), 1.0), NUMBER),
+    "write a number to what is one": (lambda: written(scalar(1), ..., 1.0), NUMBER),
+    "write a number to a row": (lambda: written(square, 1, 1.0), ""),
+    "write a number to a row of one": (lambda: written(x, (None, 1), 1.0), ""),
+    "write a number to a row of one by truth": (lambda: written(scalar(1), True, 1.0), ""),
     "write a tensor by a scalar": (
         lambda: written(x, at, scalar(2.0)),
         "torch.Tensor.__setitem__.index",
@@ -131,10 +142,8 @@ def test_a_fused_optimizer_reads_no_flag_of_its_scaler(
 
 RANGE, NORM = "torch.histc", "torch.linalg.norm"
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
-    "nanmedian": (lambda: torch.nanmedian(x), "torch.nanmedian"),
-    "nanmedian by dimension": (lambda: torch.nanmedian(x, 0), ""),
-    "x.nanmedian": (lambda: x.nanmedian(), "torch.Tensor.nanmedian"),
-    "x.nanmedian by dimension": (lambda: x.nanmedian(0), ""),
+    "nanmedian": (lambda: torch.nanmedian(x), ""),
+    "x.nanmedian": (lambda: x.nanmedian(), ""),
     "normal of a std": (lambda: torch.normal(0.0, x + 1), "torch.normal"),
     "normal of a mean": (lambda: torch.normal(x, 1.0), ""),
     "histc": (lambda: torch.histc(x, 4), RANGE),
@@ -145,7 +154,8 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "save": (lambda: torch.save({"a": [{"b": x}]}, _Nowhere()), "torch.save"),
     "save what is on the host": (lambda: torch.save({"a": torch.ones(1)}, _Nowhere()), ""),
     "lstsq": (lambda: torch.linalg.lstsq(square, square), "torch.linalg.inv"),
-    "cholesky_inverse": (lambda: torch.cholesky_inverse(square), "torch.linalg.inv"),
+    "cholesky_inverse": (lambda: torch.cholesky_inverse(square), ""),
+    "lu": (lambda: torch.lu(square), ""),
     "inv_ex": (lambda: torch.linalg.inv_ex(square), ""),
     "checked inv_ex": (
         lambda: torch.linalg.inv_ex(square, check_errors=True),
@@ -218,6 +228,22 @@ def test_a_flag_may_be_given_by_position(
     unless = catalogue.load()["torch.Tensor.to.device"].unless
     assert unless is not None
     assert condition(unless, 1)((x, *args), kwargs) == holds
+
+
+@pytest.mark.parametrize(
+    ("numbers", "pinned", "expected"),
+    [(1 << 18, False, 0), ((1 << 18) + 1, False, 1), ((1 << 18) + 1, True, 0)],
+)
+def test_much_pageable_memory_is_waited_for_whatever_its_upload_is_told(
+    numbers: int, pinned: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from asyncguard.runtime.adapters import torch as adapter
+
+    monkeypatch.setattr(adapter.Adapter, "is_pinned", lambda self, value: pinned)
+    sent, room = torch.ones(numbers), torch.ones(numbers).as_subclass(OnDevice)
+    found = waits(lambda: room.copy_(sent, non_blocking=True))
+    assert found == ({"torch.Tensor.copy_.to_device": 1} if expected else {})
+    assert waits(lambda: room.copy_(sent, True)) == found
 
 
 @pytest.mark.parametrize(("pinned", "expected"), [(True, 0), (False, 1)])
@@ -359,7 +385,7 @@ def test_what_a_number_hook_raises_is_torchs_own() -> None:
 # What needs a real device to run: the rest is played.
 REAL = (
     "cuda", "cpu", "pinned", "big", "buffer", "accelerator", "sparse", ".3f", "svd_lowrank",
-    "lobpcg",
+    "lobpcg", "driver", "encoder",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import asyncguard
 from tests.frameworks import require
+from tests.runtime.cuda_rows import is_told
 
 torch = require("torch")
 waits = importlib.import_module("tests.sim.waits")
@@ -73,7 +74,8 @@ def seen_by_torch(call: Callable[[Any], Any]) -> int:
 @pytest.mark.parametrize("name", waits.WAITS)
 def test_a_real_device_waits_as_often(name: str) -> None:
     call, count, _ = waits.WAITS[name]
-    assert seen_by_torch(call) == count
+    expected = 0 if name in waits.HIDDEN else count
+    assert is_told(seen_by_torch(call), expected, name in waits.LEAST)
 
 
 @pytest.mark.gpu

@@ -128,7 +128,7 @@ def clustering(device: str) -> Any:
 
 
 def alignment(device: str) -> Any:
-    """Scores and targets go up; 3 uploads of lengths forward, 3 backward."""
+    """Scores and targets go up; 5 waits for lengths and offsets forward, 3 backward."""
     torch.manual_seed(0)
     scores = torch.randn(6, 2, 5).to(device).requires_grad_()
     targets = torch.tensor([[1, 2], [3, 4]]).to(device)
@@ -209,7 +209,7 @@ WAITS: dict[Program, int] = {
     greedy_decoding: 3 + 1 + 1,
     suppression: 2 + 3 + 1 + 2,
     clustering: 1 + 2 * (3 + 1) + 1,
-    alignment: 2 + 3 + 3 + 1,
+    alignment: 2 + 5 + 3 + 1,
     checkpoints: 1 + 1 + 4 + 1 + 1,
     lines: 4 + 3 + 1 + 1,
     sizes: 5 + 2,

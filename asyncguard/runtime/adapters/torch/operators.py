@@ -29,7 +29,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self._adapter = adapter
         self._points = {
-            name: point
+            name: point._replace(times=point.times_by(name))
             for point in adapter.framework.sync
             if point.runtime is not None
             for name in point.runtime.dispatch
