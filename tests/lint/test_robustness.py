@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -168,3 +169,27 @@ def test_an_encoding_is_looked_for_in_two_lines_however_long_they_are() -> None:
         assert decode(text.encode()) == text
     assert decode("#\n# coding: latin-1\nx = 'é'\n".encode("latin-1")).endswith("'é'\n")
     assert decode(b"# coding: latin-1") == "# coding: latin-1"
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or sys.version_info < (3, 11), reason="frames lie elsewhere"
+)
+def test_calls_up_and_down_the_stack_map_no_memory_each_time() -> None:
+    """Frames lie in chunks; a boundary between two would be crossed by each of these calls."""
+    import resource
+
+    def descend(depth: int) -> None:
+        for _ in range(100):
+            leaf()
+        if depth:
+            descend(depth - 1)
+
+    def leaf() -> None:
+        pass
+
+    def faults() -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        descend(2_000)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    assert worker.with_deep_stack(faults) < 500

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
 FRAMES = 30_000  # Python's own, thirty times the usual; a call that is followed takes some thirty
+# Words of Python's own stack that one call asks for, to leave as many to all that it calls.
+ROOM = 1 << 21
 T = TypeVar("T")
 
 
@@ -115,6 +117,21 @@ class Worker:
         return new
 
 
+def _in_one_chunk(work: Callable[[], T]) -> T:
+    """Return what `work` does, with all its frames in one piece of memory.
+
+    From 3.11 on frames lie in chunks of 16 KiB. A call that needs a new one maps it, and unmaps it
+    as it returns: of calls that go up and down across the same boundary, as those of an interpreter
+    of trees do, a tenth of the time is spent on that. But a chunk is as large as its first frame
+    asks for, up to the next power of two, and this one asks for more than half of that. What is not
+    touched of it takes no memory.
+    """
+    return work()
+
+
+_in_one_chunk.__code__ = _in_one_chunk.__code__.replace(co_stacksize=ROOM)
+
+
 def with_deep_stack(work: Callable[[], T]) -> T:
     """Run `work` in a thread with a large stack, and return what it returns, or raise it.
 
@@ -125,7 +142,7 @@ def with_deep_stack(work: Callable[[], T]) -> T:
 
     def fulfil() -> None:
         try:
-            results.append(work())
+            results.append(_in_one_chunk(work))
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             errors.append(error)
 
