@@ -6,7 +6,7 @@ Purely syntactic, over one function or loop. In doubt the answer is the one that
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
@@ -18,14 +18,23 @@ _REFLECTION = frozenset({"locals", "globals", "vars", "eval", "exec", "dir"})
 _SWALLOWING = tuple(words("call.swallows"))
 
 
-def walk_own(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and what is below it, without what nested functions and classes hold."""
-    stack = [node]
+def walk_own(node: ast.AST) -> Sequence[ast.AST]:
+    """Return a node and what is below it, without what nested functions and classes hold."""
+    return _own_of_scope(node) if isinstance(node, _WALKED_OFTEN) else _own(node)
+
+
+def _own(node: ast.AST) -> Sequence[ast.AST]:
+    found, stack = [], [node]
     while stack:
         current = stack.pop()
-        yield current
+        found.append(current)
         if type(current) not in parsed.LEAVES:
             stack += [c for c in parsed.children(current) if not isinstance(c, SCOPES)]
+    return found
+
+
+_own_of_scope = kept(OF_SCOPES)(_own)
+_WALKED_OFTEN = (*SCOPES, *LOOPS)
 
 
 def names(node: ast.AST) -> set[str]:
