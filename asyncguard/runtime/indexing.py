@@ -64,20 +64,26 @@ def operators(args: tuple[Any, ...], place: Place) -> Counter[str]:
     index = args[1]
     parts = index if isinstance(index, tuple) else (index,)
     found = Counter(sort for part in parts for sort in _sorts(part, args, place))
-    if len(args) > 2 and _is_number(args[2]) and found["index-upload"]:
-        found["scalar-write"] = 1
-    if len(args) > 2 and _comes_from_host(args[2], args[0], place):
-        masked = any(place.on_device(part) and place.is_mask(part) for part in parts)
-        if not (masked and place.is_filled(args[2], args[0])):
-            found["host-write"] += 1
-    if len(args) > 2 and _sends_number(args[2], args[0], parts, place):
-        found["number-write"] = 1
+    if len(args) > 2:
+        found.update(_sorts_of_write(args[2], args[0], parts, place))
+        if _is_number(args[2]) and found["index-upload"]:
+            found["scalar-write"] = 1
     return found
 
 
 def times(found: Counter[str]) -> int:
     """How often a subscript waits that is of these sorts: for each part, but a mask that fills."""
     return max(1, found.total() - found["mask-fill"])
+
+
+def _sorts_of_write(value: Any, owner: Any, parts: tuple[Any, ...], place: Place) -> Iterator[str]:
+    """The sorts that a write is of for what is written."""
+    if _comes_from_host(value, owner, place):
+        masked = any(place.on_device(part) and place.is_mask(part) for part in parts)
+        if not (masked and place.is_filled(value, owner)):
+            yield "host-write"
+    if _sends_number(value, owner, parts, place):
+        yield "number-write"
 
 
 def _sends_number(value: Any, owner: Any, parts: tuple[Any, ...], place: Place) -> bool:
