@@ -73,7 +73,7 @@ class Runtime(NamedTuple):
     moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
-    times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that wait not as the others
+    times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that differ from the entry
 
 
 class SyncPoint(NamedTuple):
