@@ -286,13 +286,11 @@ def _waits_as_simulated(torch: Any, name: str, told_there: dict[str, Any]) -> bo
     record = session.record()
     counted = counts(record)
     told = record.extra["cross_check"]
-    unlike = {
-        api for api in counted.keys() | simulated if counted.get(api, 0) != simulated.get(api, 0)
-    }
+    unlike = {api for api, _ in counted.items() ^ simulated.items()}
     excuse = KNOWN.get(name, "")
     if there is not None and there != version(library):
         excuse = f"{library} {version(library)} here, {there} simulated"
-    verdict = "" if not unlike else f"   but {excuse}" if excuse else "   DISAGREES"
+    verdict = (f"   but {excuse}" if excuse else "   DISAGREES") if unlike else ""
     print(
         f"{sum(counted.values()) - told['unattributed']:5} {sum(simulated.values()):5}"
         f" {told['attributed'] + told['unattributed']:5}  {name}{verdict}",
@@ -300,9 +298,8 @@ def _waits_as_simulated(torch: Any, name: str, told_there: dict[str, Any]) -> bo
     )
     for api in sorted(unlike):
         print(f"        {api}: {counted.get(api, 0)}, simulated {simulated.get(api, 0)}")
-        for site in record.sites:
-            if site.api == api:
-                print(f"            {site.count} at {site.path}:{site.line} {site.stack[:3]}")
+        for site in (site for site in record.sites if site.api == api):
+            print(f"            {site.count} at {site.path}:{site.line} {site.stack[:3]}")
     return not unlike or bool(excuse)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
 import asyncguard
+from tests.runtime.helpers import counts
 from tests.sim.programs import PROGRAMS
 
 PLACE = Path(__file__).parent / "results" / "sim_programs.json"
@@ -28,7 +28,7 @@ def main() -> None:
     keep = parser.parse_args().keep
     print("| program | losses | waits | sites | most at | host waits (modelled) |")
     print("| --- | --- | --- | --- | --- | --- |")
-    waits: dict[str, Counter[str]] = {}
+    waits: dict[str, dict[str, int]] = {}
     for name, program in PROGRAMS.items():
         on_host = program("cpu")
         with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
@@ -40,9 +40,7 @@ def main() -> None:
             f"| {name} | {equal} | {trace.total_syncs} | {len(trace.sites)} |"
             f" {most.api} x{most.count} | {waited:.0%} |"
         )
-        waits[name] = Counter()
-        for site in trace.sites:
-            waits[name][site.api] += site.count
+        waits[name] = counts(trace.record)
     if keep:
         versions = {name: version(name) for name in LIBRARIES}
         about = {"date": datetime.date.today().isoformat(), "versions": versions}

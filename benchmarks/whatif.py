@@ -257,6 +257,17 @@ def on_engine() -> Backend:
     )
 
 
+def chain(product: Callable[[Value, Value], Value], factor: Value) -> Callable[[Value, int], Value]:
+    """Enqueue products with a matrix, one after the other."""
+
+    def work(value: Value, products: int) -> Value:
+        for _ in range(products):
+            value = product(value, factor)
+        return value
+
+    return work
+
+
 def on_mxnet() -> Backend:
     """mxnet's own engine."""
     from asyncguard.compat import restore_numpy_names
@@ -265,15 +276,9 @@ def on_mxnet() -> Backend:
     from mxnet import np
 
     factor = np.ones((SIZE, SIZE)) / SIZE
-
-    def work(value: Value, products: int) -> Value:
-        for _ in range(products):
-            value = np.dot(value, factor)
-        return value
-
     return Backend(
         "mxnet",
-        work,
+        chain(np.dot, factor),
         lambda v: v.asnumpy(),
         lambda v: v.wait_to_read(),
         np.concatenate,
@@ -333,17 +338,12 @@ def on_torch(device_times: str | None = None) -> Backend | None:
     size = 10 * SIZE
     factor = torch.ones((size, size), device="cuda") / size
 
-    def work(value: Value, products: int) -> Value:
-        for _ in range(products):
-            value = value @ factor
-        return value
-
     def batch(values: Sequence[Value]) -> Value:
         return torch.stack([value[0, 0] for value in values])
 
     return Backend(
         "torch",
-        work,
+        chain(torch.matmul, factor),
         lambda v: v[0, 0].item() if v.ndim == 2 else v.tolist(),
         lambda _: torch.cuda.synchronize(),
         batch,

@@ -113,8 +113,10 @@ class _Watch:
             if blocker.stand_in and self._is_on_host(doing, args, frame):
                 return None
             site = blocker.site(frame)
+            if site is None:
+                return None
             times = blocker.times(args, kwargs) if blocker.times is not None else 1
-            if site is None or not times:
+            if not times:
                 return None
             site = hub.allow(site, times)
             fresh = self._fresh.through if through else self._fresh.hook
@@ -164,8 +166,10 @@ class _Watch:
             if blocker.stand_in and self._is_on_host(doing, args, frame):
                 return
             site = blocker.site(frame)
+            if site is None:
+                return
             times = blocker.times(args, kwargs) if blocker.times is not None else 1
-            if site is not None and times:
+            if times:
                 site = hub.allow(site, times)
                 hub.end(call.sink, site, call.began, times)
         except SyncLimitExceeded:

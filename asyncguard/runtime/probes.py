@@ -220,7 +220,7 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
-        met = _all((*_tests(point.unless, skip, devices), *_memory_tests(point, adapter, method)))
+        met = _all((condition(point.unless, skip, devices), *_memory_tests(point, adapter, method)))
         parts.append(lambda args, kwargs: not met(args, kwargs))
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
@@ -301,10 +301,7 @@ def _all(tests: tuple[Applies, ...]) -> Applies:
 
 
 def _tests(
-    wanted: Condition,
-    skip: int,
-    devices: bool,
-    placed: Callable[[], bool] = lambda: False,
+    wanted: Condition, skip: int, devices: bool, placed: Callable[[], bool]
 ) -> Iterator[Applies]:
     """The parts of a condition that it has, the cheap ones first."""
     yield from _keyword_tests(wanted, placed)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STACK = 256 * 1024 * 1024  # bytes; the parser recurses in native code, deeper than a usual stack
 FRAMES = 30_000  # Python's own, thirty times the usual; a call that is followed takes some thirty
-# Words of Python's own stack that one call asks for, to leave as many to all that it calls.
+# Words of Python's stack: the frame of `_in_one_chunk` asks for so many, and leaves as many free.
 ROOM = 1 << 21
 T = TypeVar("T")
 
@@ -120,11 +120,11 @@ class Worker:
 def _in_one_chunk(work: Callable[[], T]) -> T:
     """Return what `work` does, with all its frames in one piece of memory.
 
-    From 3.11 on frames lie in chunks of 16 KiB. A call that needs a new one maps it, and unmaps it
-    as it returns: of calls that go up and down across the same boundary, as those of an interpreter
-    of trees do, a tenth of the time is spent on that. But a chunk is as large as its first frame
-    asks for, up to the next power of two, and this one asks for more than half of that. What is not
-    touched of it takes no memory.
+    From Python 3.11 on, frames lie in chunks of 16 KiB. A call that finds no room maps a new chunk
+    and unmaps it as it returns. An interpreter of trees crosses the boundaries of chunks all the
+    time, and spent a tenth of its time on that. A chunk grows to the next power of two that holds
+    its first frame. The frame of this function takes half of a chunk of 32 MiB; the other half is
+    free for all that `work` calls. Pages that nothing touches take no memory.
     """
     return work()
 

@@ -48,8 +48,8 @@ FETCH = "torch.utils.data._utils.fetch"
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
 SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
-# Up to here, an upload from pageable memory that is told not to block does not; one of 4 MiB does.
-# Measured on an H200 with CUDA 13.0, which was not asked about sizes in between.
+# An upload with `non_blocking=True` from pageable memory holds the host if it is larger than this.
+# Measured on an H200 with CUDA 13.0: 1 MiB does not hold it, 4 MiB does; none in between was tried.
 STAGED_BYTES = 1 << 20
 STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
 

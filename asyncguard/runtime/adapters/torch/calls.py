@@ -55,7 +55,7 @@ def _inverts(args: Args, kwargs: Kwargs) -> bool:
 
 
 def _is_number_of_device(args: Args, kwargs: Kwargs) -> bool:
-    """Whether what is done to lists of tensors takes a number from where those are."""
+    """Whether an operator on lists of tensors takes a scalar tensor from their device."""
     number = kwargs.get("alpha", _argument(args, kwargs, 2, "weight"))
     first = args[0][0] if args and args[0] else None
     return (
@@ -97,7 +97,7 @@ def _decompositions(args: Args, kwargs: Kwargs) -> int:
 
 
 def _of_condition(args: Args, kwargs: Kwargs) -> int:
-    """A condition number asks for singular values, unless it is one of a norm of the inverse."""
+    """Singular values wait twice; the norms that multiply by an inverse do not wait."""
     order = _argument(args, kwargs, 1, "p")
     if isinstance(order, int | float):
         return 2 if abs(order) == 2 else 0
@@ -105,9 +105,9 @@ def _of_condition(args: Args, kwargs: Kwargs) -> int:
 
 
 def _of_isin(args: Args, kwargs: Kwargs) -> int:
-    """Many elements to look for are sorted with the others, and a number is written to their mask.
+    """Many test elements are sorted, which takes two `unique`, and a number is written to a mask.
 
-    (?) Those that are said to be unique were not asked about: the number is left of the waits.
+    With `assume_unique` the number remains; no device was asked about that.
     """
     among, wanted = (
         _argument(args, kwargs, 0, "elements"),
@@ -121,7 +121,7 @@ def _of_isin(args: Args, kwargs: Kwargs) -> int:
 
 
 def _of_ctc_loss(args: Args, kwargs: Kwargs) -> int:
-    """Lengths and targets' offsets are uploaded, lengths on a device read; cuDNN waits once."""
+    """torch uploads lengths and offsets, and reads lengths on the device; cuDNN waits once."""
     lengths = [
         _argument(args, kwargs, at, f"{of}_lengths") for at, of in ((2, "input"), (3, "target"))
     ]
