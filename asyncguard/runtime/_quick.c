@@ -484,6 +484,21 @@ typedef struct {
     Places places;
 } Mark;
 
+/* The number after this one; NULL with an error where it is none. */
+static PyObject *
+next_step(PyObject *step)
+{
+    if (step == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "step");
+        return NULL;
+    }
+    long long number = PyLong_AsLongLong(step);
+    if (number == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    return PyLong_FromLongLong(number + 1);
+}
+
 /* 1 where the optimizer sets the pace and the step was ended here, 0 where not, -1 in error. */
 static int
 end_step(const Mark *self, PyObject *optimizer)
@@ -493,29 +508,23 @@ end_step(const Mark *self, PyObject *optimizer)
     if (beat == NULL || !is_id(member(beat, places->pacer), (size_t)optimizer)) {
         return 0;
     }
-    PyObject *clock = member(beat, places->clock), *step = member(beat, places->step);
-    if (clock == NULL || step == NULL) {
+    PyObject *clock = member(beat, places->clock);
+    if (clock == NULL) {
         return 0;
     }
-    long long number = PyLong_AsLongLong(step);
-    if (number == -1 && PyErr_Occurred()) {
-        return -1;
-    }
-    PyObject *next = PyLong_FromLongLong(number + 1);
-    if (next == NULL) {
-        return -1;
-    }
     Py_INCREF(beat);
+    /* Before the counter is read: a clock written in Python may let another thread mark. */
     PyObject *now = PyObject_CallNoArgs(clock);
-    if (now != NULL) {
+    PyObject *next = now == NULL ? NULL : next_step(member(beat, places->step));
+    if (next != NULL) {
         set_member(beat, places->last, now);
         set_member(beat, places->step, next);
     }
     else {
-        Py_DECREF(next);
+        Py_XDECREF(now);
     }
     Py_DECREF(beat);
-    return now == NULL ? -1 : 1;
+    return next == NULL ? -1 : 1;
 }
 
 static PyObject *

@@ -298,6 +298,26 @@ def test_the_update_of_who_sets_the_pace_ends_a_step(
     assert (world.beat.step, list(marked)) == (2, [other, leader])
 
 
+@pytest.mark.parametrize("way", ["python", pytest.param("compiled", marks=needs_compiled)])
+def test_a_step_that_another_thread_ends_while_the_clock_is_asked_is_not_lost(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def clock() -> int:  # of Python: threads take turns in it
+        beat.step += 1
+        return 7
+
+    beat, optimizer = Beat(clock), Value("sets the pace")
+    mine = Front(beat)
+    monkeypatch.setattr(hub, "front", mine)
+    updated: Hook = hub._updated
+    if way == "compiled":
+        assert compiled.quick is not None
+        updated = compiled.quick.Mark(pytest.fail, mine, Beat, Doing)
+    beat.lead(optimizer)
+    updated(optimizer, (), {})
+    assert (beat.step, beat.last) == (2, 7)
+
+
 def test_python_alone_is_taken_where_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASYNCGUARD_PURE_PYTHON", "1")
     assert compiled.load() is None
