@@ -12,7 +12,6 @@ from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.merged import merged
 from asyncguard.runtime import store
-from asyncguard.runtime.skim import skim, traces_below
 
 
 def of(record: TraceRecord, title: str = "") -> TraceReport:
@@ -42,12 +41,14 @@ def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
     format cannot show them.
     """
     every = [
-        file for path in paths for file in (traces_below(path) if os.path.isdir(path) else [path])
+        file
+        for path in paths
+        for file in (store.traces_below(path) if os.path.isdir(path) else [path])
     ]
     if len(every) > 1:
         gathering = ranks.Gathering()
         for path in every:
-            gathering.add(str(path), skim(path))
+            gathering.add(str(path), store.load_figures(path))
         if gathering.is_ranked or len(every) > ranks.MANY or any(map(Path.is_dir, paths)):
             return render.find(name, "ranks")(
                 gathering.report(lambda name: store.load(Path(name))), screen

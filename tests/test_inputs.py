@@ -84,20 +84,20 @@ def test_a_bad_baseline_is_refused_in_one_line(
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"sites": [{"path": "a.py", "kind": "scalar"}]}, "it lacks 'line'"),
-        ({"sites": [{"path": "a.py"}]}, "it lacks 'kind'"),
-        ({"sites": 3}, "sites is 3"),
-        ({"step_count": -1}, "step_count is -1"),
-        ({"duration_ns": 10**400}, "duration_ns is 1000"),
-        ({"duration_ns": 1.5}, "duration_ns is 1.5"),
-        ({"timeline": [3]}, "timeline is [3]"),
-        ({"timeline": [{"kind": "wait", "begin_ns": 5, "end_ns": 9}]}, "it lacks 'name'"),
-        ({"tree": [[1, 0], [0, 1]]}, "the parent of a node is"),  # its own ancestor
-        ({"tree": [[9**9, 9**9, 9]]}, "a node of the tree is"),
-        ({"frames": 10**9}, "frames is 1000000000"),
-        ({"sources": {"a.py": {"x": "text"}}}, "'x' is not the number of a line"),
-        ({"version": True}, "its version is True"),
-        ({"version": 2**70}, "its version is 1180591620717411303424"),
+        ({"sites": [{"path": "a.py", "kind": "scalar"}]}, "required field `line`"),
+        ({"sites": [{"path": "a.py"}]}, "required field `line`"),
+        ({"sites": 3}, "Expected `array`, got `int` - at `$.sites`"),
+        ({"step_count": -1}, "`int` >= 0 - at `$.step_count`"),
+        ({"duration_ns": 10**400}, "`int` <= 9223372036854775807 - at `$.duration_ns`"),
+        ({"duration_ns": 1.5}, "got `float` - at `$.duration_ns`"),
+        ({"timeline": [3]}, "got `int` - at `$.timeline[0]`"),
+        ({"timeline": [{"kind": "wait", "begin_ns": 5, "end_ns": 9}]}, "required field `name`"),
+        ({"tree": [[1, 0], [0, 1]]}, "a node of the call tree is 1, of 0"),  # its own ancestor
+        ({"tree": [[9**9, 9**9, 9]]}, "length 2 - at `$.tree[0]`"),
+        ({"frames": 10**9}, "got `int` - at `$.frames`"),
+        ({"sources": {"a.py": {"x": "text"}}}, "at `key` in `$.sources"),
+        ({"version": True}, "got `bool` - at `$.version`"),
+        ({"version": 2**70}, "`int` <= 3 - at `$.version`"),
     ],
 )
 def test_a_bad_trace_says_what_is_wrong(
@@ -108,7 +108,7 @@ def test_a_bad_trace_says_what_is_wrong(
     error = refused(capsys, "report", "t.json")
     assert error.startswith("asyncguard: t.json: not a trace that this version reads: ")
     assert reason in error
-    assert error.endswith("; record it again\n")
+    assert error.endswith("record it again\n")
 
 
 def test_a_missing_baseline_names_the_command_that_writes_it(

@@ -10,14 +10,13 @@ Traces are taken in one after the other, and only their figures are kept: there 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from asyncguard import catalogue
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
-from asyncguard.runtime.skim import Identity, Skimmed, SkimmedSite
 
 MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
 CALLED = 20  # sites whose callers are looked up
@@ -76,7 +75,7 @@ class Member(NamedTuple):
     """One trace: its name, who it is, and its totals (nanoseconds)."""
 
     name: str
-    identity: Identity
+    identity: Mapping[str, Any]
     waits: int
     stall_ns: int
     duration_ns: int
@@ -92,24 +91,25 @@ class Gathering:
         self._members: list[Member] = []
         self._sites: dict[Key, _Gathered] = {}
 
-    def add(self, name: str, trace: Skimmed) -> None:
+    def add(self, name: str, trace: TraceRecord) -> None:
         """Take in one trace."""
         at = len(self._members)
         stall = sum(map(_stall, trace.sites))
         self._members.append(Member(name, trace.extra, trace.total_syncs, stall, trace.duration_ns))
         for site in trace.sites:
-            library = trace.library(site)
-            key = _key(site, library)
+            key = _key_of(site)
             gathered = self._sites.get(key)
             if gathered is None:
-                gathered = self._sites[key] = _Gathered(_plain(site, library))
+                gathered = self._sites[key] = _Gathered(_plain(site))
             gathered.add(at, site)
 
     @property
     def is_ranked(self) -> bool:
         """Whether these are different ranks of one run."""
-        ranks = [member.identity.rank for member in self._members]
-        runs = {(member.identity.job, member.identity.run) for member in self._members}
+        ranks = [member.identity.get("rank") for member in self._members]
+        runs = {
+            (member.identity.get("job"), member.identity.get("run")) for member in self._members
+        }
         return None not in ranks and len(set(ranks)) == len(ranks) > 1 and len(runs) == 1
 
     def report(self, load: Callable[[str], TraceRecord] | None = None) -> RankReport:
@@ -124,7 +124,7 @@ class Gathering:
         sites = self._costliest_first(order)
         if load is not None:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
-        ranks = tuple(m.identity.rank or 0 for m in ordered) if ranked else tuple(order)
+        ranks = tuple(m.identity.get("rank", 0) for m in ordered) if ranked else tuple(order)
         waited = _waited([item for item in sites if item.collective], len(ordered))
         straggler, waits = _straggler(ranks, waited if ranked else ())
         return RankReport(
@@ -145,7 +145,7 @@ class Gathering:
         return tuple(sorted(found, key=lambda item: (-item.total_ns, -sum(item.counts))))
 
     def _by_rank(self) -> list[int]:
-        ranks = [member.identity.rank or 0 for member in self._members]
+        ranks = [member.identity.get("rank", 0) for member in self._members]
         return sorted(range(len(ranks)), key=ranks.__getitem__)
 
     def _with_callers(
@@ -180,15 +180,11 @@ def _straggler(ranks: Sequence[int], waited: Sequence[int]) -> tuple[int | None,
     return ranks[waited.index(last)], tuple(wait - last for wait in waited)
 
 
-def _key(site: SiteStats | SkimmedSite, library: str) -> Key:
-    return site.path, site.line, site.function, site.api, library
-
-
 def _key_of(site: SiteStats) -> Key:
-    return _key(site, site.library[0] if site.library else "")
+    return site.path, site.line, site.function, site.api, "".join(site.library[:1])
 
 
-def _stall(site: SkimmedSite) -> int:
+def _stall(site: SiteStats) -> int:
     """The stall of a site; none where the CPU stood in for a device."""
     return 0 if site.device == STAND_IN else site.cpu_stall_ns
 
@@ -209,7 +205,7 @@ class _Gathered:
         of = self._stalls if self._timed else self._counts
         return self._at[of.index(max(of))]
 
-    def add(self, at: int, site: SkimmedSite) -> None:
+    def add(self, at: int, site: SiteStats) -> None:
         """Take in one trace's figures; several threads of it are added up."""
         self._timed |= site.device != STAND_IN
         if self._at and self._at[-1] == at:
@@ -246,30 +242,15 @@ def merge(records: Sequence[TraceRecord]) -> RankReport:
 def _gathered(records: Iterable[TraceRecord]) -> Gathering:
     gathering = Gathering()
     for at, record in enumerate(records):
-        gathering.add(str(at), _skimmed(record))
+        gathering.add(str(at), record)
     return gathering
 
 
-def _skimmed(record: TraceRecord) -> Skimmed:
-    known = {n: v for n, v in record.extra.items() if n in Identity.__struct_fields__}
-    sites = [
-        SkimmedSite(
-            site.path, site.line, site.function, site.api, site.framework, site.kind, site.count,
-            site.cpu_stall_ns, site.gpu_stall_ns, site.source, site.device, list(site.library[:1]),
-        )
-        for site in record.sites
-    ]  # fmt: skip
-    identity = Identity(**known)
-    return Skimmed(
-        "asyncguard-trace", 1, sites, record.step_count, record.duration_ns, extra=identity
-    )
-
-
-def _plain(site: SkimmedSite, library: str) -> SiteStats:
+def _plain(site: SiteStats) -> SiteStats:
     """What a site is, without figures."""
     return SiteStats(
         site.path, site.line, site.function, site.api, site.framework, site.kind, 0, 0,
-        source=site.source, device=site.device, library=(library,) if library else (),
+        source=site.source, device=site.device, library=site.library[:1],
     )  # fmt: skip
 
 
@@ -281,22 +262,22 @@ def _waited(collectives: Sequence[RankSite], members: int) -> list[int]:
 
 
 def _name(member: Member, ranked: bool) -> str:
-    who = member.identity
     if ranked:
-        return f"{who.rank} ({who.host})" if who.host else str(who.rank)
+        rank, host = member.identity["rank"], member.identity.get("host")
+        return f"{rank} ({host})" if host else str(rank)
     return member.name
 
 
-def _common(identities: Sequence[Identity]) -> Iterable[tuple[str, str]]:
+def _common(identities: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
     """What all have in common: job, run, revision, devices."""
     for name in ("job", "run", "revision"):
-        values = {getattr(each, name) for each in identities}
+        values = {each.get(name) for each in identities}
         if len(values) == 1 and (value := values.pop()):
             yield name, value
-    devices = {device for each in identities for device in each.devices}
+    devices = {device for each in identities for device in each.get("devices", ())}
     if devices:
         yield "devices", ", ".join(sorted(devices))
-    hosts = {each.host for each in identities if each.host}
+    hosts = {each["host"] for each in identities if each.get("host")}
     if hosts:
         yield "hosts", hosts.pop() if len(hosts) == 1 else f"{len(hosts):,}"
 

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from asyncguard.runtime.trace_format import NO_NODE
+
 Frames = tuple[str, ...]  # innermost first
-NOBODY = -1
 MOST_FRAMES = 256  # of one call path
 
 
@@ -24,14 +24,14 @@ class CallTree:
         self._known: dict[Frames, int] = {}
 
     @property
-    def frames(self) -> list[str]:
+    def frames(self) -> tuple[str, ...]:
         """Each frame once."""
-        return list(self._frames)
+        return tuple(self._frames)
 
     @property
-    def nodes(self) -> list[tuple[int, int]]:
+    def nodes(self) -> tuple[tuple[int, int], ...]:
         """Each node as the numbers of its parent and its frame; parents come first."""
-        return list(self._nodes)
+        return tuple(self._nodes)
 
     def frame(self, entry: str) -> int:
         """Return the number of a frame."""
@@ -41,7 +41,7 @@ class CallTree:
         """Return the number of the node that a call path ends at."""
         found = self._known.get(path)
         if found is None:
-            found = NOBODY
+            found = NO_NODE
             for entry in reversed(path):
                 found = self._nodes.setdefault((found, self.frame(entry)), len(self._nodes))
             self._known[path] = found
@@ -49,51 +49,39 @@ class CallTree:
 
 
 class Paths:
-    """The call paths of a trace that is being read. Raises ValueError for what is none."""
+    """The call paths of a trace that is being read. Raises ValueError for a number out of range."""
 
-    def __init__(self, frames: list[str], tree: Any) -> None:
+    def __init__(self, frames: Sequence[str], tree: Iterable[tuple[int, int]]) -> None:
         self._frames = frames
         self._nodes: list[Frames] = []
-        if not isinstance(tree, list):
-            raise ValueError(f"tree is {reprlib.repr(tree)}")
-        for node in tree:
-            self._nodes.append(self._grown(node))
+        for parent, frame in tree:
+            above = self._node(parent)
+            if len(above) >= MOST_FRAMES:
+                raise ValueError(f"a call path has more than {MOST_FRAMES} frames")
+            self._nodes.append((self.frame(frame), *above))
 
-    def of(self, data: Mapping[str, Any]) -> dict[str, Frames]:
-        """The callers and the library's frames of a site, or of one of its call paths."""
-        if "stack" in data:
-            stack = self._listed(data["stack"], "stack")
-            own = f"{data.get('path')}:{data.get('line')} {data.get('function')}"
-            return {"callers": stack[1:] if stack[:1] == (own,) else stack}
-        callers = data.get("callers", NOBODY)
-        if type(callers) is not int or not NOBODY <= callers < len(self._nodes):
-            raise ValueError(f"callers is {reprlib.repr(callers)}, of {len(self._nodes)}")
-        return {
-            "callers": () if callers == NOBODY else self._nodes[callers],
-            "library": self._listed(data.get("library", []), "library"),
-        }
+    def of(self, stored: Any, own: str = "") -> dict[str, Frames]:
+        """Return the callers and the library's frames of a stored site or path.
 
-    def _grown(self, node: Any) -> Frames:
-        """A node's path: its own frame, and the path of its parent, which stands before it."""
-        if not isinstance(node, list) or len(node) != 2 or type(node[0]) is not int:
-            raise ValueError(f"a node of the tree is {reprlib.repr(node)}")
-        parent, frame = node
-        if not NOBODY <= parent < len(self._nodes):
-            raise ValueError(f"the parent of a node is {parent}, of {len(self._nodes)}")
-        above = () if parent == NOBODY else self._nodes[parent]
-        if len(above) >= MOST_FRAMES:
-            raise ValueError(f"a call path has more than {MOST_FRAMES} frames")
-        return (self._frame(frame), *above)
+        `own` is the frame of the site itself, which the stacks of old versions begin with.
+        """
+        stack = tuple(map(self.frame, getattr(stored, "stack", ())))
+        if stack:
+            return {"callers": stack[1:] if stack[0] == own else stack}
+        library = tuple(map(self.frame, stored.library))
+        return {"callers": self._node(stored.callers), "library": library}
 
-    def _listed(self, entries: Any, name: str) -> Frames:
-        if not isinstance(entries, list):
-            raise ValueError(f"{name} is {reprlib.repr(entries)}")
-        return tuple(self._frame(entry) for entry in entries)
-
-    def _frame(self, entry: Any) -> str:
-        """A frame by its number; version 1 has its text."""
+    def frame(self, entry: int | str) -> str:
+        """Return a frame by its number; version 1 has its text."""
         if isinstance(entry, str):
             return entry
-        if type(entry) is not int or not 0 <= entry < len(self._frames):
-            raise ValueError(f"a frame is {reprlib.repr(entry)}, of {len(self._frames)}")
+        if entry >= len(self._frames):
+            raise ValueError(f"a frame is {entry}, of {len(self._frames)}")
         return self._frames[entry]
+
+    def _node(self, number: int) -> Frames:
+        if number == NO_NODE:
+            return ()
+        if number >= len(self._nodes):
+            raise ValueError(f"a node of the call tree is {number}, of {len(self._nodes)}")
+        return self._nodes[number]

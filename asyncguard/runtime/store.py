@@ -1,31 +1,38 @@
-"""Traces on disk: plain JSON, versioned, described by `trace.schema.json` beside this file."""
+"""Traces on disk: JSON in the format of `trace_format`, written and read."""
 
 from __future__ import annotations
 
 import json
-import reprlib
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from asyncguard import files
 from asyncguard.model import (
     AsyncguardError,
     CallPath,
     SiteStats,
-    SyncKind,
     TimelineEvent,
     TraceRecord,
     to_plain,
 )
-from asyncguard.plain import made
 from asyncguard.runtime.calltree import CallTree, Paths
+from asyncguard.runtime.trace_format import (
+    FORMAT,
+    VERSION,
+    Extra,
+    Figures,
+    StoredEvent,
+    StoredPath,
+    StoredSite,
+    StoredTrace,
+)
 
-FORMAT = "asyncguard-trace"
-VERSION = 3
-MOST_DIGITS = 18  # of a number that is a key
-SCHEMA_PATH = Path(__file__).with_name("trace.schema.json")
+_START = f'{{"format": "{FORMAT}"'
+_OWN = "sites", "timeline"  # a line for each
 
 
 def save(record: TraceRecord, path: Path) -> None:
@@ -40,170 +47,176 @@ def save(record: TraceRecord, path: Path) -> None:
 
 def load(path: Path) -> TraceRecord:
     """Read a trace; raises AsyncguardError naming the file and the remedy."""
+    data = _read(path)
     try:
-        data = files.parse_json(files.read(path))
+        return _record(_decoded(data, _TRACES))
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, error) from error
+
+
+def load_figures(path: Path) -> TraceRecord:
+    """Read a trace fast, without timeline, sources and callers; a fleet has thousands of them.
+
+    Its sites are structs with the fields of `SiteStats` but callers, paths and histogram; `library`
+    has the innermost frame alone. Raises as `load` does.
+    """
+    data = _read(path)
+    try:
+        stored = _decoded(data, _FIGURES)
+        paths = Paths(stored.frames, ())
+        sites = tuple(_site_alone(site, paths) for site in stored.sites)
+        return _whole(stored, sites=sites, timeline=(), sources={})
+    except (ValueError, RecursionError) as error:
+        raise _refused(path, error) from error
+
+
+def traces_below(folder: Path) -> list[Path]:
+    """Return the traces in a folder and the folders in it, by name; other files are left out."""
+    try:
+        found = sorted(path for path in folder.rglob("*.json") if _is_trace(path))
+    except OSError as error:
+        raise AsyncguardError(f"{folder}: cannot be read: {error.strerror or error}") from error
+    if not found:
+        raise AsyncguardError(f"{folder}: holds no traces; 'asyncguard run -o TRACE' writes one")
+    return found
+
+
+def to_json(record: TraceRecord) -> dict[str, Any]:
+    """Return the record as JSON-ready data."""
+    data: dict[str, Any] = json.loads("".join(_parts(record)))
+    return data
+
+
+def from_json(data: Any) -> TraceRecord:
+    """Rebuild a record from `to_json`'s result. Raises ValueError."""
+    return _record(msgspec.convert(data, StoredTrace, str_keys=True))
+
+
+_TRACES, _FIGURES = msgspec.json.Decoder(StoredTrace), msgspec.json.Decoder(Figures)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return files.read(path)
     except OSError as error:
         raise AsyncguardError(
             f"{path}: cannot read the trace: {error.strerror or error}; "
             "'asyncguard run -o TRACE script.py' writes one"
         ) from error
-    except ValueError as error:
-        raise AsyncguardError(f"{path}: not a trace: {error}; record it again") from error
+
+
+def _decoded(data: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
     try:
-        return from_json(data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise AsyncguardError(
-            f"{path}: not a trace that this version reads: {_why(error)}; record it again"
-        ) from error
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # Names of files may hold bytes that are no text: lone surrogates, which msgspec refuses.
+        return msgspec.convert(files.parse_json(data), decoder.type, str_keys=True)
 
 
-def to_json(record: TraceRecord) -> dict[str, Any]:
-    """The record as JSON-ready data."""
-    data: dict[str, Any] = json.loads("".join(_parts(record)))
-    return data
+def _refused(path: Path, error: Exception) -> AsyncguardError:
+    newer = str(error).endswith(f"<= {VERSION} - at `$.version`")
+    remedy = (
+        "a newer asyncguard wrote it: upgrade, or record it again" if newer else "record it again"
+    )
+    return AsyncguardError(f"{path}: not a trace that this version reads: {error}; {remedy}")
+
+
+def _is_trace(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_START)) == _START.encode()
 
 
 def _parts(record: TraceRecord) -> Iterator[str]:
-    """The text of a trace, a line for each site: there may be too many for one text in memory.
-
-    Fields that are as they are by default are left out, and call paths are branches of one tree.
-    """
+    """Yield the text of a trace, a line for each site: it may not fit into memory at once."""
     tree = CallTree()
-    yield f'{{"format": "{FORMAT}", "version": {VERSION}'
-    for item in fields(TraceRecord):
-        if item.name not in ("sites", "timeline"):
-            yield f',\n"{item.name}": {json.dumps(to_plain(getattr(record, item.name)))}'
-    for name in ("sites", "timeline"):
-        comma = ""
-        yield f',\n"{name}": ['
-        for each in getattr(record, name):
-            yield f"{comma}\n{json.dumps(to_plain(_in_tree(_told(each), tree)))}"
-            comma = ","
-        yield "]"
+    yield f'{_START}, "version": {VERSION}'
+    for field in fields(TraceRecord):
+        if field.name not in _OWN:
+            yield f',\n"{field.name}": {json.dumps(to_plain(getattr(record, field.name)))}'
+    yield from _listed("sites", (_site(site, tree) for site in record.sites))
+    yield from _listed("timeline", (_event(event) for event in record.timeline))
     yield f',\n"frames": {json.dumps(tree.frames, indent=0)}'
     yield f',\n"tree": {json.dumps(tree.nodes)}}}\n'
 
 
-def _in_tree(data: dict[str, Any], tree: CallTree) -> dict[str, Any]:
-    """The data of a site, its frames as numbers."""
-    if "callers" in data:
-        data["callers"] = tree.node(data["callers"])
-    if "library" in data:
-        data["library"] = [tree.frame(entry) for entry in data["library"]]
-    if "paths" in data:
-        data["paths"] = [_in_tree(_told(path), tree) for path in data["paths"]]
-    return data
+def _listed(name: str, stored: Iterator[msgspec.Struct]) -> Iterator[str]:
+    comma = ""
+    yield f',\n"{name}": ['
+    for each in stored:
+        # Not msgspec's encoder, which refuses lone surrogates.
+        yield f"{comma}\n{json.dumps(msgspec.to_builtins(each, str_keys=True))}"
+        comma = ","
+    yield "]"
 
 
-def _told(record: SiteStats | TimelineEvent | CallPath) -> dict[str, Any]:
-    """The fields of a record that say something: those without a default, or other than it."""
-    values = (
-        (name, getattr(record, name), default) for name, default in _DEFAULTS[record.__class__]
+def _values(record: SiteStats | CallPath | TimelineEvent) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in _FIELDS[type(record)]}
+
+
+def _site(site: SiteStats, tree: CallTree) -> Any:
+    paths = tuple(StoredPath(**_values(path) | _nodes(path, tree)) for path in site.paths)
+    return StoredSite(**_values(site) | _nodes(site, tree) | {"paths": paths})
+
+
+def _nodes(path: SiteStats | CallPath, tree: CallTree) -> dict[str, Any]:
+    library = tuple(tree.frame(entry) for entry in path.library)
+    return {"callers": tree.node(path.callers), "library": library}
+
+
+def _event(event: TimelineEvent) -> Any:
+    return StoredEvent(**_values(event))
+
+
+def _record(stored: Any) -> TraceRecord:
+    """Rebuild a record. Raises ValueError for numbers that name nothing."""
+    paths = Paths(stored.frames, stored.tree)
+    return _whole(
+        stored,
+        sites=tuple(_loaded_site(site, paths) for site in stored.sites),
+        timeline=tuple(_loaded_event(event, stored) for event in stored.timeline),
     )
-    return {name: value for name, value, default in values if value != default}
 
 
-def _defaults(record: type[Any]) -> tuple[tuple[str, object], ...]:
-    """Each field's name and default; what equals nothing where it has none."""
-    made = ((f, f.default_factory) for f in fields(record))
-    return tuple(
-        (f.name, factory() if factory is not MISSING else f.default) for f, factory in made
-    )
+def _whole(stored: Any, **own: Any) -> TraceRecord:
+    msgspec.convert(stored.extra, Extra)
+    record: TraceRecord = _loaded(TraceRecord, stored, own)
+    return record
 
 
-_DEFAULTS = {record: _defaults(record) for record in (SiteStats, TimelineEvent, CallPath)}
+def _loaded_site(stored: Any, paths: Paths) -> SiteStats:
+    own = f"{stored.path}:{stored.line} {stored.function}"
+    ways = {"paths": tuple(_loaded(CallPath, path, paths.of(path)) for path in stored.paths)}
+    site: SiteStats = _loaded(SiteStats, stored, paths.of(stored, own) | ways)
+    return site
 
 
-def from_json(data: Any) -> TraceRecord:
-    """Rebuild a record from `to_json`'s result. Raises KeyError, TypeError or ValueError."""
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT:
-        raise ValueError(f"it lacks 'format': {FORMAT!r}")
-    version = data.get("version")
-    if type(version) is not int or not 1 <= version <= VERSION:
-        raise ValueError(
-            f"its version is {version!r}, and {VERSION} is the newest that this asyncguard knows"
-        )
-    values = _known(TraceRecord, data)
-    frames = data.get("frames", [])
-    if not isinstance(frames, list) or not all(isinstance(entry, str) for entry in frames):
-        raise ValueError(f"frames is {reprlib.repr(frames)}")
-    paths = Paths(frames, data.get("tree", []))
-    values["sites"] = tuple(_site(site, paths) for site in _objects(data, "sites"))
-    values["sources"] = _sources(data.get("sources", {}))
-    values["timeline"] = tuple(_event(event, data) for event in _objects(data, "timeline"))
-    _require_natural(values, "step_count", "duration_ns", "steady_steps", "steady_duration_ns")
-    return made(TraceRecord, values)
+def _site_alone(stored: Any, paths: Paths) -> SiteStats:
+    library = tuple(map(paths.frame, stored.library[:1]))
+    alone: SiteStats = msgspec.structs.replace(stored, library=library) if library else stored
+    return alone
 
 
-def _objects(data: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """Return a list of objects; an empty one where an optional list is missing."""
-    found = data[name] if name == "sites" else data.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
-        raise ValueError(f"{name} is {reprlib.repr(found)}")
-    return found
-
-
-_NATURAL = "line", "count", "cpu_stall_ns", "gpu_stall_ns", "steady_count", "steady_stall_ns"
-
-
-def _require_natural(values: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        value = values.get(name)
-        if isinstance(value, int) and value < 0:
-            raise ValueError(f"{name} is {value}")
-
-
-def _sources(data: Any) -> dict[str, dict[int, str]]:
-    """Lines by path; JSON's keys are texts."""
-    if not isinstance(data, Mapping) or not all(isinstance(v, Mapping) for v in data.values()):
-        raise ValueError(f"sources is {reprlib.repr(data)}")
-    return {
-        path: {_number(at, "the number of a line"): text for at, text in lines.items()}
-        for path, lines in data.items()
-    }
-
-
-def _number(key: str, what: str) -> int:
-    """A whole number that JSON has as a text."""
-    if not key.isdecimal() or len(key) > MOST_DIGITS:
-        raise ValueError(f"{reprlib.repr(key)} is not {what}")
-    return int(key)
-
-
-def _site(data: Mapping[str, Any], paths: Paths) -> SiteStats:
-    values = _known(SiteStats, data) | paths.of(data)
-    values["paths"] = tuple(_path(each, paths) for each in _objects(data, "paths"))
-    values["kind"] = SyncKind(data["kind"])
-    histogram = data.get("stall_histogram", {})
-    if not isinstance(histogram, Mapping):
-        raise ValueError(f"stall_histogram is {reprlib.repr(histogram)}")
-    values["stall_histogram"] = {
-        _number(key, "a power of two"): count for key, count in histogram.items()
-    }
-    _require_natural(values, *_NATURAL)
-    return made(SiteStats, values)
-
-
-def _path(data: Mapping[str, Any], paths: Paths) -> CallPath:
-    _require_natural(data, "count", "cpu_stall_ns")
-    return made(CallPath, _known(CallPath, data) | paths.of(data))
-
-
-def _event(data: Mapping[str, Any], trace: Mapping[str, Any]) -> TimelineEvent:
-    event = made(TimelineEvent, _known(TimelineEvent, data))
+def _loaded_event(stored: Any, trace: Any) -> TimelineEvent:
     for name, index, among in (
-        ("site", event.site, trace["sites"]),
-        ("cause", event.cause, trace["timeline"]),
+        ("site", stored.site, trace.sites),
+        ("cause", stored.cause, trace.timeline),
     ):
-        if index is not None and not 0 <= index < len(among):
+        if index is not None and index >= len(among):
             raise ValueError(f"{name} of an event is {index}, of {len(among)}")
+    event: TimelineEvent = _loaded(TimelineEvent, stored, {})
     return event
 
 
-def _known(record: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of `record` that `data` holds; what a newer minor version added is skipped."""
-    return {field.name: data[field.name] for field in fields(record) if field.name in data}
+def _loaded(record: type[Any], stored: Any, own: dict[str, Any]) -> Any:
+    names = (name for name in _FIELDS[record] if name not in own)
+    return record(**{name: getattr(stored, name) for name in names}, **own)
 
 
-def _why(error: Exception) -> str:
-    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+_FIELDS = {
+    record: tuple(field.name for field in fields(record))
+    for record in (TraceRecord, SiteStats, CallPath, TimelineEvent)
+}

@@ -17,7 +17,6 @@ from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.runtime import store
 from asyncguard.runtime.adapter import STAND_IN
-from asyncguard.runtime.skim import skim
 from tests.records import record, site
 
 OLD = sorted((Path(__file__).parents[1] / "runtime" / "data").glob("*.json"))
@@ -35,15 +34,15 @@ def saved(folder: Path, *records: TraceRecord) -> list[Path]:
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
-def test_what_is_skimmed_is_what_is_loaded(path: Path) -> None:
-    whole, figures = store.load(path), skim(path)
+def test_figures_that_are_read_alone_are_those_of_the_trace(path: Path) -> None:
+    whole, figures = store.load(path), store.load_figures(path)
     assert figures.total_syncs == whole.total_syncs
     assert figures.cpu_stall_ns == whole.cpu_stall_ns
     assert figures.step_count == whole.step_count
-    found = [(s.path, s.line, s.api, s.count, figures.library(s)) for s in figures.sites]
-    assert found == [
-        (s.path, s.line, s.api, s.count, s.library[0] if s.library else "") for s in whole.sites
-    ]
+    names = "path", "line", "api", "count", "cpu_stall_ns", "device", "steady_count"
+    for alone, full in zip(figures.sites, whole.sites, strict=True):
+        assert [getattr(alone, name) for name in names] == [getattr(full, name) for name in names]
+        assert alone.library == full.library[:1]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_what_is_no_trace_is_refused_in_one_line(tmp_path: Path, text: str) -> N
     path = tmp_path / "t.json"
     path.write_text(text)
     with pytest.raises(AsyncguardError, match=r"t\.json: not a trace"):
-        skim(path)
+        store.load_figures(path)
 
 
 def test_a_folder_of_runs_is_one_report(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_a_few_traces_that_are_not_ranks_are_shown_one_by_one(tmp_path: Path) ->
 def test_ranks_of_different_runs_are_not_one_run(tmp_path: Path) -> None:
     gathering = Gathering()
     for path in saved(tmp_path, run(0, rank=0, run="a"), run(1, rank=1, run="b")):
-        gathering.add(str(path), skim(path))
+        gathering.add(str(path), store.load_figures(path))
     assert not gathering.is_ranked
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from asyncguard.model import (
     TimelineEvent,
     TraceRecord,
 )
-from asyncguard.runtime import store
+from asyncguard.runtime import store, trace_format
+from asyncguard.runtime.trace_format import SCHEMA_PATH, VERSION
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
 
@@ -48,23 +50,41 @@ def test_what_is_saved_is_what_is_loaded(tmp_path: Path) -> None:
 
 
 def test_a_trace_meets_the_published_schema() -> None:
-    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     validate = jsonschema.Draft202012Validator(schema).validate
     validate(store.to_json(RECORD))
     validate(store.to_json(TraceRecord(sites=(), step_count=0, duration_ns=0)))
 
 
-def test_the_schema_names_every_field_of_the_records() -> None:
-    import dataclasses
+def test_the_published_schema_is_made_from_the_structs() -> None:
+    published = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
+    assert published == json.loads(json.dumps(trace_format.schema())), (
+        "python -m asyncguard.runtime.trace_format"
+    )
 
-    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
-    for cls, properties in (
-        (TraceRecord, schema["properties"]),
-        (SiteStats, schema["$defs"]["site"]["properties"]),
-        (TimelineEvent, schema["$defs"]["event"]["properties"]),
-    ):
-        assert {field.name for field in dataclasses.fields(cls)} <= set(properties)
+
+def test_a_trace_of_files_whose_names_are_no_text_is_saved_and_loaded(tmp_path: Path) -> None:
+    odd = replace(RECORD, sites=(replace(RECORD.sites[0], path="\udcff.py"),), timeline=())
+    path = tmp_path / "trace.json"
+    store.save(odd, path)
+    assert store.load(path) == odd
+    assert store.load_figures(path).sites[0].path == "\udcff.py"
+
+
+def test_a_trace_of_a_newer_version_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({**store.to_json(RECORD), "version": 99}))
+    with pytest.raises(AsyncguardError, match="a newer asyncguard wrote it: upgrade"):
+        store.load(path)
+
+
+def test_facts_of_the_wrong_type_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({**store.to_json(RECORD), "extra": {"rank": "three"}}))
+    for read in (store.load, store.load_figures):
+        with pytest.raises(AsyncguardError, match=r"trace\.json: .*rank"):
+            read(path)
 
 
 def test_fields_of_a_newer_minor_version_are_skipped() -> None:
@@ -78,7 +98,7 @@ OLD = sorted((Path(__file__).parent / "data").glob("trace.v*.json"))
 
 
 def test_each_version_has_an_example() -> None:
-    assert [path.name for path in OLD] == [f"trace.v{n}.json" for n in range(1, store.VERSION + 1)]
+    assert [path.name for path in OLD] == [f"trace.v{n}.json" for n in range(1, VERSION + 1)]
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
@@ -95,7 +115,7 @@ def test_old_versions_stay_readable(path: Path) -> None:
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
 def test_the_published_schema_describes_old_versions_too(path: Path) -> None:
-    schema = json.loads(store.SCHEMA_PATH.read_text(encoding="utf-8"))
+    schema = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     jsonschema.validate(json.loads(path.read_text(encoding="utf-8")), schema)
 
 

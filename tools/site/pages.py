@@ -185,15 +185,22 @@ def trace_page() -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+def _kind(item: dict[str, Any]) -> str:
+    """Return a schema's type in words."""
+    if "$ref" in item:
+        return f"`{item['$ref'].rpartition('/')[2]}`"
+    if "enum" in item:
+        return "one of " + ", ".join(map(str, item["enum"]))
+    return str(item.get("type", "any"))
+
+
 def _properties(title: str, part: dict[str, Any]) -> str:
     if "properties" not in part:
         return ""
     needed = part.get("required", [])
     rows = [f"## {title}", "", "| key | type | meaning |", "| --- | --- | --- |"]
     for name, item in part["properties"].items():
-        listed = "one of " + ", ".join(map(str, item["enum"])) if "enum" in item else ""
-        kind = item.get("type") or listed
-        kind = " or ".join(kind) if isinstance(kind, list) else kind
+        kind = " or ".join(map(_kind, item.get("anyOf", [item])))
         must = "" if name in needed else " (optional)"
         rows.append(f"| `{name}` | {kind}{must} | {_cell(item.get('description', ''))} |")
     return "\n".join(rows)
