@@ -13,7 +13,6 @@ pays a look at an empty list for each CUDA event.
 
 from __future__ import annotations
 
-import importlib
 import sys
 import threading
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from typing import Any, Protocol
 
 from asyncguard import catalogue
 from asyncguard.model import SyncKind, TraceRecord
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime import watch
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sites import Blocker, Site
@@ -67,8 +67,7 @@ class CrossCheck:
     def _listen(self) -> None:
         self._watcher.watch(frozenset())
         try:
-            sys.modules["torch"]._C._activate_gpu_trace()
-            trace = importlib.import_module("torch.cuda._gpu_trace")
+            trace = private.activate_gpu_trace(sys.modules["torch"])
             lists = [getattr(trace, name).callback_list for name in REGISTRIES]
         except (AttributeError, ImportError) as error:
             self._why_not = f"this torch has no GPU trace ({error})"

@@ -8,14 +8,13 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import flop_registry
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.sim.places import tensors_in
 from asyncguard.sim.profiles import Profile
 
 # The CPU's own forms of operators that the flop counter knows by other names.
-_FLASH_FORWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-_FLASH_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 _SAME_AS: dict[Any, Any] = {
-    _FLASH_FORWARD: torch.ops.aten._scaled_dot_product_flash_attention,
+    private.cpu_flash: private.flash,
     torch.ops.aten.linear: None,
 }
 
@@ -24,8 +23,8 @@ Flops = Callable[..., int]
 
 def flops_of(func: Any) -> Flops | None:
     """The flop counter's formula for an operator; None where it counts none."""
-    packet = getattr(func, "_overloadpacket", None)
-    if packet is _FLASH_BACKWARD:
+    packet = private.packet(func)
+    if packet is private.cpu_flash_backward:
         return _flash_backward
     known: Flops | None = flop_registry.get(_SAME_AS.get(packet) or packet)
     return known

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 import torch.cuda.nvtx
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Machine, NotSimulated
@@ -25,10 +26,10 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     functions = {**_devices(machine), **_memory(machine), **_accelerator(machine)}
     functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
     for name, function in functions.items():
-        yield Place(torch._C, name), function
-    yield Place(torch._C, "_scatter"), _scatter
-    yield Place(torch._C, "__getattr__"), _missing
-    yield Place(torch._C, "_has_cuda"), True
+        yield Place(private.C, name), function
+    yield Place(private.C, "_scatter"), _scatter
+    yield Place(private.C, "__getattr__"), _missing
+    yield Place(private.C, "_has_cuda"), True
     yield Place(torch.version, "cuda"), VERSION
     yield from _state(machine)
     yield from _streams(machine)
@@ -159,7 +160,7 @@ def _streams(machine: Machine) -> Iterator[tuple[Place, Any]]:
     classes = Classes(machine)
 
     def at(device: Any) -> int:
-        return torch.cuda._utils._get_device_index(device, optional=True)  # type: ignore[no-any-return]
+        return private.device_index(device, optional=True)  # type: ignore[no-any-return]
 
     def current_stream(device: Any = None) -> Any:
         return classes.wrap(machine.stream(at(device)))

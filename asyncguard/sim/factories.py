@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._device import _device_constructors as device_constructors
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import TYPES
@@ -28,7 +28,7 @@ from asyncguard.sim.places import (
 )
 from asyncguard.sim.tensors import Mover
 
-_BASE = torch._C.TensorBase
+_BASE = private.TensorBase
 _FROM_DATA = frozenset({"tensor", "as_tensor", "asarray"})
 _LIKE = ("empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like",
          "randint_like")  # fmt: skip
@@ -40,7 +40,7 @@ _SPARSE = ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "spars
 
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch's factories, and of the tensor types of torch.cuda."""
-    names = {function.__name__: function for function in device_constructors()}
+    names = {function.__name__: function for function in private.device_constructors()}
     for name, function in names.items():
         if name in _FROM_DATA or name in _SPARSE or vars(torch).get(name) is not function:
             continue
@@ -51,7 +51,7 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
         yield Place(Tensor, name), _factory(machine, getattr(_BASE, name), None)
     for name in _SPARSE:
         yield Place(torch, name), _sparse(machine, getattr(torch, name))
-    nested = torch._C._nested
+    nested = private.nested
     yield Place(nested, "nested_tensor"), _nested(machine, nested.nested_tensor)
     for name, new in _from_data(machine, mover).items():
         yield Place(torch, name), new

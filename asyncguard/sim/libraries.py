@@ -15,10 +15,9 @@ import torch
 import torch.amp.autocast_mode
 import torch.autograd.profiler
 import torch.export
-import torch.utils._foreach_utils
-from torch._subclasses import FakeTensorMode
 from torch.profiler import ProfilerActivity
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.places import CPU, resolve
@@ -40,10 +39,10 @@ def replacements(
     for name in ("export", "draft_export"):
         if hasattr(torch.export, name):
             yield Place(torch.export, name), _refuse(f"torch.export.{name}")
-    yield Place(FakeTensorMode, "__enter__"), _refuse("torch's FakeTensorMode")
+    yield Place(private.FakeTensorMode, "__enter__"), _refuse("torch's FakeTensorMode")
     yield Place(threading.Thread, "start"), _start(machine, entered)
     yield (
-        Place(torch.utils._foreach_utils, "_get_fused_kernels_supported_devices"),
+        Place(private.foreach_utils, "_get_fused_kernels_supported_devices"),
         lambda: ["cuda", "cpu"],
     )
     # Its two forms round differently; the CPU's is the loop.
@@ -57,7 +56,8 @@ def replacements(
     yield Place(torch, "ctc_loss"), _ctc_loss()
     for name in ("svd", "svdvals"):
         yield Place(torch.linalg, name), _without_driver(getattr(torch.linalg, name))
-    yield Place(torch._C, "_group_tensors_by_device_and_dtype"), _grouping()
+    yield Place(private.builtins, "_find_builtin"), _finding()
+    yield Place(private.C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():
         yield from _distributed()
 
@@ -113,7 +113,7 @@ def _generator(machine: Machine) -> Any:
             made = super().__new__(cls, CPU if isinstance(target, Device) else target)
             made._place = target
             if isinstance(target, Device):
-                machine.generators[made._cdata] = made
+                machine.generators[private.address(made)] = made
             return made
 
         @property
@@ -154,9 +154,21 @@ def _without_driver(own: Callable[..., Any]) -> Any:
     return decomposed
 
 
+def _finding() -> Any:
+    """How torch.jit finds a builtin: that of a stand-in is what it stands in for."""
+    own, table = private.find_builtin, private.builtin_table()
+
+    def find(function: Any) -> Any:
+        while id(function) not in table and hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        return own(function)
+
+    return find
+
+
 def _grouping() -> Any:
     """The grouping of optimizers' tensors, which C++ code does by the CPU that it sees."""
-    own = torch._C._group_tensors_by_device_and_dtype
+    own = private.group_tensors
 
     def group(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:
         split: dict[Any, Any] = {}
@@ -182,7 +194,7 @@ def _compile(on_leaving: OnLeaving) -> Any:
     def tell() -> None:
         if not told:
             told.add("compile")
-            checks = distribution._validate_args
+            checks = private.checks_arguments(distribution)
             distribution.set_default_validate_args(False)
             on_leaving(lambda: distribution.set_default_validate_args(checks))
             warnings.warn(_ON_CPU.format("what torch.compile is given"), stacklevel=3)

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch.operators import is_mask
 from asyncguard.sim import operators
 from asyncguard.sim.costs import Costs
@@ -39,7 +39,7 @@ class Operands:
         self.opened: list[Tensor] = []
 
 
-class Simulated(TorchDispatchMode):  # type: ignore[misc]
+class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
     """One for each thread; all share the machine.
 
     below: tells which operators wait where nothing above them has counted it.
@@ -70,7 +70,7 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
             op, watched = self._known[func] = operators.describe(func), self._below(func)
         machine.arrive()
         try:
-            if watched is not None and torch._C._current_graph_task_id() != -1:
+            if watched is not None and private.graph_task() != -1:
                 return watched(sys._getframe(1), self._run, op, args, kwargs or {})
             return self._run(op, args, kwargs or {})
         finally:
@@ -107,9 +107,12 @@ class Simulated(TorchDispatchMode):  # type: ignore[misc]
     def _check_generator(self, kwargs: dict[str, Any], on_device: bool) -> None:
         """Refuse a generator of the host's for the device, and the reverse, as CUDA does."""
         generator = kwargs.get("generator")
-        if generator is None or generator._cdata == torch.default_generator._cdata:
+        if generator is None:
+            return
+        address = private.address(generator)
+        if address == private.address(torch.default_generator):
             return  # the default one is everybody's
-        if on_device != (generator._cdata in self._machine.generators):
+        if on_device != (address in self._machine.generators):
             kinds = ("cuda", "cpu") if on_device else ("cpu", "cuda")
             raise RuntimeError(
                 "Expected a '{}' device type for generator but found '{}'".format(*kinds)

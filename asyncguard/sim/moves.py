@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.places import CPU, PINNED, device_of, mark_of, resolve, take_home
 
 __all__ = ["TYPES", "moves"]
 
-_BASE = torch._C.TensorBase
+_BASE = private.TensorBase
 _KINDS = {
     torch.float32: "FloatTensor", torch.float64: "DoubleTensor", torch.float16: "HalfTensor",
     torch.bfloat16: "BFloat16Tensor", torch.uint8: "ByteTensor", torch.int8: "CharTensor",
@@ -110,7 +111,7 @@ def _request(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request:
         args = (torch.device("cuda", args[0]), *args[1:])
     elif not args and _is_number(kwargs.get("device")):
         kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
-    device, dtype, non_blocking, layout = torch._C._nn._parse_to(*args, **kwargs)
+    device, dtype, non_blocking, layout = private.parse_to(*args, **kwargs)
     return _Request(device, dtype, non_blocking, copy, layout)
 
 
@@ -147,7 +148,7 @@ def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
         raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")
     if mark_of(self) is PINNED:
         return self
-    with torch._C._DisableTorchDispatch():
+    with private.DisableTorchDispatch():
         copy = _BASE.clone(self)
     take_home(copy, PINNED)
     return copy

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.sim import costs
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
@@ -83,7 +84,7 @@ class Operator:
 
 def describe(func: Any) -> Operator:
     """Read an overload's schema."""
-    schema = getattr(func, "_schema", None)
+    schema = private.schema(func)
     if schema is None:
         return _unknown(func)
     name = schema.name
@@ -91,7 +92,7 @@ def describe(func: Any) -> Operator:
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     return Operator(
         name=name,
-        run=getattr(func, "_op", func),
+        run=private.runner(func),
         makes=makes or name in _PARTS,
         takes_device=any(argument.name == "device" for argument in schema.arguments),
         mixes=name.startswith(_MIXES),

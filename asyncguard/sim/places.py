@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
 
@@ -35,10 +36,10 @@ def _bearer(tensor: Any) -> Any:
     Within a transform's wrapper that of the tensor inside. Subclasses may refuse what is no concern
     of theirs, as parameters do that have no shape yet.
     """
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return _bearer(torch._C._functorch.get_unwrapped(tensor))
+    if private.is_wrapped(tensor):
+        return _bearer(private.unwrapped(tensor))
     try:
-        with torch._C.DisableTorchFunctionSubclass():
+        with private.DisableTorchFunctionSubclass():
             return tensor.untyped_storage()
     except (NotImplementedError, RuntimeError):
         return tensor
@@ -93,8 +94,8 @@ def resolve(machine: Machine, device: Any) -> Device | torch.device:
 
 def default_device(machine: Machine) -> Device | torch.device:
     """Where factories make tensors without `device=`: as `torch.set_default_device` says."""
-    if torch._C._len_torch_function_stack():
-        for mode in reversed(torch.overrides._get_current_function_mode_stack()):
-            if isinstance(mode, torch.utils._device.DeviceContext):
+    if private.function_mode_depth():
+        for mode in reversed(private.function_modes()):
+            if isinstance(mode, private.DeviceContext):
                 return resolve(machine, mode.device)
     return CPU

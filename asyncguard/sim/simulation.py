@@ -14,6 +14,7 @@ import torch
 
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.patch import Place
 from asyncguard.runtime.registry import registry
@@ -22,28 +23,11 @@ from asyncguard.sim import cuda, factories, libraries, profiles, storages, tenso
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import HOST_TIMES, Machine
 from asyncguard.sim.mode import Simulated, Watched
+from asyncguard.sim.selftest import selftest
 from asyncguard.sim.standins import StandIns
 from asyncguard.sim.waits import Waits, cuda_call
 
 _FRAMEWORKS = frozenset({"torch"})
-
-
-@contextlib.contextmanager
-def _scriptable() -> Iterator[None]:
-    """Let torch.jit take a stand-in for the builtin that it stands in for."""
-    builtins = torch.jit._builtins
-    find, table = builtins._find_builtin, builtins._get_builtin_table()
-
-    def find_original(function: Any) -> Any:
-        while id(function) not in table and hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        return find(function)
-
-    builtins._find_builtin = find_original
-    try:
-        yield
-    finally:
-        builtins._find_builtin = find
 
 
 class Simulation:
@@ -76,10 +60,10 @@ class Simulation:
 
     def __enter__(self) -> Simulation:
         self._check()
+        selftest.run(lambda: Simulation("h200", 1, "fixed"))
         with contextlib.ExitStack() as undo:
             undo.callback(self._stand_ins.restore)
-            self._replace()
-            undo.enter_context(_scriptable())
+            self._stand_ins.place(list(self.replacements()))
             present.model = self
             undo.callback(setattr, present, "model", None)
             self.machine.is_running = True
@@ -109,22 +93,22 @@ class Simulation:
                 "enter simulate_cuda() before traces and limits: they run on its virtual clock;"
                 " in tests, give the marker max_syncs device='sim'"
             )
-        if hasattr(torch._C, "_cuda_getDeviceCount"):
+        if private.has_cuda(torch):
             raise AsyncguardError(
                 "simulate_cuda() needs a build of torch for the CPU: this one is for CUDA"
             )
 
-    def _replace(self) -> None:
+    def replacements(self) -> Iterator[tuple[Place, Any]]:
+        """What takes the place of torch's own."""
         machine, costs = self.machine, self._costs
         mover = tensors.Mover(machine, costs)
-        parts: Iterator[tuple[Place, Any]] = chain(
+        return chain(
             tensors.replacements(machine, mover),
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
             libraries.replacements(machine, self._mode, lambda undo: self._left.callback(undo)),
         )
-        self._stand_ins.place(list(parts))
 
     def _mode(self) -> Simulated:
         return Simulated(self.machine, self._costs, self._below)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
@@ -14,7 +15,7 @@ from asyncguard.sim.memory import Block
 from asyncguard.sim.places import _MARK, CPU, PINNED, resolve
 
 Storage = torch.UntypedStorage
-_BASE = torch._C.StorageBase
+_BASE = private.StorageBase
 
 
 def _place(storage: Any) -> Device | None:
@@ -25,7 +26,7 @@ def _place(storage: Any) -> Device | None:
 def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     """What takes the place of the class's own."""
     own_device = _BASE.device.__get__
-    own_new_shared = Storage._new_shared.__func__
+    own_new_shared = private.new_shared.__func__
 
     def copied(storage: Any, target: Device | None) -> Any:
         source = _place(storage)
@@ -46,7 +47,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
         if target == CPU:
             target = None
         if isinstance(target, torch.device):
-            return torch._utils._to(self, target, non_blocking)
+            return private.storage_to(self, target, non_blocking)
         return self if target is _place(self) else copied(self, target)
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:

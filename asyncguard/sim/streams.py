@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.timeline import virtual
 
@@ -46,7 +47,7 @@ def _stream_class(machine: Machine, event_class: Any) -> type:
             if kwargs:
                 raise NotSimulated(f"torch.cuda.Stream({', '.join(kwargs)}=...)")
             if _queue is None:
-                at = torch.cuda._utils._get_device_index(device, optional=True)
+                at = private.device_index(device, optional=True)
                 _queue = timeline.new_stream(at)
             self._queue = _queue
             self._before: list[Any] = []

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
 from asyncguard.sim.places import PINNED, device_of, mark_of, put, take_home
 
-_BASE = torch._C.TensorBase
+_BASE = private.TensorBase
 _NO_NUMPY = (
     "can't convert {} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host"
     " memory first."
@@ -44,9 +45,9 @@ class Mover:
         """As `move`, out of reach of autograd."""
         source = device_of(tensor)
         with contextlib.ExitStack() as within:
-            within.enter_context(torch._C._DisableTorchDispatch())
+            within.enter_context(private.DisableTorchDispatch())
             if is_lazy(tensor):  # which lets torch's own function through, by identity
-                within.enter_context(torch._C.DisableTorchFunctionSubclass())
+                within.enter_context(private.DisableTorchFunctionSubclass())
             copy = _BASE.to(tensor, dtype=dtype or tensor.dtype, copy=True, memory_format=layout)
         self.arrive(copy, source, target, mark_of(tensor) is PINNED)
         return copy

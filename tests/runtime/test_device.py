@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime import device
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.device import DeviceTimes, clocks, kineto
 from asyncguard.runtime.device.source import Records, Unavailable
 from asyncguard.runtime.device.worker import Worker
@@ -458,11 +459,11 @@ def test_a_profile_in_another_thread_is_seen() -> None:
     torch = pytest.importorskip("torch")
     found: list[bool] = []
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
-        thread = threading.Thread(target=lambda: found.append(kineto.profiling(torch)))
+        thread = threading.Thread(target=lambda: found.append(private.is_profiling(torch)))
         thread.start()
         thread.join()
     assert found == [True]
-    assert not kineto.profiling(torch)
+    assert not private.is_profiling(torch)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.device.worker import Worker
@@ -71,7 +72,7 @@ def finders(choice: str) -> tuple[Finder, ...]:
 def _find_cupti() -> Source:
     # It collects without a subscription of its own, and would lose its records to us.
     torch = sys.modules.get("torch")
-    if torch is not None and kineto.profiling(torch):
+    if torch is not None and private.is_profiling(torch):
         raise Unavailable("torch's profiler uses CUPTI")
     return cupti.find()
 

@@ -16,15 +16,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.device.source import Records, Unavailable
 
 RUNS = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-
-
-def profiling(torch: Any) -> bool:
-    """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
-    here = torch.autograd._profiler_enabled()
-    return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
 
 
 class Kineto:
@@ -43,7 +38,7 @@ class Kineto:
         torch = self._torch
         if not torch.cuda.is_available():
             raise Unavailable("torch sees no CUDA device")
-        if profiling(torch):
+        if private.is_profiling(torch):
             raise Unavailable("torch's profiler is in use")
         activity = torch.profiler.ProfilerActivity.CUDA
         if activity not in torch.profiler.supported_activities():

@@ -16,16 +16,14 @@ from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
-from torch.overrides import has_torch_function_unary
-from torch.utils import _device as placement
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.data import dataloader
 
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import indexing, takeover
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
+from asyncguard.runtime.adapters.torch import selftest
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
@@ -38,13 +36,10 @@ from asyncguard.runtime.sites import Blocker
 __warningregistry__ = None  # see `warned`
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
+_takes_over = private.has_torch_function_unary  # asked for every read
 # What takes data from a data set: data loaders, and methods of data sets and samplers.
-LOADERS = (
-    dataloader._SingleProcessDataLoaderIter._next_data,
-    dataloader._MultiProcessingDataLoaderIter._next_data,
-    dataloader._MultiProcessingDataLoaderIter._reset,
-)
-FETCH = "torch.utils.data._utils.fetch"
+LOADERS = (private.next_of_one, private.next_of_many, private.reset_of_many)
+FETCH: str = private.fetching.__name__
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
 SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
@@ -62,13 +57,15 @@ UNCOMPILED = (
 class Adapter(Base):
     """torch, on CUDA or any other accelerator, or on the CPU standing in for one."""
 
-    watched = frozenset({"torch._dynamo"})
+    watched = frozenset({private.DYNAMO})
     plain = frozenset(
         {torch.Size, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Generator}
     )
     _labels: dict[Any, str]
 
     def __init__(self, framework: Any) -> None:
+        """Raises AsyncguardError where hooks would not see what this torch does."""
+        selftest.check()
         super().__init__(framework)
         self._labels = {}
         self._operators: Operators | None = None
@@ -76,7 +73,7 @@ class Adapter(Base):
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
         kind = type(value)
-        if (kind is not _TENSOR and kind is not _PARAMETER) or has_torch_function_unary(value):
+        if (kind is not _TENSOR and kind is not _PARAMETER) or _takes_over(value):
             return self._of_other(value)
         return STAND_IN if value.is_cpu else self._label(value.device)
 
@@ -84,7 +81,7 @@ class Adapter(Base):
         if isinstance(value, torch.Tensor):
             if _has_no_data(value):
                 return None
-            with torch._C.DisableTorchFunction():
+            with private.DisableTorchFunction():
                 return STAND_IN if value.is_cpu else self._label(value.device)
         if isinstance(value, torch.amp.GradScaler):
             return self.default_device() if value.is_enabled() else None
@@ -120,7 +117,7 @@ class Adapter(Base):
 
     def is_device_set(self) -> bool:
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
-        return placement.CURRENT_DEVICE is not None
+        return private.default_device() is not None
 
     def is_pinned(self, value: Any) -> bool:
         """Whether a tensor is in page-locked memory."""
@@ -144,7 +141,7 @@ class Adapter(Base):
         labels = self._labels
 
         def judge(value: Any) -> Blocker | None:
-            if type(value) is not _TENSOR or has_torch_function_unary(value):
+            if type(value) is not _TENSOR or _takes_over(value):
                 return None
             return known.get(STAND_IN if value.is_cpu else labels.get(value.device, ""))
 
@@ -155,11 +152,9 @@ class Adapter(Base):
 
         (But for those without data, whose reads raise.)
         """
-        accelerator = getattr(torch._C, "_get_accelerator", None)  # older versions lack it
         return (
-            accelerator is not None
-            and accelerator().type == "cpu"
-            and torch._C._get_privateuse1_backend_name() == "privateuseone"
+            private.accelerator().type == "cpu"
+            and private.private_backend() == "privateuseone"
             and "torch_xla" not in sys.modules
         )
 
@@ -167,10 +162,10 @@ class Adapter(Base):
         """A tensor's storage; that of one which nothing in C++ holds either is not shared."""
         if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
             return None
-        with torch._C.DisableTorchFunction():
+        with private.DisableTorchFunction():
             storage = value.untyped_storage()
-            users = torch._C._storage_Use_Count(storage._cdata)
-            shared = value._use_count() > 1 or users > STORAGE_USERS
+            users = private.storage_use_count(private.address(storage))
+            shared = private.use_count(value) > 1 or users > STORAGE_USERS
             return Memory(storage.data_ptr(), storage, shared) if storage.nbytes() else None
 
     def loads_data(self, frame: FrameType) -> bool:
@@ -202,7 +197,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` or `x[index] = value` wait."""
-        with torch._C.DisableTorchFunction():
+        with private.DisableTorchFunction():
             return indexing.operators(args, _PLACE)
 
     def deepen(self) -> Undo:
@@ -210,7 +205,7 @@ class Adapter(Base):
 
         But for those in compiled functions, which run as they do without it.
         """
-        if not hasattr(TorchDispatchMode, "is_infra_mode"):
+        if not private.has_infra_modes():
             warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = Operators(self)
         mode.__enter__()
@@ -227,10 +222,9 @@ class Adapter(Base):
 
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
-        from torch._dynamo import trace_rules
-
-        if _RUNTIME_DIRECTORY not in trace_rules.SKIP_DIRS:
-            trace_rules.add("asyncguard.runtime")
+        rules = private.trace_rules
+        if _RUNTIME_DIRECTORY not in rules.SKIP_DIRS:
+            rules.add("asyncguard.runtime")
 
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, through torch's own global hook."""
@@ -266,11 +260,10 @@ def _fills(value: Any, owner: Any) -> bool:
 
 def _is_read(value: Any) -> bool:
     """Whether a tensor can be read: not within a vmap, where it stands for many."""
-    functorch = torch._C._functorch
-    while functorch.is_functorch_wrapped_tensor(value):
-        if functorch.is_batchedtensor(value):
+    while private.is_wrapped(value):
+        if private.is_batched(value):
             return False
-        value = functorch.get_unwrapped(value)
+        value = private.unwrapped(value)
     return True
 
 
@@ -284,4 +277,4 @@ _PLACE = indexing.Place(torch.is_tensor, is_mask, _is_away, _fills, _is_read, _s
 
 def _has_no_data(value: torch.Tensor) -> bool:
     """Whether the tensor only stands for one, while a compiler traces."""
-    return isinstance(value, torch._subclasses.FakeTensor)
+    return isinstance(value, private.FakeTensor)

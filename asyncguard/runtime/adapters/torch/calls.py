@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.probes import Args, Kwargs
 from asyncguard.runtime.simulated import present
 
@@ -28,7 +29,7 @@ def _waits_for_work(args: Args, kwargs: Kwargs) -> bool:
 def _reads_found_inf(args: Args, kwargs: Kwargs) -> bool:
     """`GradScaler.step` reads whether to step, unless the optimizer does that on the device."""
     optimizer = _argument(args, kwargs, 1, "optimizer")
-    return not getattr(optimizer, "_step_supports_amp_scaling", False)
+    return not private.scales_itself(optimizer)
 
 
 def _reads_range(args: Args, kwargs: Kwargs) -> bool:
@@ -73,7 +74,7 @@ def checks(args: Args, kwargs: Kwargs) -> int:
     """How many of its parameters a distribution checks as it is made: each check reads a value."""
     made = args[0]
     asked = _argument(args, kwargs, 3, "validate_args")
-    if not (made._validate_args if asked is None else asked):
+    if not (private.checks_arguments(made) if asked is None else asked):
         return 0
     try:
         constraints = made.arg_constraints
@@ -178,23 +179,15 @@ def _only_streams_wait(work: Any) -> bool:
     A work does not say whose it is. Those of accelerators can tell how long they took on the
     device; where others are asked that, they raise and say that they do not support it.
     """
-    if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or _is_barrier(work):
+    if not torch.cuda.is_initialized() or _is_set(_BLOCKING_WAIT) or private.is_barrier(work):
         return False
     if present.model is not None:  # its collectives are those of gloo, in NCCL's stead
         return True
     try:
-        work._get_duration()
+        private.duration(work)
     except RuntimeError as error:
         return "support" not in str(error)
-    except AttributeError:  # an older torch: what the default group does with CUDA is believed
-        return "cuda:nccl" in torch.distributed.get_backend_config()
     return True
-
-
-def _is_barrier(work: Any) -> bool:
-    """NCCL's barrier holds the host."""
-    kind = torch._C._distributed_c10d.OpType.BARRIER
-    return hasattr(work, "_get_op_type") and work._get_op_type() == int(kind)
 
 
 def _is_set(names: tuple[str, ...]) -> bool:

@@ -7,9 +7,9 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.hub import hub, state
@@ -18,11 +18,10 @@ from asyncguard.runtime.sites import Blocker, Site
 __all__ = ["Operators", "is_mask"]
 
 __warningregistry__ = None  # see `warned`
-_AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})
 _MASKS = (torch.bool, torch.uint8)
 
 
-class Operators(TorchDispatchMode):  # type: ignore[misc]
+class Operators(private.TorchDispatchMode):  # type: ignore[misc]
     """Counts the operators that the catalogue says wait, unless a hook above counts already."""
 
     def __init__(self, adapter: Adapter) -> None:
@@ -45,7 +44,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
     def leave(self) -> None:
         """Leave this thread's stack; in another thread, or below another mode, only go quiet."""
-        if _get_current_dispatch_mode() is self:
+        if private.current_dispatch_mode() is self:
             self.__exit__(None, None, None)
         self._points.clear()
         self._known.clear()
@@ -95,8 +94,8 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
     def point(self, func: Any) -> SyncPoint | None:
         """The entry of an operator that may wait."""
-        name = func._schema.name
-        return self._points.get(f"{name}.{func._overloadname}") or self._points.get(name)
+        name, overload = private.name_of(func)
+        return self._points.get(f"{name}.{overload}") or self._points.get(name)
 
     def _site(
         self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None
@@ -117,7 +116,7 @@ class Operators(TorchDispatchMode):  # type: ignore[misc]
 
 def _caller(frame: FrameType | None) -> FrameType | None:
     """Who ran the operator, below the frames that torch puts around dispatch modes."""
-    while frame is not None and frame.f_globals.get("__name__") in _AROUND_MODES:
+    while frame is not None and frame.f_globals.get("__name__") in private.AROUND_MODES:
         frame = frame.f_back
     return frame
 

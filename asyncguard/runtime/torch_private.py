@@ -1,0 +1,294 @@
+"""The names of torch that it does not promise and asyncguard uses: all of them, and since when.
+
+torch may rename or drop any of these in a release. So the rest of the runtime and the simulation
+name none themselves (`tests/runtime/test_torch_private.py` reads the source), and `check` refuses a
+torch that lacks one, before anything is counted wrongly. Imports no torch: who uses it has it.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime import versions
+
+OLDEST = "2.6"  # the oldest torch that asyncguard works with
+NEWEST = "2.15"  # the newest that its tests have run with
+
+
+class Name(NamedTuple):
+    """A name in torch, and the releases that have it.
+
+    since: the first release that has it, of those tried (2.6, 2.11, 2.13, 2.15); 2.6 has most,
+           from some earlier release on.
+    until: the first release that has it no more; "": the newest has it.
+    late:  whether it is looked up where it is used, since not every torch needs it or loads it.
+    """
+
+    path: str
+    since: str = OLDEST
+    until: str = ""
+    late: bool = False
+
+    def is_in(self, version: str) -> bool:
+        """Whether this release of torch is to have it."""
+        return versions.matches(version, f">={self.since}" + (f",<{self.until}" * bool(self.until)))
+
+
+# What `torch_private.NAME` is.
+NAMES: dict[str, Name] = {
+    "C": Name("torch._C"),
+    # Tensors and storages
+    "TensorBase": Name("torch._C.TensorBase"),
+    "StorageBase": Name("torch._C.StorageBase"),
+    "storage_use_count": Name("torch._C._storage_Use_Count"),
+    "new_shared": Name("torch.UntypedStorage._new_shared"),
+    "storage_to": Name("torch._utils._to"),
+    "parse_to": Name("torch._C._nn._parse_to"),
+    "nested": Name("torch._C._nested"),
+    "FakeTensor": Name("torch._subclasses.FakeTensor"),
+    "FakeTensorMode": Name("torch._subclasses.FakeTensorMode"),
+    # Transforms' wrappers round tensors
+    "is_wrapped": Name("torch._C._functorch.is_functorch_wrapped_tensor"),
+    "is_batched": Name("torch._C._functorch.is_batchedtensor"),
+    "unwrapped": Name("torch._C._functorch.get_unwrapped"),
+    # Modes and dispatch
+    "has_torch_function_unary": Name("torch.overrides.has_torch_function_unary"),
+    "DisableTorchFunction": Name("torch._C.DisableTorchFunction"),
+    "DisableTorchFunctionSubclass": Name("torch._C.DisableTorchFunctionSubclass"),
+    "DisableTorchDispatch": Name("torch._C._DisableTorchDispatch"),
+    "TorchDispatchMode": Name("torch.utils._python_dispatch.TorchDispatchMode"),
+    "current_dispatch_mode": Name("torch.utils._python_dispatch._get_current_dispatch_mode"),
+    "function_mode_depth": Name("torch._C._len_torch_function_stack"),
+    "function_modes": Name("torch.overrides._get_current_function_mode_stack"),
+    "graph_task": Name("torch._C._current_graph_task_id"),
+    # Devices
+    "DeviceContext": Name("torch.utils._device.DeviceContext"),
+    "device_constructors": Name("torch.utils._device._device_constructors"),
+    "device_index": Name("torch.cuda._utils._get_device_index"),
+    "accelerator": Name("torch._C._get_accelerator"),
+    "private_backend": Name("torch._C._get_privateuse1_backend_name"),
+    # Data loaders
+    "fetching": Name("torch.utils.data._utils.fetch"),
+    "next_of_one": Name("torch.utils.data.dataloader._SingleProcessDataLoaderIter._next_data"),
+    "next_of_many": Name("torch.utils.data.dataloader._MultiProcessingDataLoaderIter._next_data"),
+    "reset_of_many": Name("torch.utils.data.dataloader._MultiProcessingDataLoaderIter._reset"),
+    # Optimizers, scripts, compilers
+    "foreach_utils": Name("torch.utils._foreach_utils"),
+    "group_tensors": Name("torch._C._group_tensors_by_device_and_dtype"),
+    "builtins": Name("torch.jit._builtins"),
+    "find_builtin": Name("torch.jit._builtins._find_builtin"),
+    "builtin_table": Name("torch.jit._builtins._get_builtin_table"),
+    "trace_rules": Name("torch._dynamo.trace_rules", late=True),
+    # Operators that the CPU has forms of its own of
+    "flash": Name("torch.ops.aten._scaled_dot_product_flash_attention"),
+    "cpu_flash": Name("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu"),
+    "cpu_flash_backward": Name(
+        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward"
+    ),
+    # Collectives
+    "BARRIER": Name("torch._C._distributed_c10d.OpType.BARRIER", late=True),
+    # CUDA's own view of waits
+    "gpu_trace": Name("torch.cuda._gpu_trace", late=True),
+}
+# Attributes of torch's objects; the functions below ask for them.
+ATTRIBUTES: tuple[Name, ...] = (
+    Name("torch.UntypedStorage._cdata"),
+    Name("torch.Generator._cdata"),
+    Name("torch.Tensor._use_count"),
+    Name("torch.distributions.Distribution._validate_args"),
+    Name("torch.ops.aten.add.Tensor._schema"),
+    Name("torch.ops.aten.add.Tensor._overloadname"),
+    Name("torch.ops.aten.add.Tensor._overloadpacket"),
+    Name("torch.ops.aten.add.Tensor._op"),
+    Name("torch.utils._device.CURRENT_DEVICE"),
+    Name("torch._dynamo.trace_rules.SKIP_DIRS", late=True),
+    Name("torch._dynamo.trace_rules.add", late=True),
+    Name("torch._C._distributed_c10d.Work._get_duration", late=True),
+    Name("torch._C._distributed_c10d.Work._get_op_type", late=True),
+    Name("torch._C._activate_gpu_trace", late=True),
+    Name("torch.autograd._profiler_enabled"),
+    Name("torch.autograd.profiler._is_profiler_enabled"),
+)
+# What simulated CUDA puts something in the place of; builds for the CPU lack most of torch._C's.
+REPLACED: dict[str, tuple[str, ...]] = {
+    "torch._C": (
+        "__getattr__", "_accelerator_emptyCache", "_accelerator_exchangeDevice",
+        "_accelerator_getAccelerator", "_accelerator_getDeviceCapability",
+        "_accelerator_getDeviceIndex", "_accelerator_getDeviceStats",
+        "_accelerator_getMemoryInfo", "_accelerator_getStream",
+        "_accelerator_isAllocatorInitialized", "_accelerator_maybeExchangeDevice",
+        "_accelerator_resetAccumulatedStats", "_accelerator_resetPeakStats",
+        "_accelerator_setDeviceIndex", "_accelerator_setStream",
+        "_accelerator_synchronizeDevice", "_cuda_canDeviceAccessPeer", "_cuda_emptyCache",
+        "_cuda_exchangeDevice", "_cuda_getAllocatorBackend", "_cuda_getArchFlags",
+        "_cuda_getCompiledVersion", "_cuda_getCurrentRawStream", "_cuda_getDevice",
+        "_cuda_getDeviceCount", "_cuda_getMemoryFraction", "_cuda_get_sync_debug_mode",
+        "_cuda_init", "_cuda_ipc_collect", "_cuda_isCurrentStreamCapturing",
+        "_cuda_isInBadFork", "_cuda_maybeExchangeDevice", "_cuda_memoryStats",
+        "_cuda_resetAccumulatedMemoryStats", "_cuda_resetPeakMemoryStats", "_cuda_setDevice",
+        "_cuda_setMemoryFraction", "_cuda_set_sync_debug_mode", "_cuda_sleep",
+        "_cuda_synchronize", "_get_accelerator", "_group_tensors_by_device_and_dtype",
+        "_has_cuda", "_scatter",
+    ),
+    "torch._C._nested": ("nested_tensor",),
+    "torch._subclasses.fake_tensor": ("FakeTensorMode.__enter__",),
+    "torch.autograd.profiler": ("_supported_activities",),
+    "torch.cuda": (
+        "_cached_device_count", "_cudart", "_exchange_device", "_get_device_properties",
+        "_initialized", "_maybe_exchange_device", "_queued_calls",
+    ),
+    "torch.cuda.nvtx": ("_nvtx",),
+    "torch.jit._builtins": ("_find_builtin",),
+    "torch.optim.asgd": ("_default_to_fused_or_foreach",),
+    "torch.storage": ("UntypedStorage._new_shared",),
+    "torch.utils._foreach_utils": ("_get_fused_kernels_supported_devices",),
+}  # fmt: skip
+# Of those, what 2.6 has not yet; all others are there since 2.6 or earlier.
+REPLACED_SINCE = dict.fromkeys(
+    (
+        "_accelerator_emptyCache", "_accelerator_exchangeDevice",
+        "_accelerator_getDeviceCapability", "_accelerator_getDeviceStats",
+        "_accelerator_getMemoryInfo", "_accelerator_isAllocatorInitialized",
+        "_accelerator_maybeExchangeDevice", "_accelerator_resetAccumulatedStats",
+        "_accelerator_resetPeakStats",
+    ),
+    "2.11",
+)  # fmt: skip
+AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})  # round dispatch modes
+DYNAMO = "torch._dynamo"
+
+
+def check() -> None:
+    """Look all names up that this torch is to have, once: later ones may be stand-ins of ours.
+
+    Raises AsyncguardError for a torch that is too old, or that lacks one.
+    """
+    version = str(import_module("torch").__version__)
+    if not versions.matches(version, f">={OLDEST}"):
+        raise AsyncguardError(
+            f"asyncguard needs torch {OLDEST} or newer, and this is {version}:"
+            f" pip install --upgrade 'torch>={OLDEST}'"
+        )
+    missing = [each.path for each in ATTRIBUTES if _is_missed(each, version)]
+    missing += [each.path for each in NAMES.values() if _is_missed(each, version)]
+    if missing:
+        raise AsyncguardError(
+            f"asyncguard does not fit torch {version}, which has no {', '.join(missing)}: take a"
+            f" newer asyncguard, or a torch from {OLDEST} to {NEWEST}"
+        )
+    for name, each in NAMES.items():
+        if not each.late:
+            globals()[name] = _find(each.path)
+
+
+def _is_missed(name: Name, version: str) -> bool:
+    if name.late or not name.is_in(version):
+        return False
+    try:
+        _find(name.path)
+    except (AttributeError, ImportError):
+        return True
+    return False
+
+
+def _find(path: str) -> Any:
+    """What a dotted path leads to; the module that it lies in is imported."""
+    parts = path.split(".")
+    depth = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in sys.modules), 0)
+    found = sys.modules[".".join(parts[:depth])] if depth else import_module(parts[depth])
+    for at, part in enumerate(parts[depth or 1 :], start=depth or 1):
+        if not hasattr(found, part):
+            import_module(".".join(parts[: at + 1]))
+        found = getattr(found, part)
+    return found
+
+
+def __getattr__(name: str) -> Any:
+    if name not in NAMES:
+        raise AttributeError(f"{__name__} names no {name!r}")
+    if not NAMES[name].late:
+        check()
+        return globals()[name]
+    return _find(NAMES[name].path)
+
+
+def address(value: Any) -> int:
+    """Which storage or generator of C++ an object stands for."""
+    return int(value._cdata)
+
+
+def use_count(tensor: Any) -> int:
+    """How often C++ holds a tensor."""
+    return int(tensor._use_count())
+
+
+def schema(overload: Any) -> Any:
+    """An operator's schema; None of one of higher order, which has none."""
+    return getattr(overload, "_schema", None)
+
+
+def name_of(overload: Any) -> tuple[str, str]:
+    """An operator's name, and that of its overload."""
+    return overload._schema.name, overload._overloadname
+
+
+def packet(overload: Any) -> Any:
+    """All overloads of an operator, where it has some."""
+    return getattr(overload, "_overloadpacket", None)
+
+
+def runner(overload: Any) -> Any:
+    """What runs an operator, by the shortest way."""
+    return getattr(overload, "_op", overload)
+
+
+def default_device() -> Any:
+    """What `torch.set_default_device` or `with torch.device(...)` says in this thread, or None."""
+    return sys.modules["torch.utils._device"].CURRENT_DEVICE
+
+
+def checks_arguments(distribution: Any) -> bool:
+    """Whether a distribution, or all of a class, checks what it is given."""
+    return bool(distribution._validate_args)
+
+
+def scales_itself(optimizer: Any) -> bool:
+    """Whether an optimizer decides on the device whether a scaled step is taken."""
+    return bool(getattr(optimizer, "_step_supports_amp_scaling", False))
+
+
+def duration(work: Any) -> Any:
+    """How long a collective took on its device; raises RuntimeError where none tells."""
+    return work._get_duration()
+
+
+def is_barrier(work: Any) -> bool:
+    """Whether a collective is a barrier; NCCL's holds the host."""
+    return hasattr(work, "_get_op_type") and work._get_op_type() == int(
+        _find(NAMES["BARRIER"].path)
+    )
+
+
+def has_infra_modes() -> bool:
+    """Whether dispatch modes may look on without that compiled functions give way to them."""
+    return hasattr(_find(NAMES["TorchDispatchMode"].path), "is_infra_mode")
+
+
+def activate_gpu_trace(torch: Any) -> Any:
+    """Have torch call back at CUDA's waits; returns the module that keeps the callbacks."""
+    torch._C._activate_gpu_trace()
+    return import_module(NAMES["gpu_trace"].path)
+
+
+def is_profiling(torch: Any) -> bool:
+    """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
+    here = torch.autograd._profiler_enabled()
+    return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
+
+
+def has_cuda(torch: Any) -> bool:
+    """Whether this is a build of torch for CUDA, or CUDA is simulated."""
+    return hasattr(torch._C, "_cuda_getDeviceCount")
