@@ -93,6 +93,10 @@ class Code:
                 self._map(statement)
         return self._parents.get(node)
 
+    def adopt(self, node: ast.AST, parent: ast.AST) -> None:
+        """Give a node that is not in the text its place in the tree."""
+        self._parents.setdefault(node, parent)
+
     def around(self, node: ast.AST, kind: type[N] | tuple[type[N], ...]) -> N | None:
         """Return the innermost node of a kind around another."""
         return next((p for p in self.parents(node) if isinstance(p, kind)), None)

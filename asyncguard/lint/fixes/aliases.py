@@ -1,0 +1,179 @@
+"""Which variables of a function may share memory, and which of that the world outside may reach.
+
+Variables that may hold one object, a view of it or a list with it are one group. What is given to
+code that is not known, kept in an object that is not known, or mentioned in a nested function is in
+the group `OUTSIDE`, with all parameters: any call may change it. The order of statements is left
+out of account, so a group holds for all of its function.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from asyncguard.lint.fixes import bindings, flow, libraries, sorts
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.words import words
+from asyncguard.lint.source import parsed
+
+OUTSIDE = ""
+Names = frozenset[str]
+_NONE: Names = frozenset()
+_RUNNING = words("sort.running")
+
+
+class Groups:
+    """The groups of the variables of one scope."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """Return the name that stands for a variable's group."""
+        while (above := self._above.get(name, name)) != name:
+            name = above
+        return name
+
+    def of_all(self, names: Iterable[str]) -> Names:
+        """Return the groups of some variables."""
+        return frozenset(map(self.of, names))
+
+    def unite(self, names: Iterable[str]) -> None:
+        """Make one group of several, `OUTSIDE` standing for what it is in."""
+        found = sorted(self.of_all(names))  # OUTSIDE comes first
+        self._above.update(dict.fromkeys(found[1:], found[0]) if found else {})
+
+
+@kept(OF_SCOPES)
+def groups(code: Code, scope: Scope) -> Groups:
+    """Return the groups of a scope's variables."""
+    found = Groups()
+    own = bindings.own_names(scope)
+    if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, OUTSIDE):
+        found.unite({OUTSIDE, *own})
+        return found
+    reached = {name for name in own if not flow.is_private(code, scope, name)}
+    if isinstance(scope, FUNCTIONS):
+        reached |= {part.arg for part in parsed.walk(scope.args) if isinstance(part, ast.arg)}
+    found.unite({OUTSIDE, *reached})
+    for united in _united(code, scope):
+        found.unite(united)
+    return found
+
+
+def shares(code: Code, node: ast.AST) -> Names:
+    """Return the variables whose memory the value of an expression may hold, or `OUTSIDE`."""
+    if isinstance(node, ast.expr) and sorts.is_plain(code, node):
+        return _NONE
+    if isinstance(node, ast.Name):
+        is_own = node.id in bindings.own_names(code.scope(node))
+        return frozenset({node.id if is_own else OUTSIDE})
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and sorts.is_array(code, node):
+        return _NONE if not isinstance(getattr(node, "op", None), ast.UAdd) else _inner(code, node)
+    if isinstance(node, ast.Call):
+        return _NONE if makes_anew(code, node) else _of_call(code, node)
+    if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)):
+        return _inner(code, node) | {OUTSIDE}
+    return _inner(code, node)
+
+
+def _inner(code: Code, node: ast.AST) -> Names:
+    return _NONE.union(*(shares(code, child) for child in parsed.children(node)))
+
+
+def makes_anew(code: Code, call: ast.Call) -> bool:
+    """Whether what a call gives is an array that nothing else holds."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name not in libraries.FRESH or any(k.arg in {"out", None} for k in call.keywords):
+        return False
+    return sorts.is_array(code, call)
+
+
+def _of_call(code: Code, call: ast.Call) -> Names:
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(call.func, ast.Attribute) and not libraries.library_name(code, call.func):
+        given.append(call.func.value)
+    found = _NONE.union(*(shares(code, part) for part in given))
+    return found if is_known(code, call) else found | {OUTSIDE}
+
+
+def is_known(code: Code, call: ast.Call) -> bool:
+    """Whether it is clear what a call runs: a builtin, a library, or a method of a known value."""
+    function = call.func
+    meaning = libraries.library_name(code, function)
+    if meaning:
+        return (
+            libraries.is_plain_function(meaning)
+            or meaning in libraries.CONTEXTS
+            or (
+                libraries.is_of_libraries(meaning)
+                and libraries.is_listed(meaning.rpartition(".")[2])
+            )
+        )
+    if not isinstance(function, ast.Attribute):
+        return libraries.builtin_name(code, function) in libraries.KNOWN_BUILTINS
+    owner = sorts.sort_of(code, function.value)
+    if owner.depth:
+        return function.attr in libraries.MUTATORS | libraries.CONTAINER_METHODS
+    if owner == sorts.NUMBER:
+        return True
+    if not sorts.is_array(code, function.value):
+        return False
+    return libraries.is_listed(function.attr) or function.attr in _RUNNING
+
+
+def runs_graph(code: Code, call: ast.Call) -> bool:
+    """Whether it is `loss.backward()` of an array: hooks may run, and gradients are written."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _RUNNING
+
+
+# ---- what unites variables
+
+
+def _united(code: Code, scope: Scope) -> Iterator[Names]:
+    for binding in bindings.bindings(code, scope):
+        held = {OUTSIDE} if binding.value is None else _kept_of(code, binding)
+        yield held | {binding.name} if held else _NONE
+    for node in flow.walk_own(scope):
+        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+            yield _inner(code, node) | {OUTSIDE}
+        elif isinstance(node, ast.Match):
+            yield shares(code, node.subject) | {OUTSIDE}
+        elif isinstance(node, ast.withitem):
+            yield shares(code, node.context_expr) | {OUTSIDE}
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (_stored(code, target, node.value) for target in targets)
+        elif isinstance(node, ast.Call):
+            yield from _of_effect(code, node)
+
+
+def _kept_of(code: Code, binding: bindings.Binding) -> Names:
+    """Return the variables whose memory a variable may hold from one binding."""
+    assert binding.value is not None
+    sort = sorts.sort_of(code, binding.value)
+    is_number = sort.element == sorts.PLAIN and sort.depth <= binding.taken
+    return _NONE if is_number and not binding.is_listed else shares(code, binding.value)
+
+
+def _stored(code: Code, target: ast.expr, value: ast.expr) -> Names:
+    """Return the variables that hold an object, with those of what is put into it."""
+    found = _NONE
+    for part in parsed.walk(target):
+        stored = isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(
+            part.ctx, ast.Store
+        )
+        copied = isinstance(part, ast.Subscript) and sorts.is_array(code, part.value)
+        if stored and not copied:
+            found |= shares(code, part.value)
+    return found | shares(code, value) if found else found
+
+
+def _of_effect(code: Code, call: ast.Call) -> Iterator[Names]:
+    """Yield what a call brings together: a list and its new element, or all it is given."""
+    function = call.func
+    if not is_known(code, call) or (
+        isinstance(function, ast.Attribute) and sorts.sort_of(code, function.value).depth
+    ):
+        yield _of_call(code, call)

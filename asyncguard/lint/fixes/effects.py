@@ -1,0 +1,338 @@
+"""Effects of code: may a stretch of it change what an expression gives, and would anybody notice?
+
+The one analysis that decides whether a repair is safe. A *stretch* is what runs between two places:
+statements of a block, a whole round of a loop (`round_of`), what a statement evaluates before one
+of its parts (`before`). Ask
+
+- `may_change(code, stretch, expression)`: whether the expression may give something else, or
+  raise, after the stretch: it binds a name, writes to memory that the expression reads, by whatever
+  name or view, or runs code that is not known and may reach it;
+- `is_repeatable(code, expression)`: whether it may be evaluated more or less often: every part is
+  known, changes nothing, and gives the same each time;
+- `is_inert(code, stretch)`: whether it runs no unknown code and writes to nothing;
+- `sorts.is_tensor`, `sorts.is_array`, `sorts.is_plain`: what a value is proven to be.
+
+What is not proven counts as an effect. Taken for granted is only that attributes and operators of
+classes *of other files* write to no array, and that finalizers do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from asyncguard.lint.fixes import aliases, bindings, flow, libraries, sorts
+from asyncguard.lint.fixes.aliases import OUTSIDE
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, Loop
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
+from asyncguard.lint.fixes.words import words
+from asyncguard.lint.source import parsed
+
+_RANDOM = words("sort.random")
+_UNKNOWN = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.Match,
+            ast.Import, ast.ImportFrom, ast.ClassDef)  # fmt: skip
+_NEVER_REPEATED = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda,
+                   ast.GeneratorExp)  # fmt: skip
+# The special methods that an operation on an object may run.
+_OPERATORS: dict[type[ast.AST], frozenset[str]] = {
+    ast.Subscript: frozenset({"__getitem__", "__setitem__", "__delitem__", "__class_getitem__"}),
+    ast.FormattedValue: frozenset({"__str__", "__repr__", "__format__"}),
+    ast.BoolOp: frozenset({"__bool__", "__len__"}),
+}  # fmt: skip
+_ARITHMETIC = frozenset(
+    f"__{prefix}{name}__"
+    for prefix in ("", "r", "i")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
+                 "xor", "lshift", "rshift")
+) | {"__neg__", "__pos__", "__invert__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
+     "__contains__", "__array_ufunc__", "__torch_function__", "__bool__", "__len__"}  # fmt: skip
+_CONVERTING = frozenset({"__str__", "__repr__", "__format__", "__len__", "__int__", "__float__",
+                         "__index__", "__bool__", "__round__", "__abs__", "__hash__",
+                         "__torch_function__", "__array__"})  # fmt: skip
+_ITERATING = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "enumerate", "zip",
+                        "sum", "max", "min", "any", "all"})  # fmt: skip
+
+
+class Effects(NamedTuple):
+    """The names that code binds, the groups that it writes to, and whether it runs unknown code."""
+
+    bound: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+    unknown: bool = False
+
+
+def may_change(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
+    """Whether an expression may give something else, or raise, once a stretch has run."""
+    scope = code.scope(expression)
+    names = flow.names(expression)
+    known = aliases.groups(code, scope)
+    read = known.of_all(_memory(code, expression))
+    for part in stretch:
+        if isinstance(part, (ast.expr, ast.stmt)) and code.scope(part) is not scope:
+            return True
+        effects = _effects(code, part)
+        if names & effects.bound or read & known.of_all(effects.written):
+            return True
+        if effects.unknown and (OUTSIDE in read or any(_is_shared(code, expression, names))):
+            return True
+    return False
+
+
+def is_inert(code: Code, stretch: Iterable[ast.AST]) -> bool:
+    """Whether a stretch runs no code that is not known, and writes to no array, list or object."""
+    effects = [_effects(code, part) for part in stretch]
+    return not any(each.unknown or each.written for each in effects)
+
+
+def is_repeatable(code: Code, expression: ast.expr) -> bool:
+    """Whether an expression may be evaluated more or less often, and nobody notices."""
+    if any(isinstance(part, _NEVER_REPEATED) for part in parsed.walk(expression)):
+        return False
+    return is_inert(code, [expression]) and not any(
+        isinstance(part, ast.Call) and _is_random(part) for part in parsed.walk(expression)
+    )
+
+
+def _is_random(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in _RANDOM
+
+
+def round_of(loop: Loop) -> list[ast.AST]:
+    """Return the stretch that is one round of a loop, what is asked before it included."""
+    head = [loop.test] if isinstance(loop, ast.While) else [loop.iter, loop.target]
+    return [*head, _Iteration(loop), *loop.body]
+
+
+class _Iteration(ast.AST):
+    """The step of a loop to its next element."""
+
+    _fields = ()
+
+    def __init__(self, loop: Loop) -> None:
+        super().__init__()
+        self.loop = loop
+
+
+def before(code: Code, statement: ast.stmt, node: ast.expr) -> list[ast.AST]:
+    """Return what a statement may evaluate before one of its parts."""
+    found: list[ast.AST] = []
+    child: ast.AST = node
+    for parent in code.parents(node):
+        siblings = [part for part in parsed.children(parent) if part is not child]
+        if isinstance(parent, _IN_ORDER):
+            every = parsed.children(parent)
+            siblings = every[: every.index(child)]
+        if parent is statement:
+            return [*found, *_header(statement, child)]
+        found += siblings
+        child = parent
+    return found
+
+
+_IN_ORDER = (ast.Call, ast.BinOp, ast.Tuple, ast.List, ast.Subscript, ast.Attribute, ast.Compare,
+             ast.JoinedStr, ast.Starred, ast.keyword, ast.FormattedValue)  # fmt: skip
+
+
+def _header(statement: ast.stmt, child: ast.AST) -> Iterator[ast.AST]:
+    """Yield the expressions of a statement's own line but one, and of targets what is looked up."""
+    for part in parsed.children(statement):
+        if part is child or not isinstance(part, (ast.expr, ast.withitem, ast.keyword)):
+            continue
+        if isinstance(getattr(part, "ctx", None), ast.Store):
+            yield from (p for p in parsed.children(part) if not isinstance(p, ast.Name))
+        else:
+            yield part
+
+
+# ---- what code does
+
+
+@kept(OF_STATEMENTS)
+def _effects(code: Code, node: ast.AST) -> Effects:
+    """Return what running a piece of code does."""
+    if isinstance(node, FUNCTIONS):
+        return Effects(frozenset({node.name}), unknown=bool(node.decorator_list))
+    if isinstance(node, _Iteration):
+        return Effects(unknown=not _iterates_known(code, _source(node.loop)))
+    written: frozenset[str] = frozenset()
+    unknown = False
+    for part in flow.walk_own(node):
+        if isinstance(part, _UNKNOWN) or _runs_unknown(code, part):
+            unknown = True
+        written |= _written(code, part)
+    return Effects(frozenset(flow.bound(node)), written, unknown)
+
+
+def _source(loop: Loop) -> ast.expr:
+    return loop.test if isinstance(loop, ast.While) else loop.iter
+
+
+def _runs_unknown(code: Code, node: ast.AST) -> bool:
+    """Whether a single node runs code that is not known."""
+    if isinstance(node, ast.Call):
+        return not aliases.is_known(code, node) or _calls_back(code, node)
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return not _iterates_known(code, node.iter)
+    if isinstance(node, ast.withitem):
+        context = node.context_expr
+        made = context.func if isinstance(context, ast.Call) else context
+        return libraries.library_name(code, made) not in libraries.CONTEXTS
+    if isinstance(node, ast.Attribute):
+        return node.attr in _computed(code.tree) and _is_other(code, node.value)
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return _is_special(code, _OPERATORS[ast.BoolOp], [node.test])
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return bool(node.decorator_list)
+    return _operates_on_unknown(code, node)
+
+
+def _calls_back(code: Code, call: ast.Call) -> bool:
+    """Whether a known call runs code of the program: hooks, or what makes an object a number."""
+    if isinstance(call.func, ast.Attribute):
+        if aliases.runs_graph(code, call):
+            return True
+        is_text = sorts.is_plain(code, call.func.value) and not libraries.library_name(
+            code, call.func
+        )
+        return is_text and _is_special(code, _CONVERTING, call.args)
+    name = libraries.builtin_name(code, call.func)
+    if name in _ITERATING:
+        return not all(_iterates_known(code, part) for part in call.args)
+    return _is_special(code, _CONVERTING, call.args)
+
+
+def _iterates_known(code: Code, source: ast.expr) -> bool:
+    """Whether going over a value runs no code of the program: not that of a generator or loader."""
+    if isinstance(source, ast.Call) and libraries.builtin_name(code, source.func) in _ITERATING:
+        return all(_iterates_known(code, part) for part in source.args)
+    if isinstance(source, ast.GeneratorExp):
+        return True  # its parts stand there themselves
+    sort = sorts.sort_of(code, source)
+    return bool(sort.depth) or not sort.element & sorts.OTHER
+
+
+def _operates_on_unknown(code: Code, node: ast.AST) -> bool:
+    if isinstance(node, (ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.Compare)):
+        return _is_special(code, _ARITHMETIC, [*_operands(node)])
+    if isinstance(node, ast.Subscript):
+        return _is_special(code, _OPERATORS[ast.Subscript], [node.value])
+    if isinstance(node, ast.FormattedValue):
+        return _is_special(code, _OPERATORS[ast.FormattedValue], [node.value])
+    if isinstance(node, ast.BoolOp):
+        return _is_special(code, _OPERATORS[ast.BoolOp], node.values)
+    if isinstance(node, ast.Starred):
+        return not _iterates_known(code, node.value)
+    return False
+
+
+def _operands(node: ast.AST) -> Iterator[ast.expr]:
+    return (part for part in parsed.children(node) if isinstance(part, ast.expr))
+
+
+def _is_special(code: Code, methods: frozenset[str], values: Iterable[ast.expr]) -> bool:
+    """Whether an operation on values may run a special method that a class of the file defines."""
+    return not methods.isdisjoint(_special(code.tree)) and any(_is_other(code, v) for v in values)
+
+
+def _is_other(code: Code, node: ast.expr) -> bool:
+    return bool(sorts.sort_of(code, node).element & sorts.OTHER)
+
+
+@kept(OF_SCOPES)
+def _special(tree: ast.Module) -> frozenset[str]:
+    """Return the special methods that classes of the file define."""
+    return frozenset(name for name in _members(tree) if name.startswith("__"))
+
+
+@kept(OF_SCOPES)
+def _computed(tree: ast.Module) -> frozenset[str]:
+    """Return the attributes that classes of the file may compute: properties, by whatever name."""
+    found = set()
+    for owner in parsed.walk(tree):
+        if not isinstance(owner, ast.ClassDef):
+            continue
+        for part in owner.body:
+            if isinstance(part, FUNCTIONS) and part.decorator_list:
+                found.add(part.name)
+            elif isinstance(part, ast.Assign) and isinstance(part.value, ast.Call):
+                found |= flow.bound(part)
+    if {"__getattr__", "__getattribute__", "__setattr__"} & _members(tree):
+        found |= {n.attr for n in parsed.walk(tree) if isinstance(n, ast.Attribute)}
+    return frozenset(found)
+
+
+@kept(OF_SCOPES)
+def _members(tree: ast.Module) -> frozenset[str]:
+    owners = (node for node in parsed.walk(tree) if isinstance(node, ast.ClassDef))
+    return frozenset(name for owner in owners for part in owner.body for name in flow.bound(
+        ast.Module([part], [])))  # fmt: skip
+
+
+# ---- what is written
+
+
+def _written(code: Code, node: ast.AST) -> frozenset[str]:
+    """Return the variables to whose memory a single node writes, or `OUTSIDE`."""
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        stored = not isinstance(node.ctx, ast.Load)
+        return aliases.shares(code, node.value) if stored else frozenset()
+    if isinstance(node, ast.AugAssign):
+        return aliases.shares(code, node.target)
+    if isinstance(node, ast.Call):
+        return _written_by_call(code, node)
+    return frozenset()
+
+
+def _written_by_call(code: Code, call: ast.Call) -> frozenset[str]:
+    written: frozenset[str] = frozenset()
+    for keyword in call.keywords:
+        if keyword.arg in {"out", "inplace", None}:
+            written |= aliases.shares(code, keyword.value) | _given(code, call)
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return written
+    if libraries.library_name(code, function):
+        return written | (_given(code, call) if libraries.is_in_place(function.attr) else set())
+    if libraries.is_in_place(function.attr) or function.attr in libraries.MUTATORS:
+        written |= aliases.shares(code, function.value)
+    return written
+
+
+def _given(code: Code, call: ast.Call) -> frozenset[str]:
+    """Return the variables whose memory a call is given."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(call.func, ast.Attribute):
+        given.append(call.func.value)
+    return frozenset[str]().union(*(aliases.shares(code, part) for part in given))
+
+
+# ---- what is read
+
+
+def _memory(code: Code, expression: ast.expr) -> frozenset[str]:
+    """Return the variables whose memory an expression reads, or `OUTSIDE`."""
+    found = {OUTSIDE for n in parsed.walk(expression) if getattr(n, "attr", "") == "grad"}
+    for node in parsed.walk(expression):
+        if isinstance(node, ast.Name) and not _is_fixed(code, node):
+            found |= aliases.shares(code, node)
+    return frozenset(found)
+
+
+def _is_fixed(code: Code, node: ast.Name) -> bool:
+    """Whether a name is a module, or a builtin that the file leaves as it is."""
+    if libraries.library_name(code, node):
+        return True
+    return libraries.builtin_name(code, node) in libraries.KNOWN_BUILTINS
+
+
+def _is_shared(code: Code, expression: ast.expr, names: Iterable[str]) -> Iterator[bool]:
+    """Yield for each name of an expression whether code elsewhere may bind it anew."""
+    scope = code.scope(expression)
+    for node in parsed.walk(expression):
+        if isinstance(node, ast.Name) and node.id in names:
+            own = node.id in bindings.own_names(scope)
+            yield not _is_fixed(code, node) and (
+                not flow.is_private(code, scope, node.id) if own else True
+            )
