@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from asyncguard import files, reports, screens
 from asyncguard.advise import outcome, suggest
@@ -22,7 +22,10 @@ from asyncguard.advise.replay import Prediction, predict
 from asyncguard.gate.difference import Difference, Expectation, difference
 from asyncguard.model import AsyncguardError, SiteStats, Suggestion, TraceRecord
 from asyncguard.render import Screen
+from asyncguard.render import table as render_table
+from asyncguard.render.table import SortBy
 from asyncguard.runtime import store
+from asyncguard.runtime.options import Depth, DeviceTimes, Options, Ranges
 from asyncguard.runtime.recorder import Totals
 from asyncguard.runtime.session import Session, Steps
 
@@ -40,7 +43,8 @@ class Trace:
         self._session = session
         self._record = record
 
-    def __enter__(self) -> Trace:
+    def start(self) -> Trace:
+        """Begin to record, until `stop`; as `with` does. Raises RuntimeError the second time."""
         if self._session is None or self._record is not None:
             raise RuntimeError(
                 "this trace has already been recorded; call asyncguard.trace() again"
@@ -48,15 +52,28 @@ class Trace:
         self._session.start()
         return self
 
+    def stop(self) -> Trace:
+        """Stop recording; does nothing where it has stopped. Raises RuntimeError before `start`."""
+        if self._record is None:
+            assert self._session is not None
+            if not self._session.has_started:
+                raise RuntimeError("this trace has not been started; call start() first")
+            try:
+                self._session.stop()
+            finally:
+                self._record = self._session.record()
+        return self
+
+    def __enter__(self) -> Trace:
+        return self.start()
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        assert self._session is not None
-        self._session.stop()
-        self._record = self._session.record()
+        self.stop()
 
     def __reduce__(self) -> tuple[Callable[[TraceRecord], Trace], tuple[TraceRecord]]:
         """Copied and pickled is what has been recorded, so far where the block still runs."""
@@ -133,19 +150,19 @@ class Trace:
     def predict(
         self,
         *,
-        remove: Iterable[SiteStats] = (),
-        batch: Iterable[Iterable[SiteStats]] = (),
-        every: Iterable[tuple[SiteStats, int]] = (),
+        remove: SiteStats | Iterable[SiteStats] = (),
+        batch: Iterable[SiteStats] | Iterable[Iterable[SiteStats]] = (),
+        every: tuple[SiteStats, int] | Iterable[tuple[SiteStats, int]] = (),
         wait_each_step: bool | str = False,
     ) -> Prediction:
         """Predict the time of a step if the program waited less often.
 
-            trace.predict(remove=trace.sites[:1]).step_ns
-            trace.predict(batch=[trace.sites[:3]], every=[(trace.sites[3], 100)])
+            trace.predict(remove=trace.sites[0]).step_ns
+            trace.predict(batch=trace.sites[:3], every=(trace.sites[3], 100))
 
-        remove: sites that wait no more.
-        batch:  groups of sites that one wait a step serves, the last of them.
-        every:  sites with the n of which they wait in one step only.
+        remove: sites that wait no more, or one of them.
+        batch:  groups of sites that one wait a step serves, the last of them; or one group.
+        every:  sites with the n of which they wait in one step only; or one such pair.
         wait_each_step: end each step with a wait, as a bound for the queue and its memory: for all
                 that was enqueued (True), or for the step's last operation of that name.
 
@@ -165,6 +182,31 @@ class Trace:
         """Return the report as text, lines broken at `width` columns; None: at those of stdout."""
         screen = screens.screen(sys.stdout) if width is None else Screen(width, wrapped=True)
         return reports.of_record(self.record, "text", replace(screen, color=False))
+
+    def table(
+        self, sort_by: SortBy = "cpu_stall", limit: int | None = 20, width: int | None = None
+    ) -> str:
+        """Return one line for each site, the largest figure first.
+
+        sort_by: "cpu_stall", "gpu_stall", "max_stall", "count", "per_step" or "place".
+        limit:   how many sites; None: all.
+        width:   columns of the text; None: those of stdout.
+
+        Raises AsyncguardError for another `sort_by`.
+        """
+        columns = screens.screen(sys.stdout).width if width is None else width
+        return render_table.table(self.record, sort_by, limit, columns)
+
+    def to_pandas(self, sort_by: SortBy = "cpu_stall") -> Any:
+        """Return the sites as a `pandas.DataFrame`, a row for each; times are nanoseconds.
+
+        Raises ImportError without pandas, and AsyncguardError for another `sort_by`.
+        """
+        import pandas as pd
+
+        record = self.record
+        sites = render_table.in_order(record, sort_by)
+        return pd.DataFrame(render_table.columns(record, sites))
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report as a page; raises AsyncguardError without jinja2 (extra `html`)."""
@@ -219,11 +261,11 @@ def trace(
     frameworks: Iterable[str] | None = None,
     count_cpu: bool | None = None,
     warmup: int = 1,
-    timeline: int | None = None,
-    depth: str = "light",
-    device_times: str | None = None,
+    timeline: int | bool | None = None,
+    depth: Depth = "light",
+    device_times: DeviceTimes | None = None,
     cross_check: bool = False,
-    ranges: str | None = None,
+    ranges: Ranges | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
@@ -238,7 +280,8 @@ def trace(
     count_cpu:  torch: whether reads of CPU tensors count; None: only where no accelerator is in
                 use, where they stand in for device tensors.
     warmup:     how many steps at the start are kept apart from the per-step figures.
-    timeline:   how many of the newest waits and steps to keep one by one; None: none.
+    timeline:   how many of the newest waits and steps to keep one by one; None: none; True:
+                100,000.
     depth:      "light": the entry points that Python can call; "full": on torch also the operators
                 below them, in the thread that starts the trace alone, and not in functions that
                 torch.compile has compiled. A torch without infra modes runs those
@@ -254,19 +297,18 @@ def trace(
 
     Raises AsyncguardError for an unknown framework, depth or choice of device times.
     """
-    return Trace(
-        Session(
-            frameworks=frameworks,
-            count_cpu=count_cpu,
-            warmup=warmup,
-            timeline=timeline,
-            depth=depth,
-            device_times=device_times,
-            cross_check=cross_check,
-            ranges=ranges,
-            clock=clock,
-        )
+    options = Options(
+        frameworks=frameworks,
+        count_cpu=count_cpu,
+        warmup=warmup,
+        timeline=timeline,
+        depth=depth,
+        device_times=device_times,
+        cross_check=cross_check,
+        ranges=ranges,
+        clock=clock,
     )
+    return Trace(Session(options))
 
 
 def diff(before: TraceRecord, after: TraceRecord) -> Difference:

@@ -15,7 +15,6 @@ from asyncguard.api import trace
 from asyncguard.model import AsyncguardError
 
 VARIABLE = "trace"  # where the trace of a cell is kept
-TIMELINE_EVENTS = 100_000
 
 
 class _Arguments(argparse.ArgumentParser):
@@ -39,9 +38,7 @@ def run(shell: Any, line: str, body: str) -> None:
     """Run a cell under a trace and show it; what the cell raises is raised again."""
     try:
         arguments = _parser().parse_args(line.split())
-        made = trace(
-            timeline=TIMELINE_EVENTS if arguments.timeline else None, depth=arguments.depth
-        )
+        made = trace(timeline=arguments.timeline, depth=arguments.depth)
     except AsyncguardError as error:
         screens.write(sys.stderr, f"asyncguard: {screens.one_line(str(error))}\n")
         return

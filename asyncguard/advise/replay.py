@@ -104,9 +104,9 @@ class Saving(NamedTuple):
 def predict(
     record: TraceRecord,
     *,
-    remove: Iterable[SiteStats] = (),
-    batch: Iterable[Iterable[SiteStats]] = (),
-    every: Iterable[tuple[SiteStats, int]] = (),
+    remove: SiteStats | Iterable[SiteStats] = (),
+    batch: Iterable[SiteStats] | Iterable[Iterable[SiteStats]] = (),
+    every: tuple[SiteStats, int] | Iterable[tuple[SiteStats, int]] = (),
     wait_each_step: bool | str = False,
 ) -> Prediction:
     """Predict the step with the waits at `remove` gone, each group of `batch` served by one wait,
@@ -120,12 +120,28 @@ def predict(
     numbers = _Numbers(record)
     return Replay(record).predict(
         Changes(
-            frozenset(numbers.of(site) for site in remove),
-            tuple(frozenset(numbers.of(site) for site in group) for group in batch),
-            {numbers.of(site): _positive(n) for site, n in every},
+            numbers.of_each([remove] if isinstance(remove, SiteStats) else remove),
+            tuple(map(numbers.of_each, _groups(batch))),
+            {numbers.of(site): _positive(n) for site, n in _pairs(every)},
             wait_each_step,
         )
     )
+
+
+def _groups(
+    batch: Iterable[SiteStats] | Iterable[Iterable[SiteStats]],
+) -> list[Iterable[SiteStats]]:
+    """Return groups of sites, where one group may stand for itself."""
+    given: list[Any] = list(batch)
+    return [given] if given and all(isinstance(each, SiteStats) for each in given) else given
+
+
+def _pairs(
+    every: tuple[SiteStats, int] | Iterable[tuple[SiteStats, int]],
+) -> list[tuple[SiteStats, int]]:
+    """Return pairs of a site and a number of steps, where one pair may stand for itself."""
+    given: list[Any] = list(every)
+    return [(given[0], given[1])] if len(given) == 2 and isinstance(given[0], SiteStats) else given
 
 
 class Replay:
@@ -373,6 +389,9 @@ class _Numbers:
             raise AsyncguardError(
                 f"{site.path}:{site.line}: no such site in this trace; take one of trace.sites"
             ) from None
+
+    def of_each(self, sites: Iterable[SiteStats]) -> frozenset[int]:
+        return frozenset(map(self.of, sites))
 
 
 def _positive(n: int) -> int:

@@ -12,8 +12,6 @@ from asyncguard import screens
 from asyncguard.cli.report import DEFAULT_TRACE, text_of
 from asyncguard.model import AsyncguardError
 
-TIMELINE_EVENTS = 100_000
-
 
 def add(commands: Any) -> None:
     """Add the command."""
@@ -103,14 +101,13 @@ def run(arguments: argparse.Namespace) -> int:
     if not module and not script:
         raise AsyncguardError("run: name a script, or a module with -m")
     target = launch.Target.module(module) if module else launch.Target.script(script)
-    timeline = TIMELINE_EVENTS if arguments.timeline else None
     simulated = contextlib.ExitStack()
     if arguments.sim is not None:
         profile, devices = profile_of(arguments.sim), arguments.sim_devices
         simulated.enter_context(simulate_cuda(profile, devices, host=arguments.sim_host))
     session = Session(
         command=target.command,
-        timeline=timeline,
+        timeline=arguments.timeline,
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,

@@ -10,24 +10,25 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import TraceRecord
 from asyncguard.runtime import identity, memory, ranks, reading
-from asyncguard.runtime.adapter import Adapter, Undo
+from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
+from asyncguard.runtime.options import Options
 from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.ranges import Ranges
 from asyncguard.runtime.recorder import Reading, Recorder, Totals
-from asyncguard.runtime.registry import homes, registry
+from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import present
 
-DEPTHS = ("light", "full")
 NOT_DEEP_NOTE = (
     "Full depth saw nothing below Python: torch was not imported in the thread that started the"
     " trace."
@@ -39,76 +40,54 @@ T = TypeVar("T")
 class Session:
     """Records every sync point between `start` and `stop`, in all threads.
 
-    frameworks: the names to watch; None: all that are or will be imported.
-    count_cpu:  whether reads of CPU tensors count on torch; None: only while no accelerator is in
-                use, where they stand in for device tensors.
-    warmup:     how many steps are kept apart from the per-step figures.
-    clock:      returns nanoseconds; within `simulate_cuda` the default is its virtual clock.
-    timeline:   how many of the newest waits and steps to keep one by one; None: none.
-    depth:      "light": the entry points that Python can call; "full": also the operators that
-                torch runs below Python, in the thread that starts the session.
-    command:    what is being run, for the record.
-    device_times: who measures the idle time of the device that each wait causes: "cupti",
-                "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
-    cross_check: whether to compare with the waits that torch itself reports on CUDA.
-    ranges:     "record_function" or "nvtx": ranges round the waits, for other profilers.
-    lines:      whether to record which lines of the user's own files run.
+    options: what to record, or its fields by name; command: what is run, for the record.
     """
 
-    def __init__(
-        self,
-        frameworks: Iterable[str] | None = None,
-        count_cpu: bool | None = None,
-        warmup: int = 1,
-        clock: Callable[[], int] = time.perf_counter_ns,
-        timeline: int | None = None,
-        depth: str = "light",
-        command: str = "",
-        device_times: str | None = None,
-        cross_check: bool = False,
-        lines: bool = False,
-        ranges: str | None = None,
-    ) -> None:
-        if depth not in DEPTHS:
-            raise AsyncguardError(f"unknown depth {depth!r}; one of {', '.join(DEPTHS)}")
-        _check_number("warmup", warmup)
-        _check_number("timeline", timeline or 0)
-        _check_clock(clock)
-        self._frameworks = _known(frameworks)
-        self._model = present.model
-        if self._model is not None and clock is time.perf_counter_ns:
-            clock = self._model.now
-        self._recorder = Recorder(
-            clock,
-            warmup=warmup,
-            frameworks=self._frameworks,
-            stand_ins=count_cpu,
-            in_use=registry.accelerator_in_use,
-            timeline=timeline,
-        )
-        self._device = (
-            DeviceTimes(self._recorder, finders(device_times), clock) if device_times else None
-        )
-        self._overlap = Overlap(self._recorder, warmup) if timeline else None
-        self._ranges = Ranges(ranges) if ranges else None
-        self._cross_check = CrossCheck(self._recorder, clock) if cross_check else None
-        self._clock = clock
+    def __init__(self, options: Options | None = None, *, command: str = "", **fields: Any) -> None:
+        self._options = options or Options(**fields)
+        self._frameworks = self._options.watched
         self._command = command
         self._root = os.getcwd()
-        self._lines = Lines(self._root) if lines else None
+        self._lines = Lines(self._root) if self._options.lines else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
         self._began_ns = 0  # Unix's clock, as the recorder's began
         self._devices: frozenset[str] = frozenset()
         self._memory: memory.Resident | None = None
         self._peaks: dict[str, int] = {}
-        self._depth = depth
         self._thread = 0
-        self._surface: list[Undo] = []
+        self._undo = ExitStack()  # of all that `start` does
         self._went_deep = False
         self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._state = "new"
         self._record: TraceRecord | None = None  # once it has stopped
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make the listeners, on the clock of the simulated device that is present."""
+        options, self._model = self._options, present.model
+        clock, timeline = options.clock, options.timeline_events
+        if self._model is not None and clock is time.perf_counter_ns:
+            clock = self._model.now
+        self._clock = clock
+        self._recorder = recorder = Recorder(
+            clock,
+            warmup=options.warmup,
+            frameworks=self._frameworks,
+            stand_ins=options.count_cpu,
+            in_use=registry.accelerator_in_use,
+            timeline=timeline,
+        )
+        times = options.device_times
+        self._device = DeviceTimes(recorder, finders(times), clock) if times else None
+        self._overlap = Overlap(recorder, options.warmup) if timeline else None
+        self._ranges = Ranges(options.ranges) if options.ranges else None
+        self._cross_check = CrossCheck(recorder, clock) if options.cross_check else None
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it records, or has recorded."""
+        return self._state != "new"
 
     def start(self) -> Session:
         """Begin to record. A session can be started once."""
@@ -123,69 +102,73 @@ class Session:
         return self
 
     def _start(self) -> None:
+        if present.model is not self._model:
+            self._bind()
         self._memory = memory.read()
+        undo = self._undo.callback  # the last comes first
+        if self._device is not None:  # no hook is left by then that would count its waits
+            undo(self._device.stop)
+        undo(self._unlisten)  # releasing hooks may settle the cost of the last wait
+        undo(self._release)
         registry.acquire(self._frameworks, self._clock)
         hub.add_marked(self._recorder)
         if self._device is not None:
             self._device.start()
         self._began_ns = time.time_ns()
         self._recorder.start()
+        undo(self._finish)
         if self._cross_check is not None:
             self._cross_check.start()
-        hub.add(self._recorder)
-        if self._cross_check is not None:
-            hub.add(self._cross_check)
-        if self._device is not None:  # behind the recorder, whose stalls its work must not enter
-            hub.add(self._device)
-        if self._overlap is not None:
-            hub.add(self._overlap)
-        if self._ranges is not None:
-            hub.add(self._ranges)
-        if self._depth == "full":
+            undo(self._cross_check.stop)
+            undo(hub.remove, self._cross_check)
+        for part in self._listeners():
+            hub.add(part)
+        if self._options.depth == "full":
             self._thread = threading.get_ident()
-            self._surface.append(registry.each(self._deepen))
+            undo(registry.each(self._deepen))
         if self._lines is not None:
             self._lines.start()
-            self._surface.append(self._lines.stop)
+            undo(self._lines.stop)
 
     def _deepen(self, adapter: Adapter) -> None:
         """Go below Python where the adapter can, now or once its framework is imported."""
         # What is done to a thread has to be undone there.
         undo = adapter.deepen() if threading.get_ident() == self._thread else None
         if undo is not None:
-            self._surface.append(undo)
+            self._undo.callback(undo)
             self._went_deep = True
 
     def stop(self) -> None:
-        """Stop recording and put back what was hooked, unless another session needs it."""
+        """Stop recording and put back what was hooked, unless another session needs it.
+
+        Each step back is taken whatever became of the others; the first error is raised.
+        """
         if self._state != "running":
             return
         self._state = "stopped"
-        while self._surface:
-            self._surface.pop()()
-        if self._cross_check is not None:
-            hub.remove(self._cross_check)
-            self._cross_check.stop()
+        self._undo.close()
+
+    def _finish(self) -> None:
+        """End the recording: nothing is hooked below Python any more."""
         try:
             if self._model is not None:
                 self._model.settle()
-            self._recorder.stop()
-            self._note_frameworks()
         finally:
-            self._unhook()
+            self._recorder.stop()
+        self._note_frameworks()
 
-    def _unhook(self) -> None:
-        # This may settle what the last wait cost.
-        self._left = registry.release(self._frameworks, self._clock)
-        hub.remove(self._recorder)
+    def _listeners(self) -> Iterator[Any]:
+        """Yield the sinks; the device's times come last, for their work must not enter a stall."""
+        parts = self._recorder, self._cross_check, self._device, self._overlap, self._ranges
+        return filter(None, parts)
+
+    def _unlisten(self) -> None:
+        for part in self._listeners():
+            hub.remove(part)
         hub.remove_marked(self._recorder)
-        if self._overlap is not None:
-            hub.remove(self._overlap)
-        if self._ranges is not None:
-            hub.remove(self._ranges)
-        if self._device is not None:  # no hook is left that would count what this waits for
-            hub.remove(self._device)
-            self._device.stop()
+
+    def _release(self) -> None:
+        self._left = registry.release(self._frameworks, self._clock)
 
     def step(self) -> None:
         """Mark the end of a step in this session alone."""
@@ -215,7 +198,7 @@ class Session:
             self._ranges,
         ):
             record = part.annotate(record) if part is not None else record
-        if self._depth == "full" and not self._went_deep:
+        if self._options.depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
         notes = tuple(CHANGED_NOTE.format(name) for name in self._left)
         return ranks.seated(replace(record, notes=(*record.notes, *notes)), ranks.seat())
@@ -291,34 +274,3 @@ def steps(loader: Iterable[T]) -> Steps[T]:
     As with `step()`, these marks replace those of optimizers.
     """
     return Steps(loader, step)
-
-
-def _check_number(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise AsyncguardError(f"{name} must be a whole number from 0 up, not {value!r}")
-
-
-def _check_clock(clock: Callable[[], int]) -> None:
-    """Ask it once, here: within the program that is traced it would be too late to object."""
-    if not callable(clock):
-        raise AsyncguardError(f"clock must be a function, not {clock!r}")
-    try:
-        now: object = clock()
-    except Exception as error:
-        raise AsyncguardError(f"clock must return nanoseconds, but raised {error!r}") from error
-    if isinstance(now, bool) or not isinstance(now, int):
-        raise AsyncguardError(f"clock must return nanoseconds as an int, not {now!r}")
-
-
-def _known(frameworks: Iterable[str] | None) -> frozenset[str] | None:
-    if frameworks is None:
-        return None
-    try:
-        names = frozenset([frameworks] if isinstance(frameworks, str) else frameworks)
-    except TypeError:
-        raise AsyncguardError(f"frameworks must be names, not {frameworks!r}") from None
-    if unknown := names - set(homes()):
-        raise AsyncguardError(
-            f"unknown framework {min(unknown, key=str)!r}; one of {', '.join(sorted(homes()))}"
-        )
-    return names
