@@ -284,8 +284,7 @@ def trace(
                 100,000.
     depth:      "light": the entry points that Python can call; "full": on torch also the operators
                 below them, in the thread that starts the trace alone, and not in functions that
-                torch.compile has compiled. A torch without infra modes runs those
-                uncompiled from then on; a RuntimeWarning says so.
+                torch.compile has compiled.
     device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
                 causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them
                 that can. None: nobody, which costs nothing; a GPU stall is then None.

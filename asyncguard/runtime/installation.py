@@ -31,34 +31,48 @@ class Found:
         raw = self.place.effective()
         return isinstance(self.place.owner, type) and not isinstance(raw, staticmethod)
 
+    @property
+    def is_in_slot(self) -> bool:
+        """Whether C code reaches it by a slot of its class."""
+        return takeover.in_slot(self.thing) and isinstance(self.place.owner, type)
+
     def is_there(self) -> bool:
         """Whether nobody has put another object in the place since."""
         return takeover.unwrap(self.place.effective()) is self.thing
 
 
-@dataclass(frozen=True, eq=False)
 class Hook:
     """A callable that is watched, under each of the paths that lead to it."""
 
-    found: tuple[Found, ...]
-    target: takeover.Target
-    layer: takeover.Layer
-
-    def put(self, patcher: patch.Patcher) -> None:
-        """Watch it. Raises TypeError where C code reaches it past a class that cannot change."""
-        self.target.add(self.layer)
-        for each in self.found:
-            if takeover.in_slot(each.thing) and isinstance(each.place.owner, type):
-                patcher.replace(each.place, each.thing)  # itself: the class's slot leads there now
+    def __init__(
+        self, found: tuple[Found, ...], target: takeover.Target, layer: takeover.Layer
+    ) -> None:
+        self.found = found
+        self.target = target
+        self.layer = layer
+        self.key = id(target.thing)
+        self.in_slots = [each for each in found if each.is_in_slot]
 
 
-@dataclass(frozen=True)
 class Plan:
-    """Everything to be watched with the modules that were loaded when it was made."""
+    """Everything to be watched with the modules that were loaded when it was made.
 
-    loaded: int  # how many modules that was
-    hooks: tuple[Hook, ...]
-    missing: frozenset[str]  # modules with something to hook that nobody has imported yet
+    loaded:  how many modules that was.
+    missing: modules with something to hook that nobody has imported yet.
+    """
+
+    def __init__(self, loaded: int, hooks: tuple[Hook, ...], missing: frozenset[str]) -> None:
+        self.loaded = loaded
+        self.hooks = hooks
+        self.missing = missing
+        found = [each for hook in hooks for each in hook.found]
+        self._in_slots = [each for each in found if each.is_in_slot]  # our hooks change those
+        self._seen = [at for each in found if not each.is_in_slot for at in each.place.sight()]
+
+    def is_there(self) -> bool:
+        """Whether nobody has put another object in any of the places since."""
+        seen = [names.get(name, patch.MISSING) is thing for names, name, thing in self._seen]
+        return all(seen) and all(each.is_there() for each in self._in_slots)
 
 
 class Installation:
@@ -83,19 +97,26 @@ class Installation:
 
     def complete(self) -> None:
         """Put in place what is not yet: a module of the framework may have been imported since."""
-        if not all(each.is_there() for hook in self._plan.hooks for each in hook.found):
+        if not self._plan.is_there():
             self._plan = Plan(0, (), frozenset())
-        for hook in self.plan().hooks:
-            key = id(hook.target.thing)
-            before = self._put.get(key)
-            if before is not hook:
-                if before is not None:
-                    before.target.remove(before.layer)
-                self._put[key] = hook
-                try:
-                    hook.put(self._patcher)
-                except (TypeError, AttributeError) as error:
-                    log.warning("%s cannot be hooked: %s", hook.found[0].path, error)
+        for hook in self.plan().hooks:  # runs for each limit that is entered: short, then
+            before = self._put.get(hook.key)
+            if before is hook:
+                continue
+            if before is not None:
+                before.target.remove(before.layer)
+            self._put[hook.key] = hook
+            hook.target.add(hook.layer)
+            if hook.in_slots:
+                self._put_into_slots(hook)
+
+    def _put_into_slots(self, hook: Hook) -> None:
+        """Let C code, too, find what it reaches by the slots of a class: they lead there now."""
+        try:
+            for each in hook.in_slots:
+                self._patcher.replace(each.place, each.thing)
+        except (TypeError, AttributeError) as error:  # a class that cannot change
+            log.warning("%s cannot be hooked: %s", hook.found[0].path, error)
 
     def uninstall(self) -> tuple[str, ...]:
         """Give everything back; the attributes that somebody else has changed meanwhile."""

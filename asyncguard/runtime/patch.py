@@ -7,7 +7,7 @@ frameworks.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +44,17 @@ class Place:
             if self.name in vars(owner):
                 return vars(owner)[self.name]
         return MISSING
+
+    def sight(self) -> Iterator[tuple[Mapping[str, Any], str, Any]]:
+        """Each namespace that is looked at for the attribute, the name, and what it holds there.
+
+        As long as they hold the same, so is the attribute.
+        """
+        for owner in self.owner.__mro__ if isinstance(self.owner, type) else (self.owner,):
+            names = vars(owner)
+            yield names, self.name, names.get(self.name, MISSING)
+            if self.name in names:
+                return
 
 
 @dataclass(frozen=True)

@@ -88,25 +88,28 @@ class Target:
         self.thing = thing
         self._way: _ByCode | _ByType = (_ByCode if is_python(thing) else _ByType)(thing)
         self._layers: list[Layer] = []
+        self._last: Layer | None = None  # the one that the way led to alone, the last time
 
     def add(self, layer: Layer) -> None:
         """Calls pass through this layer first from now on."""
         self._layers.append(layer)
-        self._compose()
+        if layer is not self._last or len(self._layers) > 1 or not self._way.resume():
+            self._compose()
 
     def remove(self, layer: Layer) -> None:
         """Take one layer out; with the last one the object is again what it was."""
         self._layers.remove(layer)
-        self._compose()
+        if self._layers:
+            self._compose()
+        else:
+            self._way.give_back()
 
     def _compose(self) -> None:
-        if not self._layers:
-            self._way.give_back()
-            return
         call = self._way.original()
         for layer in self._layers:
             call = layer.over(call)
         self._way.lead_to(call)
+        self._last = self._layers[0] if len(self._layers) == 1 else None
 
 
 class _ByType:
@@ -118,6 +121,8 @@ class _ByType:
         self._kind: type = type(thing)
         self._double = _double(self._kind)
         self._original = _original(thing)
+        self._pointer = ctypes.c_void_p.from_address(id(thing) + _TYPE)  # to the type
+        self._taken, self._given = id(self._double), id(self._kind)
         # Neither is ever freed, also where the interpreter ends in a trace.
         for each in (thing, self._double):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
@@ -127,14 +132,14 @@ class _ByType:
 
     def lead_to(self, call: Function) -> None:
         self._double.__call__ = staticmethod(call)  # type: ignore[method-assign]
-        self._set(self._double)
+        self.resume()
+
+    def resume(self) -> bool:
+        self._pointer.value = self._taken  # in one store: another thread finds one or the other
+        return True
 
     def give_back(self) -> None:
-        self._set(self._kind)
-
-    def _set(self, kind: type) -> None:
-        """In one store, so that another thread finds the one type or the other."""
-        ctypes.c_void_p.from_address(id(self._thing) + _TYPE).value = id(kind)
+        self._pointer.value = self._given
 
 
 class _ByCode:
@@ -149,35 +154,54 @@ class _ByCode:
     def __init__(self, function: FunctionType) -> None:
         self._function = function
         self._copy = _copy(function)
+        self._is_taken = False
         self._other: CodeType | None = None
-        self._shown: tuple[str, ...] = ()
+        self._shown: list[str] = []
 
     def original(self) -> Function:
-        changed = any(
-            getattr(self._copy, name) is not getattr(self._function, name)
-            for name in ("__code__", "__defaults__", "__kwdefaults__")
-        )
-        if self._other is None and changed:
+        if not self._is_taken and self._has_changed():
             self._copy = _copy(self._function)
         return self._copy
 
     def lead_to(self, call: Function) -> None:
-        function, names = self._function, vars(self._function)
-        if self._other is None:
-            self._shown = tuple(name for name in self._SHOWN if name not in names)
-            names.update(dict.fromkeys(self._shown, self._copy))
-        self._other = _detour(function.__code__.co_freevars, call)
-        function.__code__ = self._other
+        self._other = _detour(self._function.__code__.co_freevars, call)
+        if self._is_taken:
+            self._function.__code__ = self._other
+        else:
+            self._take()
+
+    def resume(self) -> bool:
+        """Lead to the same call as before it was given back; False where it has changed since."""
+        if self._has_changed():
+            return False
+        self._take()
+        return True
 
     def give_back(self) -> None:
         """What somebody else has changed since is theirs."""
         function, names = self._function, vars(self._function)
         if function.__code__ is self._other:
             function.__code__ = self._copy.__code__
-        self._other = None
+        self._is_taken = False
         for name in self._shown:
             if names.get(name) is self._copy:
                 del names[name]
+
+    def _has_changed(self) -> bool:
+        function, copy = self._function, self._copy
+        return (
+            function.__code__ is not copy.__code__
+            or function.__defaults__ is not copy.__defaults__
+            or function.__kwdefaults__ is not copy.__kwdefaults__
+        )
+
+    def _take(self) -> None:
+        names = vars(self._function)
+        self._shown = [name for name in self._SHOWN if name not in names]
+        for name in self._shown:
+            names[name] = self._copy
+        self._function.__code__ = self._other  # type: ignore[assignment]  # set by `lead_to`
+        self._is_taken = True
 
 
 _targets: dict[int, Target] = {}  # by the id of the object, which the target keeps alive
@@ -332,8 +356,9 @@ def around({names}):
 """
 
 
-def _detour(free: tuple[str, ...], call: Function) -> CodeType:
-    """Code that calls `call` with all arguments, for a function with these free variables.
+@functools.cache  # for each choice of names, of which there are few
+def _template(free: tuple[str, ...]) -> CodeType:
+    """Code of a detour, for a function with these free variables.
 
     Compiled from the text above and the names of variables alone, and never run as a module.
     """
@@ -341,6 +366,12 @@ def _detour(free: tuple[str, ...], call: Function) -> CodeType:
     code = compile(_DETOUR.format(names=names, use=names or "pass"), __file__, "exec")
     for _ in ("around", "detour"):
         code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
+    return code
+
+
+def _detour(free: tuple[str, ...], call: Function) -> CodeType:
+    """Code that calls `call` with all arguments, for a function with these free variables."""
+    code = _template(free)
     objects = {"call": call, "forget": _forget_detour}
     constants = (objects.get(c, c) if isinstance(c, str) else c for c in code.co_consts)
     return code.replace(co_consts=tuple(constants))

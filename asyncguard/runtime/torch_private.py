@@ -104,6 +104,8 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch.ops.aten.add.Tensor._overloadpacket"),
     Name("torch.ops.aten.add.Tensor._op"),
     Name("torch.utils._device.CURRENT_DEVICE"),
+    Name("torch.utils._python_dispatch.TorchDispatchMode.is_infra_mode"),
+    Name("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo", since="2.11"),
     Name("torch._dynamo.trace_rules.SKIP_DIRS", late=True),
     Name("torch._dynamo.trace_rules.add", late=True),
     Name("torch._C._distributed_c10d.Work._get_duration", late=True),
@@ -270,11 +272,6 @@ def is_barrier(work: Any) -> bool:
     return hasattr(work, "_get_op_type") and work._get_op_type() == int(
         _find(NAMES["BARRIER"].path)
     )
-
-
-def has_infra_modes() -> bool:
-    """Whether dispatch modes may look on without that compiled functions give way to them."""
-    return hasattr(_find(NAMES["TorchDispatchMode"].path), "is_infra_mode")
 
 
 def activate_gpu_trace(torch: Any) -> Any:

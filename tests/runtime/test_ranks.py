@@ -178,12 +178,10 @@ UNTIMED, NO_SUPPORT = "getDuration only works if", "This Backend doesn't support
         (UNTIMED, {"timeout": timedelta(minutes=1)}, True),
         (UNTIMED, {"timeout": timedelta(0)}, False),
         (UNTIMED, {"barrier": True}, True),
-        (None, {"config": "cpu:gloo,cuda:nccl"}, False),  # an older torch
-        (None, {"config": "cpu:gloo,cuda:gloo"}, True),
     ],
 )
 def test_work_holds_the_host_but_on_an_accelerator_where_it_holds_the_stream(
-    says: str | None, settings: dict[str, Any], waits: bool, monkeypatch: pytest.MonkeyPatch
+    says: str, settings: dict[str, Any], waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch = require("torch")
     dist = torch.distributed
@@ -196,12 +194,7 @@ def test_work_holds_the_host_but_on_an_accelerator_where_it_holds_the_stream(
     monkeypatch.setenv("TORCH_NCCL_BLOCKING_WAIT", settings.get("blocking", ""))
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     try:
-        if says is None:
-            monkeypatch.delattr(dist.Work, "_get_duration")
-        else:
-            monkeypatch.setattr(dist.Work, "_get_duration", duration)
-        config = settings.get("config", "cuda:nccl")
-        monkeypatch.setattr(dist, "get_backend_config", lambda: config)
+        monkeypatch.setattr(dist.Work, "_get_duration", duration)
         monkeypatch.setattr(torch.cuda, "is_initialized", lambda: settings.get("cuda", True))
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         with asyncguard.trace(frameworks=["torch"]) as trace:

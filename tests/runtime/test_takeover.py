@@ -307,3 +307,54 @@ def test_functions_whose_metaclass_makes_no_classes_are_watched_in_place() -> No
         assert calls == [("a", 1)]
         target.remove(layer)
         assert (type(function), type(kind)) == (kind, metaclass)
+
+
+def test_what_is_taken_over_again_needs_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit in each step of a loop takes hundreds of functions over, each time."""
+
+    def watched(x: int, *, y: int = 1) -> int:
+        return x + y
+
+    seen: list[int] = []
+
+    def make(original: takeover.Function) -> takeover.Function:
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            seen.append(args[0])
+            return original(*args, **kwargs)
+
+        return hook
+
+    target, layer, other = takeover.target(watched), takeover.Layer(make), takeover.Layer(make)
+    target.add(layer)
+    code = watched.__code__
+    target.remove(layer)
+    monkeypatch.setattr("builtins.compile", lambda *_, **__: pytest.fail("compiled"))
+    target.add(layer)
+    assert watched.__code__ is code
+    assert watched(1) == 2
+    target.add(other)  # by the same template
+    assert watched(2, y=0) == 2
+    target.remove(other)
+    target.remove(layer)
+    assert watched(3) == 4
+    assert seen == [1, 2, 2]
+
+
+def test_what_has_changed_meanwhile_is_taken_over_as_it_is_now() -> None:
+    def watched() -> int:
+        return 1
+
+    target = takeover.target(watched)
+    layer = takeover.Layer(lambda original: lambda: -original())
+    for change in (
+        lambda: None,
+        lambda: setattr(watched, "__code__", (lambda: 2).__code__),
+        lambda: None,
+    ):
+        change()
+        bare = watched()
+        target.add(layer)
+        assert watched() == -bare
+        target.remove(layer)
+        assert watched() == bare
+    assert bare == 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
@@ -47,11 +46,6 @@ SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
 # Measured on an H200 with CUDA 13.0: 1 MiB does not hold it, 4 MiB does; none in between was tried.
 STAGED_BYTES = 1 << 20
 STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
-
-UNCOMPILED = (
-    "depth='full': in this version of torch, compiled functions run uncompiled from here on, also"
-    " after the trace; depth='light' leaves them compiled"
-)
 
 
 class Adapter(Base):
@@ -205,8 +199,6 @@ class Adapter(Base):
 
         But for those in compiled functions, which run as they do without it.
         """
-        if not private.has_infra_modes():
-            warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = Operators(self)
         mode.__enter__()
         return mode.leave
