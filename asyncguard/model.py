@@ -25,6 +25,7 @@ class SyncKind(str, enum.Enum):
     """What makes the frontend wait (see README, "Sync kinds")."""
 
     BARRIER = "barrier"
+    COMPOSITE = "composite"  # a call that does work of its own around the reads that wait in it
     SCALAR = "scalar"
     ARRAY = "array"
     TEXT = "text"
@@ -226,6 +227,8 @@ class SiteStats:
     thread: str = ""
     allowed: str | None = None  # the reason given to allow_syncs
     steps: int = 0  # in how many steps it waited; 0 where that is not known
+    # The whole time of calls that do more than wait; None where they did nothing else.
+    inclusive_ns: int | None = None
 
     @property
     def place(self) -> str:

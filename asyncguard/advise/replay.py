@@ -33,7 +33,9 @@ from asyncguard.timeline.program import (
     recorded,
 )
 
-READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH}
+READS = {
+    SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH, SyncKind.COMPOSITE,
+}  # fmt: skip
 KEPT = READS - {SyncKind.TEXT}  # whose value is still needed where it is not read any more
 STEPS = 200  # of the newest, that are replayed at most,
 ACTIONS = 20_000  # with so many actions in all

@@ -130,7 +130,8 @@ def _take_the_catalogues_advice(
     """Uploads, data-dependent shapes and waits inside a call: each has its own way out."""
     groups: dict[tuple[str, str, str, tuple[str, str]], list[SiteStats]] = defaultdict(list)
     for site in sites:
-        words = INSIDE_CALL if _waits_for_itself(site) else OTHERS.get(site.kind)
+        inside = site.kind is SyncKind.COMPOSITE or _waits_for_itself(site)
+        words = INSIDE_CALL if inside else OTHERS.get(site.kind)
         if words is not None and _is_hot(record, site):
             api = site.api if words is INSIDE_CALL else ""
             groups[site.path, site.function, api, words].append(site)

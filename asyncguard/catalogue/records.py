@@ -73,6 +73,7 @@ class Runtime(NamedTuple):
     moves: str = ""  # counts only if data went this way, from `value` to the result: one of MOVES
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
+    inside: tuple[str, ...] = ()  # methods that wait inside a call of `patch`, and nowhere else
     times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that differ from the entry
 
 

@@ -12,18 +12,20 @@ class Cell:
 
     `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
     waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
-    in how many steps it waited. `paths` are waits and stall of the call paths other than the first.
+    in how many steps it waited. `beside` is what composite calls took beside the reads that wait in
+    them, in ns. `paths` are waits and stall of the call paths other than the first.
     """
 
     __slots__ = (
-        "base", "base_stall", "buckets", "count", "first", "longest", "paths", "stall", "step",
-        "steps", "warm", "warm_stall",
+        "base", "base_stall", "beside", "buckets", "count", "first", "longest", "paths", "stall",
+        "step", "steps", "warm", "warm_stall",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
         self.count = 0
         self.stall = 0
         self.longest = 0
+        self.beside = 0
         self.buckets: dict[int, int] = {}  # a stall of n ns falls into bucket n.bit_length()
         self.first = step
         self.step = step
@@ -61,6 +63,7 @@ class Cell:
         """Take in another cell of the same site; the older of the two has to be settled."""
         self.count += other.count
         self.stall += other.stall
+        self.beside += other.beside
         self.longest = max(self.longest, other.longest)
         for bits, count in list(other.buckets.items()):
             self.buckets[bits] = self.buckets.get(bits, 0) + count

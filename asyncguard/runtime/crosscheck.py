@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from asyncguard.model import SyncKind, TraceRecord
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime import watch
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Blocker, Site
 
 UNATTRIBUTED = "unattributed"
@@ -35,14 +36,14 @@ REGISTRIES = (
 )
 
 
+Fired = tuple["Site | None", int]  # where torch waited, and when
+
+
 class Counts(Protocol):
     """Who takes the waits: the session's recorder."""
 
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """A wait was found."""
 
-
-class CrossCheck:
+class CrossCheck(Sink):
     """Listens to torch's GPU trace between `start` and `stop`, and as a `hub.Sink` to the hooks."""
 
     def __init__(self, counts: Counts, clock: Callable[[], int]) -> None:
@@ -52,8 +53,8 @@ class CrossCheck:
         self._why_not = "torch was not imported"
         self._watcher = watch.Watcher(lambda name: self._listen())
         self._lock = threading.Lock()
-        # By thread: what fired since a hook began to time a call; no key: none is being timed.
-        self._fired_within: dict[int, list[tuple[Site | None, int]]] = {}
+        # By thread: what fired within each of the calls that are being timed, the innermost last.
+        self._fired_within: dict[int, list[list[Fired]]] = {}
         self._attributed = self._unattributed = 0
         self._blocker = _blocker()
 
@@ -82,42 +83,45 @@ class CrossCheck:
         self._watcher.watch(frozenset())
         while self._callback_lists:
             self._callback_lists.pop().remove(self._fired)
-        self._unexplained()  # what another thread is in the middle of is left open
+        # What another thread is in the middle of is left open.
+        for fired in self._fired_within.pop(threading.get_ident(), ()):
+            self._unexplained(fired)
         self._fired_within.clear()
 
     def begin(self) -> None:
         """A hook begins to time a call that may wait."""
-        self._unexplained()
-        self._fired_within[threading.get_ident()] = []
+        self._fired_within.setdefault(threading.get_ident(), []).append([])
+
+    enter = begin
 
     def end(self, site: Site, began: None) -> None:
         """The call has waited, and `site` is charged for it."""
-        fired = self._fired_within.pop(threading.get_ident(), ())
+        fired = self._last()
         with self._lock:
             self._attributed += len(fired)
 
-    def _unexplained(self) -> None:
-        """The call that this thread timed last, if it has not ended, was charged to no site."""
-        for site, when in self._fired_within.pop(threading.get_ident(), ()):
+    part = end
+
+    def leave(self, site: Site, entered: None, parts: Sequence[None]) -> None:
+        """What fired beside the reads inside is the composite call's, too."""
+        self.end(site, entered)
+
+    def cancel(self, began: None) -> None:
+        """The call was charged to no site; a read inside a composite call is that one's."""
+        fired = self._last()
+        if around := self._fired_within.get(threading.get_ident()):
+            around[-1] += fired
+        else:
+            self._unexplained(fired)
+
+    def _last(self) -> list[Fired]:
+        """What fired within the call that this thread began to time last."""
+        open_calls = self._fired_within.get(threading.get_ident())
+        return open_calls.pop() if open_calls else []
+
+    def _unexplained(self, fired: Iterable[Fired]) -> None:
+        for site, when in fired:
             self._report(site, when)
-
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """Not for us: a framework that keeps time itself is not torch."""
-
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """Not for us."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Do nothing: enqueues and runs are not waits."""
 
     def _fired(self, *_: int) -> None:
         """torch is about to wait; called in the thread that will."""
@@ -126,8 +130,8 @@ class CrossCheck:
             if not state.doing.waiting:
                 self._report(site, now)
             # Else a hook times the call, or it is asyncguard itself that waits.
-            elif (fired := self._fired_within.get(threading.get_ident())) is not None:
-                fired.append((site, now))
+            elif open_calls := self._fired_within.get(threading.get_ident()):
+                open_calls[-1].append((site, now))
         except Exception as error:  # noqa: BLE001  torch's own call must go on
             hub.fail("torch's GPU trace", error)
 

@@ -18,8 +18,10 @@ from collections import deque
 from collections.abc import Callable, Sized
 from typing import Any, Protocol, runtime_checkable
 
+from asyncguard.model import SyncKind
 from asyncguard.runtime.compiled import quick as compiled
-from asyncguard.runtime.sites import Site
+from asyncguard.runtime.sinks import Several, Sink
+from asyncguard.runtime.sites import Blocker, Site
 
 log = logging.getLogger("asyncguard")
 BATCH = 256  # waits logged before they are added up
@@ -29,36 +31,8 @@ if sys.version_info < (3, 14):
     running_tasks = asyncio.tasks._current_tasks  # type: ignore[attr-defined]
 
 
-class Sink(Protocol):
-    """Where waits are reported."""
-
-    def begin(self) -> Any:
-        """Called right before a wait; what it returns is handed to `end`."""
-
-    def end(self, site: Site, began: Any) -> None:
-        """Called right after the wait."""
-
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """A framework that keeps time itself reports a wait."""
-
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """A wait left the device without work; reported once that is over."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Something for the timeline: an operation was enqueued or ran; see `TimelineEvent`."""
-
-
 @runtime_checkable
-class Logged(Sink, Protocol):
+class Logged(Protocol):
     """A sink that hooks need not call: they append to its beat's log, and it looks there later."""
 
     beat: Beat
@@ -128,48 +102,50 @@ class Beat:
             self.pacer = 0
 
 
-class _Several:
-    """Any number of sessions at once but one: each measures on its own clock."""
+class Composite:
+    """A call under way whose waits are the reads inside, if any are seen: see `sinks`.
 
-    def __init__(self, sinks: tuple[Sink, ...]) -> None:
-        self._sinks = sinks
+    Of one that does other work (SyncKind.COMPOSITE) nothing else is a wait; another one has waited
+    from begin to end where no read was seen in it.
+    """
 
-    def begin(self) -> Any:
-        return [sink.begin() for sink in self._sinks]
+    __slots__ = ("_works", "entered", "parts", "sink", "site", "times")
 
-    def end(self, site: Site, began: Any) -> None:
-        for sink, start in zip(self._sinks, began, strict=True):
-            sink.end(site, start)
+    def __init__(self, sink: Sink, site: Site, times: int) -> None:
+        self.sink = sink
+        self.site = site
+        self.times = times  # how often it waits
+        self.parts: list[Any] = []
+        self._works = site.blocker.point.kind is SyncKind.COMPOSITE
+        self.entered = sink.enter() if self._works else sink.begin()
 
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        for sink in self._sinks:
-            sink.waited(site, begin, end)
+    def holds(self, blocker: Blocker) -> bool:
+        """Whether a call inside it counts: a read, on the host for want of a device if it is so."""
+        is_read = blocker.point.kind is not SyncKind.COMPOSITE
+        return is_read and blocker.stand_in == self.site.blocker.stand_in
 
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        for sink in self._sinks:
-            sink.idled(site, begin, end)
+    def add(self, began: Any) -> None:
+        """A read inside is over."""
+        self.parts.append(self.sink.part(self.site, began))
 
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        for sink in self._sinks:
-            sink.event(kind, name, begin, end, thread, serial, nbytes)
+    def leave(self) -> None:
+        """Report the call; where it waits more than once, all of its time as the first wait's."""
+        if self.parts or self._works:
+            self.sink.leave(self.site, self.entered, self.parts)
+        else:
+            self.sink.end(self.site, self.entered)
+        for _ in range(self.times - 1):
+            self.sink.end(self.site, self.sink.begin())
 
 
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("compiled", "loading", "stepping", "waiting")
+    __slots__ = ("compiled", "composite", "loading", "stepping", "waiting")
 
     def __init__(self) -> None:
         self.compiled: object = None  # the outermost compiled function that is being called
+        self.composite: Composite | None = None  # inside that, and in no read within it
         self.loading = False  # inside a data loader, which works on the host
         self.waiting = False  # inside a sync point, where nested ones do not count
         self.stepping = False  # inside an optimizer's step, which may call another one's
@@ -189,7 +165,7 @@ class Hub:
         self.lock = threading.RLock()
         self.generation = 0  # 0 while nobody listens, another number each time that somebody does
         self._generations = itertools.count(1)
-        self.sink: Sink = _Several(())
+        self.sink: Sink = Several(())
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
@@ -254,7 +230,7 @@ class Hub:
 
     def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
-        self.sink = sinks[0] if len(sinks) == 1 else _Several(sinks)
+        self.sink = sinks[0] if len(sinks) == 1 else Several(sinks)
         self._set_active()
 
     def _set_marked(self, listeners: tuple[Marked, ...]) -> None:

@@ -9,7 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from asyncguard.catalogue import SyncPoint
+from asyncguard.catalogue import Runtime, SyncPoint
+from asyncguard.model import SyncKind
 from asyncguard.runtime import boundaries, hooks, patch, takeover, versions
 from asyncguard.runtime.adapter import Adapter, Clock, Undo
 from asyncguard.runtime.hub import log
@@ -157,6 +158,9 @@ class Installation:
             if point.runtime is not None and versions.matches(version, point.versions):
                 for path in point.runtime.patch:
                     result.setdefault(path, []).append(point)
+                for path in point.runtime.inside:
+                    read = Runtime(patch=(path,))
+                    result[path] = [point._replace(kind=SyncKind.ARRAY, runtime=read)]
         steps = self.adapter.framework.steps
         return {**result, **{path: [] for path in steps.runtime + steps.runtime_compiled}}
 
@@ -184,6 +188,8 @@ class Installation:
         asked = {point.id: (point, each) for each in found for point in points[each.path]}
         probes = [Probe(point, adapter, each.path, each.binds) for point, each in asked.values()]
         up = 2 if takeover.is_python(found[0].thing) else 1
+        if any(path in point.runtime.inside for point in adapter.framework.sync if point.runtime):
+            return lambda original: hooks.make_inner(original, path, adapter, probes, up)
         return lambda original: hooks.make(original, path, adapter, probes, up)
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple, Protocol
 
 from asyncguard.model import TraceRecord
 from asyncguard.runtime.reading import relative
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.timeline.inferred import RETURN_NS, WOKEN_LATE_NS
 
@@ -141,7 +142,7 @@ def _share(value: float) -> float:
     return round(min(max(value, 0.0), 1.0), 4)
 
 
-class Overlap:
+class Overlap(Sink):
     """A `hub.Sink` that compares CPU time within waits and between them.
 
     `clocks` is given the number of the step under way.
@@ -174,23 +175,7 @@ class Overlap:
             self._waited.add(now.now - began.now, now.others - began.others)
         self._last = now if step >= self._warmup else None
 
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """Not for us: a backend that keeps time itself says what it did."""
-
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """Not for us."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Not for us."""
+    part = end
 
     @property
     def share(self) -> Share | None:

@@ -7,13 +7,13 @@ keep time themselves are told after the fact, and get none.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime.frames import charged
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site, ranks
 
 Close = Callable[[], object]
@@ -37,62 +37,42 @@ KINDS: dict[str, Callable[[Any, str], Close]] = {
 }
 
 
-class _Open(threading.local):
-    """The range that the calling thread is in."""
-
-    def __init__(self) -> None:
-        self.close: Close | None = None
-
-
-class Ranges:
+class Ranges(Sink):
     """A `hub.Sink` that opens a range where a wait begins, and closes it where it ends."""
 
     def __init__(self, kind: str) -> None:
         if kind not in KINDS:
             raise AsyncguardError(f"unknown ranges {kind!r}; one of {', '.join(KINDS)}")
         self._enter = KINDS[kind]
-        self._open = _Open()
         self._why_not = ""
 
-    def begin(self) -> None:
-        """A wait begins; one that raised has left its range open."""
-        self._close()
+    def begin(self) -> Close | None:
+        """A wait begins; return what closes its range."""
         torch = sys.modules.get("torch")
         if torch is None or self._why_not:
-            return
+            return None
         user = charged(sys._getframe(1), ranks)
         place = f"{user.f_code.co_filename}:{user.f_lineno}" if user is not None else "?"
         try:
-            self._open.close = self._enter(torch, f"asyncguard: wait at {place}")
+            return self._enter(torch, f"asyncguard: wait at {place}")
         except (RuntimeError, AttributeError) as error:  # torch without NVTX
             self._why_not = str(error)
+            return None
 
-    def end(self, site: Site, began: None) -> None:
+    def end(self, site: Site, began: Close | None) -> None:
         """It is over."""
-        self._close()
+        self.cancel(began)
 
-    def _close(self) -> None:
-        close, self._open.close = self._open.close, None
-        if close is not None:
-            close()
+    part = end
 
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """Too late for a range."""
+    def leave(self, site: Site, entered: Close | None, parts: Sequence[None]) -> None:
+        """A call with reads inside is over."""
+        self.cancel(entered)
 
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """Not for us."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Not for us."""
+    def cancel(self, began: Close | None) -> None:
+        """It was none, or raised."""
+        if began is not None:
+            began()
 
     def annotate(self, record: TraceRecord) -> TraceRecord:
         """The record, saying why there were no ranges where there were none."""

@@ -132,6 +132,7 @@ def _site(
         thread=thread,
         allowed=site.reason,
         steps=min(cell.steps, steps),
+        inclusive_ns=cell.stall + cell.beside if cell.beside else None,
     )
 
 

@@ -12,12 +12,13 @@ import asyncio
 import threading
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from asyncguard.runtime.cells import Cell
 from asyncguard.runtime.hub import BATCH, Beat, state
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
@@ -26,8 +27,24 @@ THREADS = 64  # threads and tasks told apart; those that ended are added up beyo
 
 Clock = Callable[[], int]
 Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
-Wait = tuple[Site, int, int, int]  # site, begin, end, step
+Wait = tuple["Site | Call", int, int, int]  # site, begin, end, step
 running_loop = asyncio._get_running_loop
+
+
+class Part(NamedTuple):
+    """A read inside a composite call, and the step in which it was over."""
+
+    begin: int
+    end: int
+    step: int
+
+
+class Call(NamedTuple):
+    """A composite call in the log, in its site's place: `whole` ns from its begin to its end."""
+
+    site: Site
+    home: Site
+    whole: int
 
 
 class Span(NamedTuple):
@@ -97,7 +114,7 @@ class _Thread(threading.local):
     presence: _Presence | None = field(default=None)
 
 
-class Recorder:
+class Recorder(Sink):
     """Counts waits by site, thread and step. A `hub.Logged` and `hub.Marked`.
 
     `stand_ins` is True or False where the user said whether reads of CPU values count. None:
@@ -113,7 +130,7 @@ class Recorder:
         in_use: Callable[[], bool] = lambda: False,
         timeline: int | None = None,
     ) -> None:
-        self.begin = clock
+        self.begin = self.enter = clock  # type: ignore[method-assign]  # no frame in between
         self.beat = Beat(clock)
         self._clock = clock
         self._warmup = warmup
@@ -162,6 +179,24 @@ class Recorder:
         table = self._table()
         table.log.append((site, began, now, self.beat.step))
         if self._spans is not None or len(table.log) >= BATCH:
+            self.settle()
+
+    def part(self, site: Site, began: int) -> Part:
+        """A read inside a composite call is over."""
+        return Part(began, self._clock(), self.beat.step)
+
+    def leave(self, site: Site, entered: int, parts: Sequence[Part]) -> None:
+        """A composite call is over: what it waited is the time of its parts, from the first on.
+
+        It belongs to the step in which that began: the call may itself end one.
+        """
+        now = self._clock()
+        first = parts[0] if parts else Part(now, now, self.beat.step)
+        waited = sum(part.end - part.begin for part in parts)
+        call = Call(site, site.home, now - entered)
+        step = min(first.step, self.beat.step)  # marks of the user's make the count start over
+        self._table().log.append((call, first.begin, first.begin + waited, step))
+        if self._spans is not None:
             self.settle()
 
     def settle(self) -> None:
@@ -269,7 +304,11 @@ class Recorder:
                 continue
             stall = now - began
             if way is not site:
-                cell.add_path(way, 1, stall)
+                if isinstance(way, Call):
+                    cell.beside += way.whole - stall
+                    way = way.site
+                if way is not site:
+                    cell.add_path(way, 1, stall)
             if cell.step != step:
                 if cell.step < self._warmup:
                     cell.warm, cell.warm_stall = cell.count, cell.stall

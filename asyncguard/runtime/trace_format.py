@@ -92,6 +92,7 @@ ABOUT: dict[type[Any], dict[str, str]] = {
         "paths": "all call paths, where there are several; the longest wait first",
         "stack": "versions 1 and 2: frames as texts or numbers, innermost first",
         "steps": "in how many steps it waited",
+        "inclusive_ns": "the whole time of calls that do more than wait; null where they do not",
         "allowed": "the reason given to `allow_syncs`",
     },
     TimelineEvent: {

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.sim.machine import Machine
 from asyncguard.timeline.meter import Bubble, Wait
@@ -13,7 +14,7 @@ from asyncguard.timeline.meter import Bubble, Wait
 _DEVICE = frozenset({"device", "everything"})
 
 
-class Waits:
+class Waits(Sink):
     """A `hub.Sink`, ahead of all others: lets the host wait before they read the clock."""
 
     def __init__(self, machine: Machine) -> None:
@@ -39,23 +40,7 @@ class Waits:
         with machine.lock:
             self.settle(machine.idle.waited(Wait(began, machine.timeline.now, site)))
 
-    def waited(self, site: Site, begin: int, end: int) -> None:
-        """Another framework keeps time itself."""
-
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """Told to recorders, by us."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Do nothing: enqueues and runs are not waits."""
+    part = end
 
     def settle(self, bubbles: Iterable[Bubble]) -> None:
         """Tell recorders of idle time."""

@@ -70,3 +70,18 @@ def test_a_torch_without_nvtx_is_noted_once(monkeypatch: pytest.MonkeyPatch) -> 
 def test_unknown_ranges_are_refused() -> None:
     with pytest.raises(asyncguard.AsyncguardError, match="one of record_function, nvtx"):
         asyncguard.trace(ranges="x")
+
+
+def test_a_call_that_proves_to_be_no_wait_or_raises_leaves_no_range_open() -> None:
+    with torch.profiler.profile() as profile, asyncguard.trace(ranges="record_function"):
+        host = torch.ones(2).to(torch.float64)  # judged by its result
+        with torch.profiler.record_function("work of the host"):
+            host.add_(1)
+        with pytest.raises(RuntimeError):
+            host.item()
+        with torch.profiler.record_function("more of it"):
+            host.add_(1)
+    events = {e.name: e.time_range for e in profile.events()}
+    waits = [e.time_range for e in profile.events() if e.name.startswith("asyncguard")]
+    for work in ("work of the host", "more of it"):
+        assert all(w.end <= events[work].start or w.start >= events[work].end for w in waits)

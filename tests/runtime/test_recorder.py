@@ -301,3 +301,36 @@ def test_what_is_kept_does_not_grow_with_the_number_of_waits() -> None:
 
     before = work(10)
     assert work(1000) <= before + 10
+
+
+def test_a_composite_call_has_waited_in_its_parts_in_the_step_of_the_first() -> None:
+    clock = Clock()
+    record = recorder(clock, timeline=100)
+    here = site()
+    for _ in range(3):
+        entered = record.enter()
+        clock.now += 5
+        began = record.begin()
+        clock.now += 20
+        parts = [record.part(here, began)]
+        clock.now += 50
+        record.mark(None)  # its update ends the step
+        clock.now += 25
+        record.leave(here, entered, parts)
+    reading = record.read()
+    ((_, _, cell),) = reading.cells
+    assert (cell.count, cell.stall, cell.beside, cell.longest) == (3, 60, 240, 20)
+    assert (cell.first, cell.step, cell.steady) == (0, 2, 2)
+    assert reading.step_syncs == (1, 1)
+    waits = [(span.begin, span.end) for span in reading.spans if span.kind == "wait"]
+    assert waits == [(5, 25), (105, 125), (205, 225)]
+
+
+def test_a_composite_call_in_which_nothing_waits_has_not_waited() -> None:
+    clock = Clock()
+    record = recorder(clock)
+    entered = record.enter()
+    clock.now += 300
+    record.leave(site(), entered, [])
+    ((_, _, cell),) = record.read().cells
+    assert (cell.count, cell.stall, cell.beside) == (1, 0, 300)

@@ -44,7 +44,9 @@ MESSAGE = (
     "`{site}` waits for all queued work, but the next read ({lines}) already waits for its "
     "own value: remove this barrier"
 )
-READS = (SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH)
+READS = (
+    SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH, SyncKind.COMPOSITE,
+)  # fmt: skip
 VALID = [
     TORCH_LOOP
     + """\

@@ -179,7 +179,8 @@ class Frame:
         stepping = self.nest.work & Work.GRADIENTS and not self.function.marks_step
         if self.nest.has_steps or stepping:
             return True
-        return any(site.point.kind == SyncKind.ARRAY for site in self.sites)
+        copies = (SyncKind.ARRAY, SyncKind.COMPOSITE)
+        return any(site.point.kind in copies for site in self.sites)
 
     def operation(self, framework: str) -> None:
         """Note that device work of a framework is enqueued.

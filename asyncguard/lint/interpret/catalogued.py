@@ -78,7 +78,7 @@ def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         if not conditions_hold(frame, point, arguments) or is_uploaded_already(point, arguments):
             continue
         if (value := blocking_value(frame, point, arguments)) is not None:
-            if point.kind == SyncKind.ARRAY:
+            if point.kind in (SyncKind.ARRAY, SyncKind.COMPOSITE):
                 frame.operation(point.framework)  # what it fetches was computed there
             frame.site(point, node, value, subject=node)
             break

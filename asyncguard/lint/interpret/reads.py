@@ -167,7 +167,8 @@ def listed_value(value: Value) -> Value | None:
 
 def _saves(point: SyncPoint) -> bool:
     """Whether this is a function that saves what it is given, whatever that is."""
-    return bool(point.kind == SyncKind.ARRAY and point.source and point.source.functions)
+    kinds = (SyncKind.ARRAY, SyncKind.COMPOSITE)
+    return bool(point.kind in kinds and point.source and point.source.functions)
 
 
 def _saved(point: SyncPoint, arguments: Arguments) -> Value | None:

@@ -25,6 +25,7 @@ from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.device.worker import Worker
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.timeline.bubbles import Activity, Sweep
 from asyncguard.timeline.meter import Bubble, Wait
@@ -84,7 +85,7 @@ def _find_profiler() -> Source:
     return kineto.Kineto(torch)
 
 
-class DeviceTimes:
+class DeviceTimes(Sink):
     """A `hub.Sink` that charges device idle time to the waits it is told of.
 
     `work` makes what runs a function in a thread of its own. While the source collects, all but
@@ -98,7 +99,7 @@ class DeviceTimes:
         clock: Callable[[], int] = time.perf_counter_ns,
         work: Callable[[Callable[[], None]], Worker] = Worker,
     ) -> None:
-        self.begin = clock
+        self.begin = clock  # type: ignore[method-assign]  # no frame in between
         self._clock = clock
         self._stalls = stalls
         self._finders = finders
@@ -158,6 +159,8 @@ class DeviceTimes:
         """A wait is over."""
         self.waited(site, began, self._clock())
 
+    part = end
+
     def waited(self, site: Site, begin: int, end: int) -> None:
         """A wait lasted from `begin` to `end`."""
         blocker = site.blocker
@@ -174,21 +177,6 @@ class DeviceTimes:
         if self._finders and threading.get_ident() == self._thread:
             self._find()
             self._finders = ()
-
-    def idled(self, site: Site, begin: int, end: int) -> None:
-        """Not for us: an adapter that knows the idle time reports it to the recorder."""
-
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Not for us."""
 
     def _full(self) -> None:
         """The source has collected much: take it in."""
@@ -332,11 +320,12 @@ class DeviceTimes:
 def _unseen() -> Iterator[None]:
     """What a source waits for itself is no sync point of the user's, in no session."""
     doing = state.doing
-    before, doing.waiting = doing.waiting, True
+    before = doing.waiting, doing.composite
+    doing.waiting, doing.composite = True, None
     try:
         yield
     finally:
-        doing.waiting = before
+        doing.waiting, doing.composite = before
 
 
 def _noted(record: TraceRecord, note: str) -> TraceRecord:

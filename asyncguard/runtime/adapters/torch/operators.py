@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -12,13 +13,20 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.faults import SyncLimitExceeded
-from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.sites import Blocker, Site
+from asyncguard.runtime.hub import Composite, hub, state
+from asyncguard.runtime.sites import Blocker
 
 __all__ = ["Operators", "is_mask"]
 
 __warningregistry__ = None  # see `warned`
 _MASKS = (torch.bool, torch.uint8)
+
+
+class Wait(NamedTuple):
+    """A wait under way: what reports that it is over, or that it was none."""
+
+    end: Callable[[], None]
+    cancel: Callable[[], None]
 
 
 class Operators(private.TorchDispatchMode):  # type: ignore[misc]
@@ -56,37 +64,69 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
             point = self._known[func]
         except KeyError:
             point = self._known[func] = self.point(func)
-        if point is None or state.doing.waiting or hub.generation == self._broken_in:
+        doing = state.doing
+        if (
+            point is None
+            or (doing.waiting and doing.composite is None)
+            or hub.generation == self._broken_in
+        ):
             return func(*args, **kwargs) if kwargs else func(*args)
         return self.watched(point, sys._getframe(1), func, args, kwargs or {})
 
     def watched(
         self, point: SyncPoint, caller: FrameType | None, func: Any, args: Any, kwargs: Any
     ) -> Any:
-        """Run an operator that may wait, and report it if it does."""
-        doing, site = state.doing, None
+        """Run an operator that may wait, and report it if it does.
+
+        Inside a composite call it is a part of that one's wait.
+        """
+        doing = state.doing
+        around = doing.waiting, doing.composite
         try:
-            site = self._site(point, args, caller)
-            if site is not None:
-                site = hub.allow(site, point.times)
-            sink = hub.sink
-            began = sink.begin()
+            wait = self._begin(point, args, caller, doing.composite)
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001  the user's call must go on
             self._fail(error)
-            site = None
-        doing.waiting = site is not None
+            wait = None
+        if wait is None:
+            return func(*args, **kwargs)
+        doing.waiting, doing.composite = True, None
         try:
             result = func(*args, **kwargs)
+        except BaseException:
+            wait.cancel()
+            raise
         finally:
-            doing.waiting = False
-        if site is not None:
-            try:
-                hub.end(sink, site, began, point.times)
-            except Exception as error:  # noqa: BLE001
-                self._fail(error)
+            doing.waiting, doing.composite = around
+        try:
+            wait.end()
+        except Exception as error:  # noqa: BLE001
+            self._fail(error)
         return result
+
+    def _begin(
+        self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None,
+        composite: Composite | None,
+    ) -> Wait | None:  # fmt: skip
+        """The wait that an operator begins; None where it does not wait, or nobody is charged."""
+        blocker = self._blocker(point, args)
+        if blocker is None:
+            return None
+        if composite is not None:
+            if not composite.holds(blocker):
+                return None
+            began = composite.sink.begin()
+            return Wait(lambda: composite.add(began), lambda: composite.sink.cancel(began))
+        asker, tensor = _caller(caller), _first(args)
+        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
+            return None
+        site = blocker.site(asker)
+        if site is None:
+            return None
+        allowed, sink = hub.allow(site, point.times), hub.sink
+        start = sink.begin()
+        return Wait(lambda: hub.end(sink, allowed, start, point.times), lambda: sink.cancel(start))
 
     def _fail(self, error: Exception) -> None:
         self._broken_in = hub.generation
@@ -97,21 +137,21 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         name, overload = private.name_of(func)
         return self._points.get(f"{name}.{overload}") or self._points.get(name)
 
-    def _site(
-        self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None
-    ) -> Site | None:
-        tensor = next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
-        device = self._adapter.device_of(tensor)
+    def _blocker(self, point: SyncPoint, args: tuple[Any, ...]) -> Blocker | None:
+        """What an operator waits for; None where it does not."""
+        device = self._adapter.device_of(_first(args))
         if device is None or not _waits(args):
             return None
         key = point.id, device
         blocker = self._blockers.get(key)
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
-        asker = _caller(caller)
-        if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
-            return None
-        return blocker.site(asker)
+        return blocker
+
+
+def _first(args: tuple[Any, ...]) -> torch.Tensor | None:
+    """The tensor that an operator is called on."""
+    return next((arg for arg in args if isinstance(arg, torch.Tensor)), None)
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:

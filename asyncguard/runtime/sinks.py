@@ -1,0 +1,108 @@
+"""What hooks report to: the base of all listeners, and any number of them as one.
+
+A call that waits is reported by `begin` and `end`, or `cancel` where it proved to wait for nothing,
+or raised. Some calls do work of their own around the reads that wait in them (`GradScaler.step`
+updates the parameters, `torch.save` writes a file). Such a call is *composite*: it is reported by
+`enter` and `leave`, and each read inside by `begin` and `part`. Any other function of Python's is
+reported by `begin`, and by `leave` where reads were seen inside, else by `end`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from asyncguard.runtime.sites import Site
+
+
+class Sink:
+    """A listener that minds nothing; each overrides what it wants to know.
+
+    Called in the threads that wait: what `begin` and `enter` return is handed to the call that
+    follows them in the same thread.
+    """
+
+    def begin(self) -> Any:
+        """Called right before a call that may wait."""
+
+    def end(self, site: Site, began: Any) -> None:
+        """Called right after the wait."""
+
+    def cancel(self, began: Any) -> None:
+        """The call was no wait after all, or raised."""
+
+    def enter(self) -> Any:
+        """Called right before a composite call."""
+
+    def part(self, site: Site, began: Any) -> Any:
+        """A read inside a composite call at `site` is over; `leave` is given what it returns."""
+
+    def leave(self, site: Site, entered: Any, parts: Sequence[Any]) -> None:
+        """A composite call is over. Without `parts` nothing inside was seen to wait."""
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A framework that keeps time itself reports a wait."""
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        """A wait left the device without work; reported once that is over."""
+
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
+        """Something for the timeline: an operation was enqueued or ran; see `TimelineEvent`."""
+
+
+class Several(Sink):
+    """Any number of listeners at once but one: each measures on its own clock."""
+
+    def __init__(self, sinks: tuple[Sink, ...]) -> None:
+        self._sinks = sinks
+
+    def begin(self) -> Any:
+        return [sink.begin() for sink in self._sinks]
+
+    def end(self, site: Site, began: Any) -> None:
+        for sink, start in zip(self._sinks, began, strict=True):
+            sink.end(site, start)
+
+    def cancel(self, began: Any) -> None:
+        for sink, start in zip(self._sinks, began, strict=True):
+            sink.cancel(start)
+
+    def enter(self) -> Any:
+        return [sink.enter() for sink in self._sinks]
+
+    def part(self, site: Site, began: Any) -> Any:
+        return [sink.part(site, start) for sink, start in zip(self._sinks, began, strict=True)]
+
+    def leave(self, site: Site, entered: Any, parts: Sequence[Any]) -> None:
+        for at, (sink, start) in enumerate(zip(self._sinks, entered, strict=True)):
+            sink.leave(site, start, [part[at] for part in parts])
+
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        for sink in self._sinks:
+            sink.waited(site, begin, end)
+
+    def idled(self, site: Site, begin: int, end: int) -> None:
+        for sink in self._sinks:
+            sink.idled(site, begin, end)
+
+    def event(
+        self,
+        kind: str,
+        name: str,
+        begin: int,
+        end: int,
+        thread: str = "",
+        serial: int | None = None,
+        nbytes: int | None = None,
+    ) -> None:
+        for sink in self._sinks:
+            sink.event(kind, name, begin, end, thread, serial, nbytes)
