@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import asyncguard
-from asyncguard.cli import main
+from asyncguard.cli import build_parser, main
+from asyncguard.lint.report import registry
 from asyncguard.runtime import store
 from tests.records import record, site, steady
 
@@ -135,11 +137,18 @@ def test_a_wrong_call_exits_2_and_says_why_on_stderr(
     assert captured.out == ""
 
 
-def test_a_bad_option_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["check", "run", "gate", "report", "rules"])
+def test_a_wrong_option_shows_the_usage_of_its_own_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(["check", "--no-such-option"])
+        main([command, "x", "--colour", "y"] if command != "run" else ["run", "--colour", "y"])
     assert caught.value.code == 2
-    assert "--no-such-option" in capsys.readouterr().err
+    usage, said, remedy = capsys.readouterr().err.splitlines()
+    assert usage.startswith(f"usage: asyncguard {command} [OPTIONS]")
+    assert said.startswith(f"asyncguard {command}: error: unrecognized arguments: ")
+    assert ("--colour" in said and said.endswith("did you mean --color?")) or command == "rules"
+    assert remedy == f"See `asyncguard {command} --help`."
 
 
 def test_report_shows_sites_costliest_first(
@@ -275,9 +284,20 @@ def test_explain_and_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ASG102" in capsys.readouterr().out
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--output-format", "json"]) == 0
+    told = {rule["code"]: rule for rule in json.loads(capsys.readouterr().out)}
+    assert [(r.code, r.name, r.summary, r.default, r.fixable) for r in registry.rules()] == [
+        (r["code"], r["name"], r["summary"], r["default"], r["fixable"]) for r in told.values()
+    ]
+    assert main(["rules", "--output-format", "xml"]) == 2
+    assert "one of text, json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        main(["--version"])
+        main([option])
     assert caught.value.code == 0
     assert capsys.readouterr().out == f"asyncguard {asyncguard.__version__}\n"
 
@@ -288,12 +308,120 @@ def test_a_closed_pipe_is_no_traceback(hot: Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("command", ["check", "run", "report", "gate", "explain", "rules", "demo"])
-def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([command, "--help"])
-    assert caught.value.code == 0
-    assert f"asyncguard {command}" in capsys.readouterr().out
+def test_no_command_is_a_wrong_call_that_shows_what_there_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert all(title in shown.err for title in ("commands:", "start with:"))
+
+
+COMMANDS = sorted(
+    name
+    for action in build_parser()._actions
+    if isinstance(action, argparse._SubParsersAction)
+    for name in action.choices
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_in_short_lines_with_examples_and_a_link(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with pytest.raises(SystemExit) as caught:
+            main([command, "--help"])
+        assert caught.value.code == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith(f"usage: asyncguard {command}")
+        assert "https://asyncguard.github.io/asyncguard/" in shown
+        assert f"examples:\n  asyncguard {command}" in shown or command in ("demo", "lsp")
+        assert max(map(len, shown.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
+def test_completions_know_every_command_and_option(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("shtab")
+    assert main(["completions", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(name in script for name in (*COMMANDS, "output-format", "sim-devices"))
+
+
+def test_completions_name_the_extra_that_they_need(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completions", "bash"]) == 2
+    assert "pip install 'asyncguard[completions]'" in capsys.readouterr().err
+
+
+def test_colours_are_asked_for_or_refused(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wish, colored in (("always", True), ("never", False), ("auto", False)):
+        assert main(["check", "--color", wish, "."]) == 1
+        assert ("\x1b[" in capsys.readouterr().out) is colored
+
+
+def test_findings_go_to_a_file_in_the_format_of_its_suffix(
+    hot: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "-o", "found.sarif", "."]) == 1
+    assert json.loads(Path("found.sarif").read_text())["version"] == "2.1.0"
+    assert main(["check", "-o", "found.txt", "."]) == 1
+    assert "    print(loss.item())\n" in Path("found.txt").read_text()
+    assert main(["check", "--diff", "--unsafe-fixes", "-o", "repairs.patch", "."]) == 1
+    assert Path("repairs.patch").read_text().startswith("--- a/hot.py")
+    assert capsys.readouterr().out == ""
+    assert main(["check", "-o", "found.pdf", "."]) == 2
+    assert "name its format with --output-format" in capsys.readouterr().err
+    assert main(["check", "-o", "none/found.json", "."]) == 2
+    assert main(["check", "-o", "hot.py", "hot.py"]) == 2
+    assert "hot.py, which is read" in capsys.readouterr().err
+
+
+def test_a_quiet_check_shows_findings_alone(hot: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "-q", "--output-format", "concise", "."]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("hot.py:8:15: ASG102")
+    (hot.parent / "empty").mkdir()
+    assert main(["check", "-q", "empty"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_fault_of_asyncguard_does_not_read_as_findings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("asyncguard.render.rules.table", int)
+    assert main(["rules"]) == 2
+    traceback, _, said = capsys.readouterr().err.partition("asyncguard: ")
+    assert "TypeError" in traceback
+    assert said.startswith("this is a fault of asyncguard; please report it")
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "said"),
+    [
+        ("check . >/dev/full", 2, "standard output cannot be written to: No space left"),
+        ("--help >/dev/full", 2, "standard output cannot be written to: No space left"),
+        ("rules >/dev/full", 2, "standard output cannot be written to: No space left"),
+        ("check . >&-", 2, "standard output cannot be written to: it is closed"),
+        ("check -q clean.py >&-", 0, ""),
+        ("check . 2>&- >out.txt", 1, ""),
+        ("check . 2>/dev/full >out.txt", 1, ""),
+        ("check - <&-", 2, "'-': standard input is closed"),
+        ("check none.py 2>&-", 2, ""),
+    ],
+)
+def test_streams_that_are_full_or_closed(hot: Path, call: str, status: int, said: str) -> None:
+    (hot.parent / "clean.py").write_text(CLEAN)
+    command = f"{sys.executable} -m asyncguard {call}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == status
+    assert done.stderr.startswith(f"asyncguard: {said}" if said else "")
+    assert done.stderr.count("\n") == bool(said)
 
 
 COMPARED = """

@@ -46,7 +46,9 @@ FLOORS = [
     {"api"},
     {"tune"},
     {"integrations"},
+    {"cli.parsing", "cli.output"},
     {"cli.findings", "cli.fixes"},
+    {"cli.options"},
     {
         "demo",
         "cli.check",
@@ -58,7 +60,7 @@ FLOORS = [
         "notebook",
         "pytest_limits",
     },
-    {"cli.gate", "cli.run"},
+    {"cli.gate", "cli.others", "cli.run"},
     {"cli", "pytest_plugin"},
     {"__main__"},
 ]

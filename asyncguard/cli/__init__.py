@@ -7,104 +7,94 @@ Exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from asyncguard.prepared import kept_code
 from asyncguard.version import __version__
 
 with kept_code("cli"):
-    from asyncguard import extras, files, screens
-    from asyncguard.cli import check, explain, gate, report, rules, run, tune
+    from asyncguard import files, screens
+    from asyncguard.cli import check, explain, gate, others, parsing, report, rules, run, tune
     from asyncguard.model import AsyncguardError
 
-EPILOG = """exit status: 0 clean, 1 findings or a regression, 2 usage, configuration or file error;
-'run' exits as the script does."""
+EPILOG = f"""start with:
+  asyncguard check .               find waits in source
+  asyncguard run train.py          count and time them as a program runs
+  asyncguard COMMAND --help        what a command can do
+
+exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration
+or file; 'run' exits as the script does.
+
+Read more: {parsing.DOCUMENTATION}"""
+FAULT = f"this is a fault of asyncguard; please report it: {parsing.ISSUES}"
+COLORS = {"always": True, "never": False}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    checks = words[:1] == ["check"]
-    arguments = build_parser().parse_args(check.prepared(words) if checks else words)
+    try:
+        if words[:1] == ["run"]:  # its streams are the program's
+            return _main(words)
+        with screens.standing():
+            return _main(words)
+    except AsyncguardError as error:
+        screens.write(sys.stderr, f"asyncguard: {screens.one_line(str(error))}\n")
+        return 2
+    except BrokenPipeError:
+        # The reader (head, less) went away: say nothing, as other filters do.
+        screens.forsake(sys.stdout)
+        return 141
+    except Exception:
+        if words[:1] == ["run"]:
+            raise
+        import traceback
+
+        # Python's own status would be 1, which means findings.
+        screens.write(sys.stderr, f"{traceback.format_exc()}asyncguard: {FAULT}\n")
+        return 2
+
+
+def _main(words: list[str]) -> int:
+    parser = build_parser()
+    if not words:
+        parser.print_help(sys.stderr)
+        return 2
+    arguments = parser.parse_args(check.prepared(words))
     command: Callable[[argparse.Namespace], int] = arguments.command
     try:
         if command not in _ANYWHERE:
             files.require_directory()
-        return command(arguments)
-    except AsyncguardError as error:
-        screens.write(sys.stderr, f"asyncguard: {screens.one_line(str(error))}\n")
-        return 2
+        with screens.colored(COLORS.get(arguments.color)):
+            return command(arguments)
     except KeyboardInterrupt:
         if command is run.run:  # the interpreter ends us as it would have ended python
             raise
-        print("asyncguard: interrupted", file=sys.stderr)
+        screens.write(sys.stderr, "asyncguard: interrupted\n")
         return 130
-    except BrokenPipeError:
-        # The reader (head, less) went away: say nothing, as other filters do.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = parsing.Parser(
         prog="asyncguard",
+        usage="asyncguard [-h] [-V] COMMAND ...",
         description="Find, time, batch and gate the places where Python waits for the device.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=parsing.Help,
     )
-    parser.add_argument("--version", action="version", version=f"asyncguard {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add in (
-        check.add,
-        run.add,
-        report.add,
-        gate.add,
-        tune.add,
-        explain.add,
-        rules.add,
-        _add_demo,
-        _add_lsp,
-    ):
-        add(commands)
+    parser.add_argument(
+        "-V", "--version", action="version", version=f"asyncguard {__version__}",
+        help="print the version and exit",
+    )  # fmt: skip
+    parser.set_defaults(parser=parser)  # for the completions of it all
+    commands = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", prog="asyncguard"
+    )
+    for part in (check, run, report, gate, tune, explain, rules, others):
+        part.add(commands)
     return parser
-
-
-def _add_demo(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="show every command on real code",
-        description="Lint a real library, trace real frameworks, and gate a new wait.",
-    )
-    parser.set_defaults(command=_demo)
-
-
-def _add_lsp(commands: Any) -> None:
-    parser = commands.add_parser(
-        "lsp",
-        help="start the language server for editors",
-        description="Speak the Language Server Protocol over standard input and output: findings "
-        "while you type, explanations, repairs. Needs the extra 'lsp'.",
-    )
-    parser.set_defaults(command=_lsp)
-
-
-def _demo(arguments: argparse.Namespace) -> int:
-    from asyncguard.demo import main as demo
-
-    return demo()
-
-
-def _lsp(arguments: argparse.Namespace) -> int:
-    try:
-        with extras.needs("lsp", "pygls", "lsprotocol"):
-            from asyncguard import lsp
-    except ModuleNotFoundError as error:
-        raise AsyncguardError(f"lsp: {error}") from error
-    return lsp.main()
 
 
 _ANYWHERE = (explain.run, rules.run)  # commands that need no working directory

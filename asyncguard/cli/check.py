@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import screens
-from asyncguard.cli import findings, fixes
-from asyncguard.model import AsyncguardError, Device, Finding
+from asyncguard.cli import findings, fixes, options
+from asyncguard.cli.output import Output, tell
+from asyncguard.cli.parsing import add_command
+from asyncguard.model import AsyncguardError, Finding
 from asyncguard.prepared import kept_code
 
 if TYPE_CHECKING:
@@ -22,133 +24,42 @@ if TYPE_CHECKING:
     from asyncguard.lint.run.settings import Settings
 
 STDIN = "-"
-ADD_IGNORE = "--add-ignore"
 
 
 def prepared(argv: Sequence[str]) -> list[str]:
-    """Give `--add-ignore` an empty reason where it has none: the next word is a path."""
-    return [f"{ADD_IGNORE}=" if word == ADD_IGNORE else word for word in argv]
+    """Give `check --add-ignore` an empty reason where it has none: the next word is a path."""
+    if argv[:1] != ["check"]:
+        return [*argv]
+    return [f"{options.ADD_IGNORE}=" if word == options.ADD_IGNORE else word for word in argv]
 
 
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
-    parser = commands.add_parser(
-        "check", help="find waits in source", description="Find the places where Python waits."
+    parser = add_command(
+        commands,
+        "check",
+        run,
+        "[OPTIONS] [PATH ...]",
+        help="find waits in source",
+        description="Find the places where Python waits for the device, in files and notebooks, "
+        "or in folders (default: this one).",
+        examples=(
+            "",
+            "--diff src/                  # the repairs, as a patch",
+            "--fix --unsafe-fixes train.py",
+            "--limit 20 --show-reasons src/",
+            "--write-baseline base.json src/",
+            "--trace asyncguard-trace.json src/",
+        ),
     )
-    parser.set_defaults(command=run)
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", help="files or directories; '-' for standard input"
     )
-    _add_output(parser)
-    add_selection(parser)
-    _add_files(parser)
-    parser.add_argument("--fix", action="store_true", help="apply the safe fixes")
-    parser.add_argument(
-        "--unsafe-fixes", action="store_true", help="include unsafe fixes (with --fix or --diff)"
-    )
-    parser.add_argument(
-        "--diff", action="store_true", help="print the fixes as a patch and change no file"
-    )
-    parser.add_argument(
-        ADD_IGNORE, metavar="=REASON", dest="add_ignore", default=None,
-        help="silence each finding with a comment on its line, and give REASON there",
-    )  # fmt: skip
-    parser.add_argument(
-        "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
-    )
-    parser.add_argument(
-        "--write-baseline", metavar="FILE", type=Path,
-        help="record all current findings in FILE and exit",
-    )  # fmt: skip
-    parser.add_argument(
-        "--trace", metavar="TRACE", type=Path,
-        help="compare with a trace: show which findings it confirms, which lines never ran, and "
-        "what only one of the two knows (text, json)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--jobs", "-j", metavar="N", type=int,
-        help="number of worker processes (default: one per core)",
-    )  # fmt: skip
-    parser.add_argument("--no-cache", action="store_true", help="do not use the cache")
-    parser.add_argument(
-        "--verbose", "-v", action="store_true",
-        help="report on stderr where the analysis reached a limit (depth, rounds, sizes)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--exit-zero", action="store_true", help="exit with status 0 even if there are findings"
-    )
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    findings.add_format(parser)
-    findings.add_order(parser)
-    parser.add_argument(
-        "--show-files", action="store_true", help="list the files that would be checked and exit"
-    )
-    parser.add_argument(
-        "--show-settings", action="store_true",
-        help="print the settings for the first PATH, with their file, and exit",
-    )  # fmt: skip
-
-
-def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--extend-exclude", metavar="PATTERNS", type=_patterns,
-        help="also skip these files and folders (comma-separated)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--force-exclude", action="store_true",
-        help="skip excluded files even if you name them on the command line",
-    )  # fmt: skip
-    parser.add_argument(
-        "--no-respect-gitignore", action="store_true", help="also check files that git ignores"
-    )
-    parser.add_argument(
-        "--stdin-filename", metavar="NAME",
-        help="file name to report for source read from standard input",
-    )  # fmt: skip
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which rules run, and where settings come from."""
-    for option, text in (
-        ("--select", "run only these rules (codes, starts of codes or names, comma-separated); "
-                     "ALL also shows low-confidence and guarded findings"),
-        ("--ignore", "do not run these rules"),
-        ("--extend-select", "run these rules as well"),
+    for add_group in (
+        options.add_output, options.add_selection, options.add_files, options.add_changes,
+        options.add_accepted, options.add_running,
     ):  # fmt: skip
-        parser.add_argument(option, metavar="RULES", help=text)
-    parser.add_argument(
-        "--config", metavar="FILE", type=Path,
-        help="read the settings from FILE (default: the asyncguard.toml or pyproject.toml nearest "
-        "to each checked file)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--assume-device",
-        choices=[device.value for device in Device],
-        help="device to assume for tensors created without one: as-written (default: the CPU, "
-        "and models run on an accelerator), accelerator, or cpu for everything (where PyTorch, "
-        "Chainer and CuPy never wait)",
-    )
-
-
-def _selectors(option: str, text: str | None) -> tuple[str, ...] | None:
-    """Read the rules that an option names; raises AsyncguardError."""
-    from asyncguard.lint import selectors
-
-    if text is None:
-        return None
-    words = _patterns(text)
-    if not words:
-        raise AsyncguardError(f"{option}: name at least one rule; `asyncguard rules` lists them")
-    try:
-        return tuple(map(selectors.parse, words))
-    except ValueError as error:
-        raise AsyncguardError(f"{option}: {error}") from error
-
-
-def _patterns(text: str) -> tuple[str, ...]:
-    return tuple(pattern.strip() for pattern in text.split(",") if pattern.strip())
+        add_group(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -159,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     _require_sense(arguments)
-    settings = configuration(arguments)
+    settings = options.configuration(arguments)
     if arguments.show_settings:
         return _show_settings(arguments, settings)
     if arguments.show_files:
@@ -201,46 +112,24 @@ def _require_sensible_input(arguments: argparse.Namespace) -> None:
         raise AsyncguardError("--add-ignore cannot write to standard input")
 
 
-def configuration(arguments: argparse.Namespace) -> Configuration:
-    """Return what the configuration files say, changed by the command line."""
-    from asyncguard.lint.run.configuration import Configuration
-    from asyncguard.lint.run.settings import override
-
-    given = vars(arguments)
-    change = partial(
-        override,
-        select=_selectors("--select", arguments.select),
-        ignore=_selectors("--ignore", arguments.ignore),
-        extend_select=_selectors("--extend-select", arguments.extend_select),
-        extend_exclude=given.get("extend_exclude"),
-        force_exclude=True if given.get("force_exclude") else None,
-        respect_gitignore=False if given.get("no_respect_gitignore") else None,
-        assume_device=arguments.assume_device and Device(arguments.assume_device),
-        jobs=given.get("jobs"),
-        cache=False if given.get("no_cache") else None,
-    )
-    if arguments.config:
-        return Configuration.from_file(arguments.config, change)
-    return Configuration(change)
-
-
 def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     from asyncguard.lint.run import pool
 
     pool.tune_collector()
     atexit.register(gc.freeze)  # nothing is searched for cycles on the way out
-    name = findings.chosen_format(arguments.output_format)
-    screens.renderer(name, "findings")  # an unknown one is refused before the work
+    output = Output.of(arguments, arguments.paths)
+    how = findings.How.of(arguments, output)
+    screens.renderer(how.format, "findings")  # an unknown one is refused before the work
     given = _given(arguments)
     look = partial(_look, arguments, settings)
     seen = look(given)
     found = [*seen.found]
     if arguments.trace:
-        return _compare(arguments, settings, found)
+        return _compare(arguments, settings, found, output)
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
     if arguments.diff:
-        fixes.show_patch(found, given, unsafe=arguments.unsafe_fixes)
+        fixes.show_patch(found, given, output, unsafe=arguments.unsafe_fixes)
         return 1 if found and not arguments.exit_zero else 0
     if arguments.fix:
         seen, given = fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
@@ -250,13 +139,14 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
             return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
-    how = findings.How.of(arguments)
     result = seen.result
     findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
 
 
-def _compare(arguments: argparse.Namespace, settings: Configuration, found: list[Finding]) -> int:
+def _compare(
+    arguments: argparse.Namespace, settings: Configuration, found: list[Finding], output: Output
+) -> int:
     """Join all that the linter knows with what a trace has counted."""
     from asyncguard import catalogue
     from asyncguard.advise import agreement
@@ -264,31 +154,35 @@ def _compare(arguments: argparse.Namespace, settings: Configuration, found: list
     from asyncguard.lint.run.discover import choose
     from asyncguard.runtime import store
 
-    render = screens.renderer(arguments.output_format or "text", "agreements")
+    name = arguments.output_format or ("json" if output.format == "json" else "text")
+    render = screens.renderer(name, "agreements")
     paths = [Path(path) for path in arguments.paths] or [Path()]
-    everything = configuration(argparse.Namespace(**{**vars(arguments), "select": "ALL"}))
+    everything = options.configuration(argparse.Namespace(**{**vars(arguments), "select": "ALL"}))
     known = check_configured(paths, everything).findings
     checked = map(str, choose(paths, settings).files)
     points = {point.id: point for point in catalogue.load()}
     record = store.load(arguments.trace)
     joined = agreement.join(known, found, record, points, checked, str(Path.cwd()))
-    screens.write(sys.stdout, render(joined, screens.screen(sys.stdout)))
+    output.write(render(joined, output.screen))
     return 1 if found and not arguments.exit_zero else 0
 
 
-def find(paths: Sequence[Path], settings: Configuration, *, verbose: bool = False) -> LintResult:
-    """Check paths, or the working directory, and tell what was left out.
+def find(
+    paths: Sequence[Path], settings: Configuration, *, verbose: bool = False, quiet: bool = False
+) -> LintResult:
+    """Check paths, or the working directory, and tell what was left out, unless `quiet`.
 
     `verbose`: also where a bound of the analysis was reached, so that it followed no further.
     """
     from asyncguard.lint.check import check_configured
 
-    with screens.progress("checking", sys.stderr) as progress:
+    with screens.progress("checking", None if quiet else sys.stderr) as progress:
         result = check_configured(paths or [Path()], settings, progress)
     for note in (*result.notes, *(result.bounds if verbose else ())):
-        _tell(note)
+        tell(note, quiet=quiet)
     if not result.files_checked and not result.notes:
-        _tell(f"no Python files to check in {', '.join(map(str, paths)) or 'this directory'}")
+        where = ", ".join(map(str, paths)) or "this directory"
+        tell(f"no Python files to check in {where}", quiet=quiet)
     return result
 
 
@@ -296,6 +190,8 @@ def _given(arguments: argparse.Namespace) -> fixes.Given:
     """Read standard input, if that is what is checked."""
     if STDIN not in arguments.paths:
         return {}
+    if sys.stdin is None:
+        raise AsyncguardError("'-': standard input is closed")
     return {arguments.stdin_filename or "<stdin>": sys.stdin.buffer.read()}
 
 
@@ -307,7 +203,7 @@ def _look(
         result = _find_in_given(arguments, settings, given)
     else:
         paths = [Path(path) for path in arguments.paths]
-        result = find(paths, settings, verbose=arguments.verbose)
+        result = find(paths, settings, verbose=arguments.verbose, quiet=arguments.quiet)
     return fixes.Looked(result, *_unrecorded(arguments, result))
 
 
@@ -355,10 +251,10 @@ def _add_ignores(reason: str, found: list[Finding]) -> int:
     silenced = with_ignores(found, " ".join(reason.split()))
     outcome = fix_files(silenced, unsafe=False, write=True)
     files = count(len({finding.path for finding in silenced}), "file")
-    _tell(f"{count(outcome.fixed, 'comment')} added in {files}")
+    tell(f"{count(outcome.fixed, 'comment')} added in {files}")
     left = [finding for finding in found if finding.cell is not None]
     if left:
-        _tell(f"{count(len(left), 'finding')} in notebooks left as they are")
+        tell(f"{count(len(left), 'finding')} in notebooks left as they are")
     return 0
 
 
@@ -367,7 +263,7 @@ def _write_baseline(path: Path, found: list[Finding]) -> int:
     from asyncguard.render.words import count
 
     baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
-    _tell(f"{count(len(found), 'finding')} recorded in {path}")
+    tell(f"{count(len(found), 'finding')} recorded in {path}")
     return 0
 
 
@@ -376,7 +272,7 @@ def _show_files(arguments: argparse.Namespace, settings: Configuration) -> int:
 
     chosen = choose([Path(path) for path in arguments.paths] or [Path()], settings)
     for note in chosen.notes:
-        _tell(note)
+        tell(note)
     screens.write(sys.stdout, "".join(f"{screens.one_line(file)}\n" for file in chosen.files))
     return 0
 
@@ -388,7 +284,3 @@ def _show_settings(arguments: argparse.Namespace, settings: Configuration) -> in
     here: Settings = settings.of(first if first.is_dir() else first.parent)
     screens.write(sys.stdout, toml(here))
     return 0
-
-
-def _tell(text: str) -> None:
-    screens.write(sys.stderr, f"asyncguard: {screens.one_line(text)}\n")

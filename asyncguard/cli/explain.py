@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import screens
+from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding
 
 if TYPE_CHECKING:
@@ -22,12 +23,16 @@ _PLACE = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9})(:[0-9]*)?")
 
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "explain",
+        run,
+        "[OPTIONS] CODE|PATH:LINE [PATH ...]",
         help="explain a rule, or why a line has a finding",
         description="Explain a rule, or why a line has its findings, or has none.",
+        examples=("ASG102", "train.py:31", "src/model.py:12 src/ tools/"),
+        page="rules/index.html",
     )
-    parser.set_defaults(command=run)
     parser.add_argument(
         "what", metavar="CODE|PATH:LINE", help="a rule or a place, such as ASG102 or train.py:31"
     )
@@ -50,13 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explain_rule(what: str) -> int:
     from asyncguard.lint import selectors
-    from asyncguard.lint.report import registry
+    from asyncguard.lint.labels import labels
     from asyncguard.render.rules import explanation
 
     try:
-        rule = registry.find(selectors.parse(what))
+        code = selectors.parse(what)
     except ValueError as error:
         raise AsyncguardError(str(error)) from error
+    known = {label.code: label for label in labels()}
+    rule = known.get(code)
+    if rule is None:
+        raise AsyncguardError(f"no rule {code!r}; the rules are {', '.join(known)}")
     screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
     return 0
 

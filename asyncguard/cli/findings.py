@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncguard import screens
+from asyncguard.cli.output import Output, tell
 from asyncguard.model import AsyncguardError, Finding
 
 if TYPE_CHECKING:
@@ -24,23 +25,32 @@ FORMATS = (
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names the format."""
-    parser.add_argument("--output-format", "--format", metavar="F", help=FORMATS)
+    """Add the options that say in which format findings are shown, and where."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--output-format", "--format", metavar="FORMAT", help=FORMATS)
+    group.add_argument(
+        "-o", "--output", metavar="FILE", type=Path,
+        help="write to FILE instead of standard output, replacing a regular file",
+    )  # fmt: skip
+    group.add_argument(
+        "-q", "--quiet", action="store_true", help="show findings alone: no summary and no notes"
+    )
 
 
 def add_order(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what comes first, and how much is shown."""
-    parser.add_argument(
+    group = parser.add_argument_group("order and detail")
+    group.add_argument(
         "--sort", choices=("impact", "path"), default="impact",
         help="impact (default: most frequent, most call sites, most certain first) or path",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--group-by", choices=("rule", "function", "file", "cause"),
         help="group findings by rule, function, file or cause (the API that waits)",
     )  # fmt: skip
-    parser.add_argument("--limit", metavar="N", type=int, help="show only the first N findings")
-    parser.add_argument("--statistics", action="store_true", help="show counts by rule")
-    parser.add_argument(
+    group.add_argument("--limit", metavar="N", type=int, help="show only the first N findings")
+    group.add_argument("--statistics", action="store_true", help="show counts by rule")
+    group.add_argument(
         "--show-reasons", action="store_true",
         help="show why each value counts as a device value and each site as hot (text)",
     )  # fmt: skip
@@ -61,32 +71,30 @@ def require_sense(arguments: argparse.Namespace) -> None:
             )
 
 
-def chosen_format(name: str | None) -> str:
-    """Return the format that was named, or the one that fits standard output."""
-    default = "text" if screens.screen(sys.stdout).wrapped else "concise"
-    return name or default
-
-
 class How(NamedTuple):
-    """How to show findings: a format ("": as standard output wants), an order, groups, a limit."""
+    """How to show findings: where, in which format ("": as fits there), order and groups."""
 
+    output: Output = Output()
     format: str = ""
     sort: str = "impact"
     group_by: str | None = None
     limit: int | None = None
     statistics: bool = False
     reasons: bool = False
+    quiet: bool = False
 
     @classmethod
-    def of(cls, arguments: argparse.Namespace) -> How:
+    def of(cls, arguments: argparse.Namespace, output: Output) -> How:
         """Return what the command line asks for."""
         return cls(
-            arguments.output_format or "",
+            output,
+            arguments.output_format or ("text" if arguments.diff else output.format),
             arguments.sort,
             arguments.group_by,
             arguments.limit,
             arguments.statistics,
             arguments.show_reasons,
+            arguments.quiet,
         )
 
 
@@ -106,13 +114,13 @@ def show(
     hidden: int = 0,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write findings to standard output in the order and format that were asked for."""
+    """Write findings in the order and format, and to the place, that were asked for."""
     from asyncguard.lint.labels import labels
     from asyncguard.lint.report import impact
     from asyncguard.render import FindingsReport, RuleText
     from asyncguard.render.closing import not_shown
 
-    name = chosen_format(how.format)
+    name = how.format or how.output.format
     render = screens.renderer(name, "findings")
     findings = impact.ordered(found, how.sort)
     hotspots = impact.groups(findings, "function")
@@ -131,11 +139,12 @@ def show(
         tuple((group.title, len(group.findings)) for group in _largest(hotspots)),
         tuple(notes),
         how.reasons,
+        how.quiet,
     )
-    screens.write(sys.stdout, render(report, screens.screen(sys.stdout)))
+    how.output.write(render(report, how.output.screen))
     if name not in FOR_PEOPLE and not how.statistics:
-        for note in (*(not_shown(report) if report.held_back else ()), *notes):
-            screens.write(sys.stderr, f"asyncguard: {screens.one_line(note)}\n")
+        for note in not_shown(report if report.held_back else replace(report, hidden=0)):
+            tell(note)
 
 
 def _largest(groups: Sequence[Group]) -> list[Group]:

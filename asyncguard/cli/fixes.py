@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncguard import screens
+from asyncguard.cli.output import Output
 from asyncguard.model import Finding
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def fix(seen: Looked, given: Given, look: Look, *, unsafe: bool) -> tuple[Looked
     return seen, given
 
 
-def show_patch(found: Sequence[Finding], given: Given, *, unsafe: bool) -> None:
+def show_patch(found: Sequence[Finding], given: Given, output: Output, *, unsafe: bool) -> None:
     """Print the patch alone, and on stderr how much it repairs."""
     from asyncguard.lint.source.fixes import fix_files
 
     outcome = fix_files(found, unsafe=unsafe, write=False, given=given)
-    screens.write(sys.stdout, outcome.diff)
+    output.write(outcome.diff)
     _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncguard import screens
-from asyncguard.cli import check, findings
+from asyncguard.cli import check, findings, options
+from asyncguard.cli.output import Output
+from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding, TraceRecord
 
 if TYPE_CHECKING:
@@ -19,27 +19,33 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "gate",
+        run,
+        "[OPTIONS] TRACE|PATH [TRACE|PATH ...]",
         help="fail if a site is new or waits more often",
-        description=(
-            "Compare traces (.json) or source (files, directories) with a baseline, and fail for "
-            "each site that is new or waits more often per step."
+        description="Compare traces (.json) or source (files, folders) with a baseline, and fail "
+        "for each site that is new or waits more often per step.",
+        examples=(
+            "--update src/ asyncguard-trace.json   # accept what is there",
+            "src/ asyncguard-trace.json",
         ),
+        page="guides/ci.html",
     )
-    parser.set_defaults(command=run)
-    parser.add_argument("paths", metavar="TRACE|PATH", nargs="+", type=Path)
     parser.add_argument(
-        "--baseline",
-        metavar="F",
-        type=Path,
+        "paths", metavar="TRACE|PATH", nargs="+", type=Path,
+        help="traces, source files, or folders of either",
+    )  # fmt: skip
+    parser.add_argument(
+        "--baseline", metavar="FILE", type=Path,
         help="baseline to compare with (default: asyncguard-baseline.json)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--update", action="store_true", help="rewrite the baseline with the current state"
     )
     findings.add_format(parser)
-    check.add_selection(parser)
+    options.add_selection(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,26 +55,28 @@ def run(arguments: argparse.Namespace) -> int:
     from asyncguard.render import gate as render
     from asyncguard.runtime import store
 
+    output = Output.of(arguments, arguments.paths)
     path = arguments.baseline or baseline.DEFAULT_PATH
     records = [store.load(p) for p in arguments.paths if p.suffix == ".json"]
     source_paths = [p for p in arguments.paths if p.suffix != ".json"]
     result = LintResult((), 0)
     if source_paths:
-        result = check.find(source_paths, check.configuration(arguments))
+        result = check.find(source_paths, options.configuration(arguments), quiet=arguments.quiet)
     if arguments.update:
-        _update(path, result.findings if source_paths else None, records)
+        output.write(_update(path, result.findings if source_paths else None, records))
         return 0
     accepted = baseline.load(path)
     _require_accepted(path, accepted, bool(source_paths), bool(records))
     new = compare.new_findings(result.findings, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
     notes = findings.stale(_stale(accepted, result, records), path, f"{baseline.UPDATE} PATHS")
-    if arguments.output_format in (None, "text"):
-        text = render.verdict(path, new, grown, _advice(), screens.screen(sys.stdout), notes)
-        screens.write(sys.stdout, text)
+    name = arguments.output_format or (output.format if output.path else "text")
+    if name == "text":
+        if new or grown or not arguments.quiet:
+            output.write(render.verdict(path, new, grown, _advice(), output.screen, notes))
     else:
         everything = (*new, *render.as_findings(grown, _codes(), _advice()))
-        how = findings.How(arguments.output_format)
+        how = findings.How(output, name, quiet=arguments.quiet)
         findings.show(how, everything, result.files_checked, notes=notes)
     return 1 if new or grown else 0
 
@@ -81,8 +89,11 @@ def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool
         raise AsyncguardError(f"{path} has no trace yet; add one with --update")
 
 
-def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> None:
-    """Write findings and traces into the baseline; what is not given stays in it as it is."""
+def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:
+    """Write findings and traces into the baseline; what is not given stays in it as it is.
+
+    Returns what to say about it.
+    """
     from asyncguard.gate import baseline
     from asyncguard.render import gate as render
 
@@ -91,7 +102,7 @@ def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[Trace
         None if found is None else baseline.of_findings(found),
         baseline.of_traces(records) if records else None,
     )
-    screens.write(sys.stdout, render.updated(path, found, records))
+    return render.updated(path, found, records)
 
 
 def _stale(accepted: Baseline, result: LintResult, records: Sequence[TraceRecord]) -> list[object]:

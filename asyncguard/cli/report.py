@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import files, screens
+from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
@@ -28,13 +29,17 @@ def add(commands: Any) -> None:
 
 
 def _add_report(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "report",
+        _report,
+        "[OPTIONS] TRACE|DIR [TRACE|DIR ...]",
         help="show saved traces",
         description="Show saved traces. The ranks of one run, the traces in a folder, and more "
         "than eight traces are compared in one table.",
+        examples=("asyncguard-trace.json", "-o page.html asyncguard-trace.json", "runs/"),
+        page="tutorial.html",
     )
-    parser.set_defaults(command=_report)
     parser.add_argument("traces", metavar="TRACE|DIR", nargs="+", type=Path)
     parser.add_argument(
         "--format",
@@ -56,13 +61,17 @@ def _add_report(commands: Any) -> None:
 
 
 def _add_import(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "import",
+        _import,
+        "[OPTIONS] kineto FILE",
         help="convert a profiler's file into a trace",
         description="Convert a Kineto trace (torch.profiler's export_chrome_trace) with CUDA "
         "events into a trace of where Python waited for the device.",
+        examples=("kineto profile.json -o trace.json",),
+        page="guides/profilers.html",
     )
-    parser.set_defaults(command=_import)
     parser.add_argument("kind", choices=("kineto",), help="format of FILE")
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument(
@@ -72,13 +81,16 @@ def _add_import(commands: Any) -> None:
 
 
 def _add_diff(commands: Any) -> None:
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "diff",
+        _diff,
+        "[OPTIONS] BEFORE AFTER",
         help="compare two traces",
         description="Show what a change did: waits, stall and step time before and after, and what "
         "was predicted from the trace before.",
+        examples=("before.json after.json",),
     )
-    parser.set_defaults(command=_diff)
     parser.add_argument("before", metavar="BEFORE", type=Path)
     parser.add_argument("after", metavar="AFTER", type=Path)
     parser.add_argument(

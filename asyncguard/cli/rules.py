@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from asyncguard import files, screens
+from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError
 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "rules",
+        run,
+        "[OPTIONS]",
         help="list the rules, or test your own catalogue",
         description="List the rules; with --test, run the examples of your own catalogue instead.",
+        examples=("", "--output-format json", "--test"),
+        page="rules/index.html",
     )
-    parser.set_defaults(command=run)
+    parser.add_argument(
+        "--output-format", "--format", metavar="FORMAT", default="text",
+        help="text (default) or json",
+    )  # fmt: skip
     parser.add_argument(
         "--test", action="store_true",
         help="run the hit and miss examples of the files under 'catalogue' in the configuration",
@@ -31,14 +40,17 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the rules, or run the examples."""
-    from asyncguard.lint.report import registry
-    from asyncguard.render.rules import table
+    from asyncguard.lint.labels import labels
+    from asyncguard.render import rules as render
 
     if arguments.test:
         return _test_rules(arguments)
     if arguments.config:
         raise AsyncguardError("--config does nothing by itself: add --test")
-    screens.write(sys.stdout, table(registry.rules(), screens.screen(sys.stdout)))
+    shown = {"text": render.table, "json": render.as_json}.get(arguments.output_format)
+    if shown is None:
+        raise AsyncguardError(f"unknown format {arguments.output_format!r}; one of text, json")
+    screens.write(sys.stdout, shown(labels(), screens.screen(sys.stdout)))
     return 0
 
 

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 from asyncguard import screens
+from asyncguard.cli.parsing import add_command
 from asyncguard.cli.report import DEFAULT_TRACE, text_of
 from asyncguard.model import AsyncguardError
 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "run",
+        run,
+        "[OPTIONS] (SCRIPT | -m MODULE) [ARGS ...]",
         help="trace a script or module",
         description="Run a script or module as python does, and count and time its waits.",
-        usage="asyncguard run [-o TRACE] [--sim cuda[:PROFILE]] [--depth DEPTH] [--timeline] "
-        "[--device-times SOURCE] [--cross-check] [--ranges KIND] [--save-every SECONDS] [-q] "
-        "(SCRIPT | -m MODULE) [ARGS...]",
+        examples=(
+            "train.py --epochs 3",
+            "-o runs/today.json -m package.train",
+            "--sim cuda:h200 train.py      # without a GPU",
+        ),
+        page="tutorial.html",
     )
-    parser.set_defaults(command=run)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
         help=f"file to write the trace to (default: {DEFAULT_TRACE})",
@@ -128,4 +135,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _show_saved(path: Path) -> None:
     """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
     text = text_of([path], "text", screens.screen(sys.stderr))
-    screens.write(sys.stderr, f"\n{text}asyncguard: trace saved to {path}\n")
+    shown = shlex.quote(str(path))
+    screens.write(
+        sys.stderr,
+        f"\n{text}asyncguard: trace saved to {path}\n"
+        f"Next: `asyncguard report -o report.html {shown}`, `asyncguard check --trace {shown} .`\n",
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import screens
+from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError
 
 if TYPE_CHECKING:
@@ -19,15 +20,17 @@ if TYPE_CHECKING:
 
 def add(commands: Any) -> None:
     """Add the command to a parser's."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "tune",
+        run,
+        "[OPTIONS] SCRIPT [ARGS ...]",
         help="repair a copy of a script and show what that gains",
         description="Trace a script, repair its waits in a copy of its folder, trace the copy, and "
         "compare outputs, waits and step time. Exit status 1 if the outputs differ.",
-        usage="asyncguard tune [--unsafe-fixes] [--sim cuda[:PROFILE]] "
-        "[--branch NAME | --in-place] [--keep FOLDER] [--timeout SECONDS] SCRIPT [ARGS...]",
+        examples=("train.py --epochs 1", "--unsafe-fixes --sim cuda --branch fewer-waits train.py"),
+        page="guides/repairs.html",
     )
-    parser.set_defaults(command=run)
     parser.add_argument(
         "--unsafe-fixes", action="store_true",
         help="include repairs that may change the program, as their messages say",

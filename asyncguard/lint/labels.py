@@ -30,6 +30,7 @@ class Label(NamedTuple):
     explanation: str = ""
     message: str = ""  # what it says of a finding, if that is one text
     remedy: str = ""  # the clause that ends it: what to do, where no advice fits better
+    fixable: bool = False  # whether an example of it shows a repair
 
     @property
     def summary(self) -> str:
@@ -58,7 +59,7 @@ def _label(path: Path) -> Label:
     text = path.read_text(encoding="utf-8")
     constants = {name.lower(): ast.literal_eval(v) for name, v in _CONSTANT.findall(text)}
     explanation = text.removeprefix('"""').partition('"""')[0]
-    return Label(**constants, explanation=cleandoc(explanation))
+    return Label(**constants, explanation=cleandoc(explanation), fixable="fixed=" in text)
 
 
 def lines_as_text(numbers: Sequence[int]) -> str:

@@ -73,6 +73,7 @@ class FindingsReport:
     hotspots: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()  # that close the report
     reasons: bool = False  # say why each finding is there
+    quiet: bool = False  # show findings alone
 
     def name(self, code: str) -> str:
         """The name of a rule."""

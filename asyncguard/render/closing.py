@@ -12,19 +12,23 @@ from asyncguard.render.words import count
 
 
 def closing(report: FindingsReport, screen: Screen, paint: Paint) -> Iterator[str]:
-    """Yield the summary, and what is not shown."""
-    for paragraph in (_summary(report, paint), *not_shown(report), *report.notes):
+    """Yield the summary, and what is not shown; nothing where findings alone are asked for."""
+    summary = () if report.quiet else (_summary(report, paint),)
+    for paragraph in (*summary, *not_shown(report)):
         yield from textwrap.wrap(paragraph, screen.line_width)
 
 
 def not_shown(report: FindingsReport) -> Iterator[str]:
-    """Say what was held back, and which option shows it."""
+    """Say what was held back, which option shows it, and what else is to be noted."""
+    if report.quiet:
+        return
     if report.held_back:
         total = len(report.findings) + report.held_back
         yield f"Showing the first {len(report.findings):,} of {total:,} (--limit)."
     if report.hidden:
         noun = "finding that is" if report.hidden == 1 else "findings that are"
         yield (f"Not shown: {report.hidden:,} {noun} rare, guarded or uncertain (--select ALL).")
+    yield from report.notes
 
 
 def _summary(report: FindingsReport, paint: Paint) -> str:

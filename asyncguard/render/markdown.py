@@ -45,7 +45,7 @@ def findings(report: FindingsReport, screen: Screen) -> str:
     for heading, members in report.sections():
         lines += [f"### {_text(heading)}", ""] if heading else []
         lines += [*_table(("place", "rule", "finding", "advice"), map(_finding_row, members)), ""]
-    lines += [line for text in (*not_shown(report), *report.notes) for line in (_text(text), "")]
+    lines += [line for text in not_shown(report) for line in (_text(text), "")]
     return "\n".join(lines[:-1]) + "\n"
 
 

@@ -1,41 +1,44 @@
-"""The rule table and the explanation of one rule, as text."""
+"""The rules as a table or JSON, and the explanation of one of them."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-from rich.table import Table
-
+from asyncguard.lint.labels import Label
 from asyncguard.render import Screen
 from asyncguard.render.lines import painter
-from asyncguard.render.page import Page
 from asyncguard.render.visible import visible
 from asyncguard.render.words import count
 
 if TYPE_CHECKING:
-    from asyncguard.lint.report.registry import Rule
     from asyncguard.lint.trial import Outcome
 
+LEAST = 20  # columns for what a rule finds
 
-def table(rules: Sequence[Rule], screen: Screen) -> str:
-    """One line a rule: code, name, what it finds, whether it is on and can be fixed."""
-    grid = Table(box=None, pad_edge=False, header_style="bold")
-    for header in ("code", "name", "what", "on", "fix"):
-        grid.add_column(header, overflow="fold")
+
+def table(rules: Sequence[Label], screen: Screen) -> str:
+    """One line a rule: code, name, whether it is on and can be fixed, what it finds."""
+    paint = painter(screen)
+    name = max(len(rule.name) for rule in rules)
+    lead = f"{'code':<6}  {'name':<{name}}  {'on':<3}  {'fix':<3}  "
+    width = max(screen.width - len(lead), LEAST)
+    lines = [paint(f"{lead}what", "bold")]
     for rule in rules:
-        grid.add_row(
-            rule.code,
-            rule.name,
-            escape(rule.summary),
-            "yes" if rule.default else "",
-            "yes" if rule.fixable else "",
-        )
-    page = Page(screen)
-    page.add(grid)
-    return page.text()
+        first, *rest = textwrap.wrap(rule.summary, width)
+        on, fix = "yes" if rule.default else "", "yes" if rule.fixable else ""
+        lines.append(f"{rule.code:<6}  {rule.name:<{name}}  {on:<3}  {fix:<3}  {first}")
+        lines += [f"{'':<{len(lead)}}{line}" for line in rest]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def as_json(rules: Sequence[Label], screen: Screen) -> str:
+    """One object a rule: `code name summary explanation url default fixable`."""
+    keys = ("code", "name", "summary", "explanation", "url", "default", "fixable")
+    shown = [{key: getattr(rule, key) for key in keys} for rule in rules]
+    return json.dumps(shown, indent=2, ensure_ascii=False) + "\n"
 
 
 def verdict(outcomes: Sequence[Outcome]) -> str:
@@ -46,7 +49,7 @@ def verdict(outcomes: Sequence[Outcome]) -> str:
     return "".join(f"{line}\n" for line in (*lines, f"{count(len(outcomes), 'example')}{wrong}"))
 
 
-def explanation(rule: Rule, screen: Screen) -> str:
+def explanation(rule: Label, screen: Screen) -> str:
     """The rule's documentation: paragraphs wrapped, examples and addresses as they are."""
     paint = painter(screen)
     blocks = [paint(f"{rule.code} {rule.name}", "bold")]
