@@ -6,6 +6,7 @@ and no libcst, and patches nothing.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from asyncguard.version import __version__ as __version__
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from asyncguard.notebook import load_ipython_extension as load_ipython_extension
     from asyncguard.runtime.benchmark import Benchmark as Benchmark
     from asyncguard.runtime.limits import SyncLimitExceeded as SyncLimitExceeded
+    from asyncguard.runtime.limits import SyncLimitWarning as SyncLimitWarning
     from asyncguard.runtime.limits import allow_syncs as allow_syncs
     from asyncguard.runtime.limits import forbid_syncs as forbid_syncs
     from asyncguard.runtime.limits import limit_syncs as limit_syncs
+    from asyncguard.runtime.schedule import Schedule as Schedule
     from asyncguard.runtime.session import step as step
     from asyncguard.runtime.session import steps as steps
 
@@ -29,7 +32,9 @@ _HOMES = {
     "AsyncguardError": "asyncguard.model",
     "Benchmark": "asyncguard.runtime.benchmark",
     "Prediction": "asyncguard.advise.replay",
+    "Schedule": "asyncguard.runtime.schedule",
     "SyncLimitExceeded": "asyncguard.runtime.limits",
+    "SyncLimitWarning": "asyncguard.runtime.limits",
     "Trace": "asyncguard.api",
     "allow_syncs": "asyncguard.runtime.limits",
     "forbid_syncs": "asyncguard.runtime.limits",
@@ -55,3 +60,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *_HOMES]
+
+
+if os.environ.get("ASYNCGUARD_GUARD"):
+    from asyncguard.runtime.limits import guard_process
+
+    guard_process()

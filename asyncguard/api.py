@@ -27,6 +27,7 @@ from asyncguard.render.table import SortBy
 from asyncguard.runtime import store
 from asyncguard.runtime.options import Depth, DeviceTimes, Options, Ranges
 from asyncguard.runtime.recorder import Totals
+from asyncguard.runtime.schedule import Cycles, Schedule
 from asyncguard.runtime.session import Session, Steps
 
 T = TypeVar("T")
@@ -39,7 +40,9 @@ class Trace:
     state so far; afterwards they stay as they were on exit.
     """
 
-    def __init__(self, session: Session | None = None, record: TraceRecord | None = None) -> None:
+    def __init__(
+        self, session: Session | Cycles | None = None, record: TraceRecord | None = None
+    ) -> None:
         self._session = session
         self._record = record
 
@@ -266,6 +269,8 @@ def trace(
     device_times: DeviceTimes | None = None,
     cross_check: bool = False,
     ranges: Ranges | None = None,
+    schedule: Schedule | None = None,
+    on_record: Callable[[Trace], object] | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> Trace:
     """Count and time every sync point of the block, in all threads.
@@ -292,6 +297,9 @@ def trace(
                 that no entry names are shown as api "unattributed".
     ranges:     torch: "record_function" or "nvtx" puts a range round each wait, for other profilers
                 to show. None: nothing, which costs nothing.
+    schedule:   `asyncguard.Schedule(wait=100, active=20, repeat=3)`: the steps to record; between
+                them nothing is recorded, and `warmup` is the schedule's.
+    on_record:  called with the trace of each of its cycles; the trace itself shows the last one.
     clock:      returns nanoseconds.
 
     Raises AsyncguardError for an unknown framework, depth or choice of device times.
@@ -307,7 +315,10 @@ def trace(
         ranges=ranges,
         clock=clock,
     )
-    return Trace(Session(options))
+    if schedule is None:
+        return Trace(Session(options))
+    hand_on = None if on_record is None else lambda record: on_record(Trace(record=record))
+    return Trace(Cycles(options, schedule, hand_on))
 
 
 def diff(before: TraceRecord, after: TraceRecord) -> Difference:

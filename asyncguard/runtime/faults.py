@@ -13,6 +13,10 @@ class SyncLimitExceeded(AsyncguardError):  # noqa: N818  reads as what happened
     """A wait where a limit allows none; the message names the line and the advice."""
 
 
+class SyncLimitWarning(UserWarning):
+    """The same, where the limit is told to warn."""
+
+
 def forget_this_frame(error: BaseException) -> None:
     """Take the hook's own entry out of the traceback, so that it reads as without us.
 

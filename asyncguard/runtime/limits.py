@@ -14,23 +14,31 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 import threading
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
-from asyncguard.runtime.faults import SyncLimitExceeded
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime.counted import Counted
+from asyncguard.runtime.faults import SyncLimitExceeded, SyncLimitWarning
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
-__all__ = ["SyncLimitExceeded", "allow_syncs", "forbid_syncs", "limit_syncs"]
+__all__ = ["SyncLimitExceeded", "SyncLimitWarning", "allow_syncs", "forbid_syncs", "limit_syncs"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+Action = Literal["raise", "warn"]
+ACTIONS: tuple[Action, ...] = ("raise", "warn")
+GUARD = "ASYNCGUARD_GUARD"
+_process: list[limit_syncs] = []  # what holds in all threads
 _scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("asyncguard_scopes", default=())
 
 
@@ -44,7 +52,15 @@ class _Scope:
         self.abandoned = False  # left where it cannot be taken back from who entered it
 
     def __call__(self, function: F) -> F:
-        """Decorate: the block is the call, with all that it awaits or yields."""
+        """Decorate: the block is the call, with all that it awaits or yields.
+
+        Raises TypeError for a class.
+        """
+        if isinstance(function, type):
+            raise TypeError(
+                f"{self._name} decorates functions: put it above the methods of"
+                f" {function.__name__} that it is to hold for"
+            )
         if inspect.isasyncgenfunction(function):
             guarded = self._around_async_generator(function)
         elif inspect.isgeneratorfunction(function):
@@ -194,29 +210,53 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
         with asyncguard.limit_syncs(1, per="step"):
             train()
 
-    One more raises SyncLimitExceeded at the line that would wait, before it waits. It holds for the
-    thread that enters the block and the asyncio tasks started there; no trace is needed. Steps end
-    where an optimizer updates or `asyncguard.step()` is called. Waits under `allow_syncs` are free.
-    Where the block catches that itself, its end raises it again. Also a decorator of functions,
-    coroutines and generators: `@limit_syncs(2)`. Raises ValueError for another `count` or `per`.
+    count:  how many waits are free.
+    per:    None: in the whole block; "step": in each of its steps, which end where an optimizer
+            updates or `asyncguard.step()` is called.
+    on:     "raise": one more raises SyncLimitExceeded at the line that would wait, before it waits,
+            and the end of the block raises it again where the block caught it; "warn": it warns
+            with a SyncLimitWarning, once a line. None: as ASYNCGUARD_GUARD says, else "raise".
+    kinds, apis, device: which waits count: their kinds ("scalar", "upload", ...), the catalogue's
+            names or patterns of them ("torch.Tensor.item", "torch.cuda.*"), and where they wait
+            ("cuda", "cuda:1"). None: all.
+
+    It holds for the thread that enters the block and the asyncio tasks started there; no trace is
+    needed. Waits under `allow_syncs` are free. Also a decorator of functions, coroutines and
+    generators: `@limit_syncs(2)`. Raises ValueError for what none of these can be.
     """
 
-    def __init__(self, count: int, per: Literal["step"] | None = None) -> None:
+    def __init__(
+        self,
+        count: int,
+        per: Literal["step"] | None = None,
+        *,
+        on: Action | None = None,
+        kinds: str | Iterable[str] | None = None,
+        apis: str | Iterable[str] | None = None,
+        device: str | None = None,
+    ) -> None:
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise ValueError(f"count must be a whole number from 0 up, not {count!r}")
         if per not in (None, "step"):
             raise ValueError(f"per must be None or 'step', not {per!r}")
+        if on not in (None, *ACTIONS):
+            raise ValueError(f"on must be 'raise' or 'warn', not {on!r}")
         super().__init__()
         self.count = count
         self.per = per
+        self.on: Action = on or guard() or "raise"
+        self.counted = Counted.of(kinds, apis, device)
         self.used = 0
         self._pace = Pace()
         self._lock = threading.Lock()
         self._exceeded: str | None = None
+        self._warned: dict[Any, Any] = {}
         self._is_open = False
 
     def _again(self) -> _Scope:
-        return limit_syncs(self.count, self.per)
+        again = limit_syncs(self.count, self.per, on=self.on)
+        again.counted = self.counted
+        return again
 
     @property
     def _name(self) -> str:
@@ -252,23 +292,37 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
                 self.used = 0
 
     def spend(self, site: Site) -> None:
-        """Account for one wait; raises SyncLimitExceeded where it is one too many."""
+        """Account for one wait; raises SyncLimitExceeded, or warns, where it is one too many."""
+        if not self.counted.has(site):
+            return
         with self._lock:
-            if self.used >= self.count:
-                self._exceeded = _message(site, self.count, self.per)
-                raise SyncLimitExceeded(self._exceeded)
-            self.used += 1
+            if self.used < self.count:
+                self.used += 1
+                return
+            message = _message(site, self.count, self.per)
+            if self.on == "raise":
+                self._exceeded = message
+                raise SyncLimitExceeded(message)
+        module = os.path.basename(site.path).removesuffix(".py")
+        place = site.path, site.line, module, self._warned
+        warnings.warn_explicit(message, SyncLimitWarning, *place)
 
 
-def forbid_syncs() -> limit_syncs:
+def forbid_syncs(
+    *,
+    on: Action | None = None,
+    kinds: str | Iterable[str] | None = None,
+    apis: str | Iterable[str] | None = None,
+    device: str | None = None,
+) -> limit_syncs:
     """No wait at all in the block: the first one raises SyncLimitExceeded, at its line.
 
         with asyncguard.forbid_syncs():
             loss = model(x).mean()
 
-    As `limit_syncs(0)`: in this thread, with or without a trace, and as a decorator.
+    As `limit_syncs(0, ...)`: in this thread, with or without a trace, and as a decorator.
     """
-    return limit_syncs(0)
+    return limit_syncs(0, on=on, kinds=kinds, apis=apis, device=device)
 
 
 class allow_syncs(_Scope):  # noqa: N801
@@ -291,16 +345,43 @@ class allow_syncs(_Scope):  # noqa: N801
         return allow_syncs(self.reason)
 
 
+def guard_process() -> None:
+    """Forbid the waits of all threads until the process ends, as ASYNCGUARD_GUARD says.
+
+    Does nothing where it is not set. Ends the process with status 2 where it is neither "warn" nor
+    "raise": the package is being imported, and a program must not go on without its guard.
+    """
+    try:
+        action = guard()
+    except AsyncguardError as error:
+        print(f"asyncguard: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    if action is not None and not _process:
+        limit = forbid_syncs()
+        limit._open()
+        _process.append(limit)
+
+
+def guard() -> Action | None:
+    """Return what ASYNCGUARD_GUARD says; None where it is not set."""
+    said = os.environ.get(GUARD, "")
+    if said not in ("", *ACTIONS):
+        raise AsyncguardError(f"{GUARD} must be 'warn' or 'raise', not {said!r}")
+    return cast("Action", said) if said else None
+
+
 def _look(site: Site) -> Site:
-    """Charge a wait that is about to happen to the limits around it; the hub's scope."""
-    scopes = [scope for scope in _scopes.get() if not scope.abandoned]
-    for scope in reversed(scopes):
+    """Charge a wait that is about to happen to the limits around it; the hub's scope.
+
+    An `allow_syncs` hides it from the limits outside of it, not from those within.
+    """
+    stands_in = site.blocker.stand_in and registry.accelerator_in_use()
+    for scope in reversed((*_process, *_scopes.get())):
+        if scope.abandoned:
+            continue
         if isinstance(scope, allow_syncs):
             return site.allowed(scope.reason)
-    if site.blocker.stand_in and registry.accelerator_in_use():
-        return site
-    for scope in scopes:
-        if isinstance(scope, limit_syncs):
+        if isinstance(scope, limit_syncs) and not stands_in:
             scope.spend(site)
     return site
 
