@@ -30,11 +30,15 @@ _BETWEEN = _SKIPPED | {"LOAD_CONST", "LOAD_METHOD", "LOAD_ATTR"}  # the receiver
 
 @dataclass(frozen=True)
 class Memory:
-    """The memory of a value: an object that lives as long as it does, and whether it is shared."""
+    """The memory of a value: an object that lives as long as it does, and whether it is shared.
+
+    held: how often the value itself is held where its count of references does not tell.
+    """
 
     address: int
     owner: Any
     shared: bool
+    held: int = 0
 
 
 MemoryOf = Callable[[Any], "Memory | None"]
@@ -78,6 +82,7 @@ class Copies:
         if memory is None or frame is None:
             return
         code, at = frame.f_code, frame.f_lasti
+        held += memory.held
         name = name_given(code, at) if held > 0 else None
         if held <= 0 or (held == 1 and name is not None and name == name_read(code, at)):
             whole = not memory.shared

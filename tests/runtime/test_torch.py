@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime import versions
 from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.hub import BATCH, hub
 from asyncguard.runtime.limits import limit_syncs
@@ -753,6 +754,8 @@ def test_full_depth_sees_what_runs_below_python_and_counts_nothing_twice() -> No
 def test_full_depth_sees_what_composite_operators_wait_for(
     composite: Callable[[], Any], found: dict[str, int]
 ) -> None:
+    if found == {"torch.Tensor.item": 1} and versions.matches(torch.__version__, "<2.11"):
+        pytest.skip(f"torch {torch.__version__} reads it where no dispatch mode sees that")
     assert counts(trace(composite)) == {}
     assert counts(trace(composite, depth="full")) == found
 

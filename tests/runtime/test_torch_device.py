@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from asyncguard import catalogue
+from asyncguard.runtime import versions
 from asyncguard.runtime.probes import condition
 from asyncguard.runtime.session import Session
 from tests.frameworks import require
@@ -389,11 +390,16 @@ REAL = (
 )  # fmt: skip
 
 
+REFUSED_BY_2_6 = {"x.roll(k)", "torch.roll(x, k)", "F.adaptive_avg_pool1d(x[None], k)"}
+
+
 @pytest.mark.parametrize(
     "row",
     [row for row in ROWS if row.depth == "light" and not any(word in row.call for word in REAL)],
     ids=lambda row: row.call,
 )
 def test_the_rows_that_a_real_device_is_asked_are_counted_on_a_played_one(row: Row) -> None:
+    if row.call in REFUSED_BY_2_6 and versions.matches(torch.__version__, "<2.11"):
+        pytest.skip(f"torch {torch.__version__} takes no tensor there")
     names = values(torch, lambda tensor: tensor.as_subclass(OnDevice), lambda tensor: tensor)
     assert waits(lambda: eval(row.call, names)) == row.counts

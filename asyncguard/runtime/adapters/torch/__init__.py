@@ -45,7 +45,6 @@ SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
 # An upload with `non_blocking=True` from pageable memory holds the host if it is larger than this.
 # Measured on an H200 with CUDA 13.0: 1 MiB does not hold it, 4 MiB does; none in between was tried.
 STAGED_BYTES = 1 << 20
-STORAGE_USERS = 2  # of one tensor's own storage: the tensor, and the object that asks
 
 
 class Adapter(Base):
@@ -62,6 +61,7 @@ class Adapter(Base):
         selftest.check()
         super().__init__(framework)
         self._labels = {}
+        self._alone, self._hidden = _holders()
         self._operators: Operators | None = None
 
     def device_of(self, value: Any) -> str | None:
@@ -154,13 +154,16 @@ class Adapter(Base):
 
     def memory_of(self, value: Any) -> Memory | None:
         """A tensor's storage; that of one which nothing in C++ holds either is not shared."""
-        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        if not isinstance(value, torch.Tensor):
             return None
         with private.DisableTorchFunction():
+            if value.layout is not torch.strided:
+                return None
             storage = value.untyped_storage()
-            users = private.storage_use_count(private.address(storage))
-            shared = private.use_count(value) > 1 or users > STORAGE_USERS
-            return Memory(storage.data_ptr(), storage, shared) if storage.nbytes() else None
+            within = private.use_count(value) > 1  # C++ holds the tensor, as it does a gradient
+            shared = within or _users(storage) > self._alone
+            held = self._hidden if within else 0
+            return Memory(storage.data_ptr(), storage, shared, held) if storage.nbytes() else None
 
     def loads_data(self, frame: FrameType) -> bool:
         """Methods of data sets, what a data loader runs, and the usual libraries' transforms."""
@@ -233,6 +236,23 @@ class Adapter(Base):
                 loader.remove(layer)
 
         return undo
+
+
+def _users(storage: Any) -> int:
+    return int(private.storage_use_count(private.address(storage)))
+
+
+def _holders() -> tuple[int, int]:
+    """How many users a storage has that is one tensor's alone, and who else holds a gradient.
+
+    Both differ between releases of torch: whether the object that asks is a user, and whether it is
+    one of the references to a Python object that C++ holds its tensor.
+    """
+    with private.DisableTorchDispatch(), private.DisableTorchFunction():
+        value, owner = torch.ones(1, device=HOST), torch.ones(1, device=HOST)
+        owner.grad = torch.ones(1, device=HOST)
+        alone, gradient = sys.getrefcount(value.view(1)), sys.getrefcount(owner.grad)
+        return _users(value.untyped_storage()), int(gradient <= alone)
 
 
 def _is_away(value: Any, owner: Any) -> bool:
