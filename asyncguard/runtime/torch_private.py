@@ -64,6 +64,10 @@ NAMES: dict[str, Name] = {
     "function_mode_depth": Name("torch._C._len_torch_function_stack"),
     "function_modes": Name("torch.overrides._get_current_function_mode_stack"),
     "graph_task": Name("torch._C._current_graph_task_id"),
+    # Optimizers
+    "asgd_loop": Name("torch.optim.asgd._single_tensor_asgd"),
+    "nadam_loop": Name("torch.optim.nadam._single_tensor_nadam"),
+    "radam_loop": Name("torch.optim.radam._single_tensor_radam"),
     # Devices
     "DeviceContext": Name("torch.utils._device.DeviceContext"),
     "device_constructors": Name("torch.utils._device._device_constructors"),
@@ -144,7 +148,9 @@ REPLACED: dict[str, tuple[str, ...]] = {
     ),
     "torch.cuda.nvtx": ("_nvtx",),
     "torch.jit._builtins": ("_find_builtin",),
-    "torch.optim.asgd": ("_default_to_fused_or_foreach",),
+    "torch.optim.asgd": ("_multi_tensor_asgd",),
+    "torch.optim.nadam": ("_multi_tensor_nadam",),
+    "torch.optim.radam": ("_multi_tensor_radam",),
     "torch.storage": ("UntypedStorage._new_shared",),
     "torch.utils._foreach_utils": ("_get_fused_kernels_supported_devices",),
 }  # fmt: skip

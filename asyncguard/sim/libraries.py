@@ -26,6 +26,10 @@ _ON_CPU = "asyncguard: the simulated CUDA device runs {} eagerly"
 Entered = Callable[[], AbstractContextManager[Any]]
 OnLeaving = Callable[[Callable[[], None]], object]
 
+_LOOPS = {
+    "asgd": private.asgd_loop, "nadam": private.nadam_loop, "radam": private.radam_loop,
+}  # fmt: skip
+
 
 def replacements(
     machine: Machine, entered: Entered, on_leaving: OnLeaving
@@ -45,11 +49,9 @@ def replacements(
         Place(private.foreach_utils, "_get_fused_kernels_supported_devices"),
         lambda: ["cuda", "cpu"],
     )
-    # Its two forms round differently; the CPU's is the loop.
-    yield (
-        Place(import_module("torch.optim.asgd"), "_default_to_fused_or_foreach"),
-        lambda *_, **__: (False, False),
-    )
+    # Their two forms round differently; the CPU's is the loop.
+    for name, loop in _LOOPS.items():
+        yield Place(import_module(f"torch.optim.{name}"), f"_multi_tensor_{name}"), loop
     # The profiler of a build without CUDA would record events of its own for each operator.
     activities = frozenset({ProfilerActivity.CPU, ProfilerActivity.CUDA})
     yield Place(torch.autograd.profiler, "_supported_activities"), lambda: activities

@@ -270,3 +270,19 @@ def test_a_trace_is_marked() -> None:
         torch.ones(2, device="cuda").sum().item()
     assert trace.record.notes[-1].startswith("Modelled: 2 simulated NVIDIA H200")
     assert trace.record.extra["simulated"]["profile"] == "h200"
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta"])
+def test_an_update_enqueues_as_cudas_default_does_however_many_parameters_there_are(
+    name: str,
+) -> None:
+    def enqueued(layers: int) -> int:
+        model = nn.Sequential(*(nn.Linear(4, 4) for _ in range(layers))).cuda()
+        optimizer = getattr(torch.optim, name)(model.parameters(), lr=0.1)
+        for _ in range(2):  # the first makes the state of each parameter
+            model(torch.ones(2, 4, device="cuda")).sum().backward()
+            with asyncguard.trace(timeline=10_000) as trace:
+                optimizer.step()
+        return sum(event.kind == "enqueue" for event in trace.record.timeline)
+
+    assert 0 < enqueued(2) == enqueued(20) <= 12
