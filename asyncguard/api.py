@@ -26,7 +26,7 @@ from asyncguard.render import table as render_table
 from asyncguard.render.table import SortBy
 from asyncguard.runtime import store
 from asyncguard.runtime.options import Depth, DeviceTimes, Options, Ranges
-from asyncguard.runtime.recorder import Totals
+from asyncguard.runtime.recorder import Figures, Totals
 from asyncguard.runtime.schedule import Cycles, Schedule
 from asyncguard.runtime.session import Session, Steps
 
@@ -45,6 +45,7 @@ class Trace:
     ) -> None:
         self._session = session
         self._record = record
+        self._suggested: tuple[object, tuple[Suggestion, ...]] | None = None  # of what, and what
 
     def start(self) -> Trace:
         """Begin to record, until `stop`; as `with` does. Raises RuntimeError the second time."""
@@ -90,6 +91,12 @@ class Trace:
         assert self._session is not None
         return self._session.record()
 
+    @property
+    def _figures(self) -> Figures | TraceRecord:
+        """What its figures are read from: while it runs they make no record."""
+        running = self._session if self._record is None else None
+        return (running and running.figures()) or self.record
+
     def totals(self) -> Totals:
         """Waits, nanoseconds blocked and steps so far: a snapshot that costs microseconds."""
         if self._session is not None and self._record is None:
@@ -108,47 +115,53 @@ class Trace:
     @property
     def total_syncs(self) -> int:
         """How many times the frontend waited for the backend."""
-        return self.record.total_syncs
+        return self._figures.total_syncs
 
     @property
     def step_count(self) -> int:
         """How many steps were marked."""
-        return self.record.step_count
+        return self._figures.step_count
 
     @property
     def syncs_per_step(self) -> float | None:
         """Sync points a step, the first (warm-up) step left out; None without steps."""
-        return self.record.syncs_per_step
+        found = self._figures
+        return found.syncs_per_step
 
     @property
     def cpu_stall_ns(self) -> int:
         """Host time spent waiting, in nanoseconds."""
-        return self.record.cpu_stall_ns
+        return self._figures.cpu_stall_ns
 
     @property
     def gpu_stall_ns(self) -> int | None:
         """Device idle time that the waits caused, in nanoseconds; None where not measured."""
-        return self.record.gpu_stall_ns
+        return self._figures.gpu_stall_ns
 
     @property
     def steady_steps(self) -> int:
         """How many complete steps there were after the warm-up."""
-        return self.record.steady_steps
+        return self._figures.steady_steps
 
     @property
     def steady_duration_ns(self) -> int:
         """What those took together, in nanoseconds."""
-        return self.record.steady_duration_ns
+        return self._figures.steady_duration_ns
 
     @property
     def sites(self) -> tuple[SiteStats, ...]:
         """One entry for each place that waited, what cost most first."""
+        if self._record is None and self._session is not None:
+            return self._session.sites()
         return self.record.sites
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
         """What to batch, move or drop, and at most what that saves."""
-        return suggest(self.record)
+        known = self.totals() if self._record is None else None
+        if self._suggested is None or self._suggested[0] != known:
+            self._suggested = known, suggest(self.record)
+        return self._suggested[1]
 
     def predict(
         self,

@@ -332,9 +332,7 @@ class TraceRecord:
 
     def per_step(self, total: int, steady: int) -> float | None:
         """Turn a total over the run and over its steady steps into a rate a step."""
-        if self.steady_steps:
-            return steady / self.steady_steps
-        return total / self.step_count if self.step_count else None
+        return a_step(total, self.step_count, steady, self.steady_steps)
 
     @property
     def cpu_stall_ns(self) -> int:
@@ -346,6 +344,13 @@ class TraceRecord:
         """Device idle time that the waits caused, in nanoseconds; None if nowhere measured."""
         known = [site.gpu_stall_ns for site in self.sites if site.gpu_stall_ns is not None]
         return sum(known) if known else None
+
+
+def a_step(total: float, steps: int, steady: float, steady_steps: int) -> float | None:
+    """The rate a step, of the steady ones where there are any; None without steps."""
+    if steady_steps:
+        return steady / steady_steps
+    return total / steps if steps else None
 
 
 def to_plain(value: Any) -> Any:

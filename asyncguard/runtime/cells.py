@@ -44,6 +44,11 @@ class Cell:
         """Of `stall`, what fell into complete steps past the warm-up; for a settled cell."""
         return self.base_stall - self.warm_stall
 
+    def steady_at(self, step: int, warmup: int) -> int:
+        """What `steady` is of a copy that is settled as of `step`."""
+        base = self.count if self.step < step else self.base
+        return base - (base if self.step < warmup else self.warm)
+
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
         copy = Cell(self.first)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from asyncguard.model import a_step
 from asyncguard.runtime.cells import Cell
 from asyncguard.runtime.hub import BATCH, Beat, state
 from asyncguard.runtime.sinks import Sink
@@ -102,6 +103,23 @@ class Totals(NamedTuple):
     syncs: int
     cpu_stall_ns: int
     steps: int
+
+
+class Figures(NamedTuple):
+    """What a record's own figures would be, without one being made; times in nanoseconds."""
+
+    total_syncs: int
+    steady_syncs: int  # of those, in complete steps past the warm-up
+    cpu_stall_ns: int
+    gpu_stall_ns: int | None
+    step_count: int
+    steady_steps: int
+    steady_duration_ns: int
+
+    @property
+    def syncs_per_step(self) -> float | None:
+        """As a record's."""
+        return a_step(self.total_syncs, self.step_count, self.steady_syncs, self.steady_steps)
 
 
 class _Presence:
@@ -233,8 +251,11 @@ class Recorder(Sink):
         with self._lock:
             self._mark(source)
 
-    def read(self) -> Reading:
-        """Add up what all threads have appended; safe while they go on."""
+    def read(self, brief: bool = False) -> Reading:
+        """Add up what all threads have appended; safe while they go on.
+
+        brief: without what there is one of for each step or wait.
+        """
         with self._lock:
             self._add_up()
             stand_in = self._stand_ins_count()
@@ -245,13 +266,13 @@ class Recorder(Sink):
                 steps=self.beat.step,
                 steady_steps=steady,
                 steady_duration=self.beat.last - self._warm if steady else 0,
-                step_syncs=self._newest(self._counts, steady),
-                step_allowed=self._newest(self._allowed, steady),
+                step_syncs=() if brief else self._newest(self._counts, steady),
+                step_allowed=() if brief else self._newest(self._allowed, steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
-                keeps_timeline=self._spans is not None,
-                spans=tuple(self._spans or ()),
-                boundaries=tuple(self._boundaries),
+                keeps_timeline=self._spans is not None and not brief,
+                spans=() if brief else tuple(self._spans or ()),
+                boundaries=() if brief else tuple(self._boundaries),
                 start=self._started,
             )
 
@@ -270,6 +291,24 @@ class Recorder(Sink):
         return Totals(
             sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self.beat.step
         )
+
+    def figures(self) -> Figures:
+        """The figures so far; of each site its sums are looked at, and nothing else."""
+        with self._lock:
+            self._add_up()
+            self._stand_ins_count()
+            step = self.beat.step
+            cells = [cell for table in self._tables for cell in list(table.cells.values())]
+            steady = max(step - self._warmup, 0)
+            return Figures(
+                total_syncs=sum(cell.count for cell in cells),
+                steady_syncs=sum(cell.steady_at(step, self._warmup) for cell in cells),
+                cpu_stall_ns=sum(cell.stall for cell in cells),
+                gpu_stall_ns=sum(self._idle.values()) if self._idle else None,
+                step_count=step,
+                steady_steps=steady,
+                steady_duration_ns=self.beat.last - self._warm if steady else 0,
+            )
 
     def _mark(self, source: object | None) -> None:
         if source is None and not self._pace.explicit and self.beat.step:

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.options import Options
-from asyncguard.runtime.recorder import Totals
+from asyncguard.runtime.recorder import Figures, Totals
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session
 from asyncguard.runtime.steps import Pace
@@ -117,6 +117,14 @@ class Cycles:
     def record(self) -> TraceRecord:
         """Return the record of the cycle under way, else of the last one; empty before it."""
         return self._session.record()
+
+    def sites(self) -> tuple[SiteStats, ...]:
+        """Return the sites of the same cycle."""
+        return self._session.sites()
+
+    def figures(self) -> Figures | None:
+        """Return the figures of the same cycle; see `Session.figures`."""
+        return self._session.figures()
 
     def totals(self) -> Totals:
         """Return the sums of the same cycle."""

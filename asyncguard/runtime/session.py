@@ -15,7 +15,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from asyncguard.model import TraceRecord
+from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.runtime import identity, memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
@@ -25,7 +25,7 @@ from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.options import Options
 from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.ranges import Ranges
-from asyncguard.runtime.recorder import Reading, Recorder, Totals
+from asyncguard.runtime.recorder import Figures, Reading, Recorder, Totals
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import present
 
@@ -202,6 +202,18 @@ class Session:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
         notes = tuple(CHANGED_NOTE.format(name) for name in self._left)
         return ranks.seated(replace(record, notes=(*record.notes, *notes)), ranks.seat())
+
+    def sites(self) -> tuple[SiteStats, ...]:
+        """The sites of the record as it is now, for which no timeline is made."""
+        if self._record is not None or self._state == "stopped":
+            return self.record().sites
+        return self._made(lambda: self._recorder.read(brief=True)).sites
+
+    def figures(self) -> Figures | None:
+        """The figures of the record that `record` would make now; None where only that can tell."""
+        if self._state == "stopped" or self._cross_check is not None or self._device is not None:
+            return None  # the latter two add to what the recorder knows
+        return self._recorder.figures()
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -183,3 +184,26 @@ def test_each_further_site_costs_a_trace_what_the_one_before_it_cost(
     (few, more, many), (least, middle, most) = costs[what], SIZES
     first, last = (more - few) / (middle - least), (many - more) / (most - middle)
     assert last < first * 1.2 + 1
+
+
+def test_what_is_asked_of_a_running_trace_makes_no_record_and_does_not_grow() -> None:
+    """Asked in each step: with a timeline the record is as long as the trace."""
+    value = np.ones((2,))
+    figures = ("total_syncs", "step_count", "syncs_per_step", "cpu_stall_ns", "gpu_stall_ns",
+               "steady_steps", "steady_duration_ns")  # fmt: skip
+    asked: list[int] = []
+    clock = itertools.count(0, 1000).__next__  # each wait as long as any other
+    with asyncguard.trace(frameworks=["engine"], timeline=10_000, clock=clock) as trace:
+        for _ in range(4):
+            for _ in range(100):
+                (value + 1).wait_to_read()
+                asyncguard.step()
+            before = trace.suggestions
+            asked.append(calls_of(lambda: [getattr(trace, name) for name in figures]))
+            asked.append(calls_of(lambda: trace.sites))
+            assert trace.suggestions is before
+        so_far = [getattr(trace, name) for name in figures]
+        record = trace.record
+    assert asked[2:4] == asked[4:6] == asked[6:8]
+    assert so_far == [getattr(record, name) for name in figures]
+    assert trace.suggestions is trace.suggestions
