@@ -34,10 +34,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from asyncguard.idle import Wait  # noqa: E402
 from asyncguard.runtime import device  # noqa: E402
 from asyncguard.runtime.device import cupti  # noqa: E402
 from asyncguard.runtime.session import Session  # noqa: E402
-from asyncguard.timeline.bubbles import Activity, Sweep, Wait  # noqa: E402
+from asyncguard.timeline.bubbles import Activity, Sweep  # noqa: E402
 from tests.runtime.cuda_rows import ROWS, Row, values  # noqa: E402
 from tests.runtime.helpers import counts  # noqa: E402
 from tests.sim.programs import PROGRAMS  # noqa: E402

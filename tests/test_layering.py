@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # The parts, lowest floor first. A part imports only lower floors, and itself without circles.
 FLOORS = [
-    {"version", "model", "extras"},
+    {"version", "model", "extras", "idle"},
     {"files", "plain"},
     {"prepared"},
     {"catalogue", "timeline", "engine", "compat"},

@@ -50,6 +50,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from asyncguard.idle import ENDLESS, Bubble, DryMeter
+
 if TYPE_CHECKING:
     from asyncguard.engine.core import Engine, Operation, Site, Variable
 
@@ -75,6 +77,16 @@ class Sync:
     t_end: int = 0
     idle_ns: int = 0
     settled: bool = False
+
+    @property
+    def begin(self) -> int:
+        """When it began."""
+        return self.t_begin
+
+    @property
+    def end(self) -> int:
+        """When it ended; ENDLESS while it lasts."""
+        return self.t_end or ENDLESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,67 +149,56 @@ class Listener:
 
 
 class IdleMeter:
-    """Charges the time in which one engine had no work to the sync point that caused it."""
+    """Charges the time in which one engine had no work to the sync point that caused it.
+
+    The rule is `asyncguard.idle`'s; here is the engine's queue, and the lock of its threads. Each
+    method returns the sync point whose idle time is final now, if there is one.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._pending = 0  # operations enqueued and not yet ended
-        self._dry = False  # nothing pending since the last operation ended
-        self._waits: list[Sync] = []  # sync points in progress, the youngest last
-        self._payer: Sync | None = None  # who is charged for the present idle span
-        self._since = 0  # up to where the payer has been charged
-        self._until_return = False  # the payer owes no more than the wait itself
+        self._meter: DryMeter[Sync] = DryMeter()
 
     def enqueued(self) -> None:
         with self._lock:
             self._pending += 1
+            self._meter.refilled()
 
     def started(self, now: int) -> Sync | None:
-        """An operation starts; return the sync point whose idle time is final now."""
+        """An operation starts."""
         with self._lock:
-            self._dry = False
-            return self._settle(now)
+            return _charged(self._meter.started(now))
 
     def ended(self, now: int) -> None:
         with self._lock:
             self._pending -= 1
             if self._pending == 0:
-                self._dry = True
-                if self._waits:
-                    self._charge(self._waits[-1], now, until_return=False)
+                self._meter.ran_dry(now, now)
 
     def wait_began(self, sync: Sync) -> Sync | None:
-        """A wait begins; return the earlier sync point that it relieves, if any."""
+        """A wait begins; it may relieve an earlier one."""
         with self._lock:
-            relieved = None
-            if self._dry and self._pending == 0:
-                relieved = self._settle(sync.t_begin)
-                self._charge(sync, sync.t_begin, until_return=True)
-            self._waits.append(sync)
-            return relieved
+            return _charged(self._meter.wait_began(sync))
 
     def wait_ended(self, sync: Sync) -> bool:
         """A wait ends; return whether its idle time is final already."""
         with self._lock:
-            self._waits.remove(sync)
-            if self._payer is sync and self._until_return:
-                self._settle(sync.t_end)  # dry before the wait began: what follows is not its fault
-            return self._payer is not sync
+            _charged(self._meter.wait_ended(sync))
+            return not self._meter.owes(sync)
 
     def close(self) -> Sync | None:
         """Nothing more will be reported: what is still owed ends with the wait itself."""
         with self._lock:
-            payer = self._payer
-            return self._settle(max(self._since, payer.t_end)) if payer is not None else None
+            return _charged(self._meter.close())
 
-    def _charge(self, payer: Sync, since: int, until_return: bool) -> None:
-        self._payer, self._since, self._until_return = payer, since, until_return
 
-    def _settle(self, now: int) -> Sync | None:
-        payer, self._payer = self._payer, None
-        if payer is not None:
-            payer.idle_ns += now - self._since
-        return payer
+def _charged(bubble: Bubble | None) -> Sync | None:
+    if bubble is None:
+        return None
+    sync: Sync = bubble.wait
+    sync.idle_ns += bubble.end - bubble.begin
+    return sync
 
 
 listeners: tuple[Listener, ...] = ()

@@ -6,8 +6,8 @@ host's work in it, before it blocks.
 
 from __future__ import annotations
 
+from asyncguard.idle import Bubble, Wait
 from asyncguard.timeline.bubbles import Activity, Sweep
-from asyncguard.timeline.meter import Bubble, Wait
 from asyncguard.timeline.virtual import Run
 
 HELD = 8_192  # runs that are kept before the older half is settled; no call enqueues so many

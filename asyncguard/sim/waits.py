@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from asyncguard.idle import Bubble, Wait
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.sim.machine import Machine
-from asyncguard.timeline.meter import Bubble, Wait
 
 _DEVICE = frozenset({"device", "everything"})
 

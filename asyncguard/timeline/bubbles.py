@@ -1,7 +1,7 @@
 """Device idle time, and the waits that caused it, from intervals of one clock in any order.
 
-`meter` has the rule. Here what was measured, waits and activities of several devices, is put into
-the order in which it happened; idle times of several devices add up.
+`asyncguard.idle` has the rule. Here the waits and activities of several devices that were measured
+are put into the order in which they happened; idle times of several devices add up.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from asyncguard.timeline.meter import Bubble, DryMeter, Wait
+from asyncguard.idle import Bubble, DryMeter, Wait
 
 # What happens first at one instant. A wait that begins or ends as the device runs dry was in
 # progress then; work that is enqueued as the last operation ends came in time.
@@ -123,7 +123,7 @@ class _Device:
     """What one device was doing at the time that the sweep has reached."""
 
     def __init__(self, number: int, slack: int) -> None:
-        self._meter = DryMeter(number)
+        self._meter: DryMeter[Wait] = DryMeter(number)
         self._slack = slack
         self._events: list[_Event] = []
         self._busy_until: int | None = None  # the newest end of what has been admitted
@@ -155,13 +155,13 @@ class _Device:
         while self._events and (until is None or self._events[0].time < until):
             event = heapq.heappop(self._events)
             settled = self._ran(event) if event.wait is None else self._waited(event, event.wait)
-            if settled is not None:
+            if settled:
                 yield settled
 
     def close(self) -> Iterator[Bubble]:
         """Nothing follows."""
         settled = self._meter.close()
-        if settled is not None:
+        if settled:
             yield settled
 
     def _ran(self, event: _Event) -> Bubble | None:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from asyncguard.idle import Bubble
 from asyncguard.model import TimelineEvent
-from asyncguard.timeline.meter import Bubble
 from asyncguard.timeline.virtual import Stream, VirtualTimeline
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import heapq
 from typing import NamedTuple
 
-from asyncguard.timeline.meter import Bubble, DryMeter, Wait
+from asyncguard.idle import Bubble, DryMeter, Wait
 
 
 class VirtualClock:
@@ -86,7 +86,7 @@ class _Device:
 
     def __init__(self, number: int) -> None:
         self.streams = [Stream(number, 0)]
-        self.meter = DryMeter(number)
+        self.meter: DryMeter[Wait] = DryMeter(number)
         self.tail: int | None = None  # when the last operation will end; None before the first
         self.start: int | None = None  # of the earliest that was enqueued since it was dry
         self.dry = True
@@ -299,12 +299,10 @@ class VirtualTimeline:
         device.enqueue(begin, end)
 
     def _catch_up(self, device: _Device, now: int) -> None:
-        settled = device.catch_up(now)
-        if settled is not None:
-            self._bubbles.append(settled)
+        self._settled(device.catch_up(now))
 
     def _settled(self, bubble: Bubble | None) -> None:
-        if bubble is not None:
+        if bubble:
             self._bubbles.append(bubble)
 
     def _forget_done(self) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import asyncguard
+from asyncguard.idle import Wait
 from asyncguard.sim import idle
 from asyncguard.sim.idle import Idle
-from asyncguard.timeline.meter import Wait
 from asyncguard.timeline.program import Played, play, recorded
 from asyncguard.timeline.virtual import VirtualTimeline
 from tests.frameworks import require

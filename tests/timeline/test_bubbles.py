@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncguard.engine import ThreadedEngine, hooks
+from asyncguard.idle import Bubble, Wait
 from asyncguard.timeline.bubbles import Activity, Sweep, bubbles
-from asyncguard.timeline.meter import Bubble, Wait
 
 Spans = list[tuple[str, int, int]]
 

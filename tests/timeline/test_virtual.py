@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncguard.idle import Wait
 from asyncguard.timeline.bubbles import Activity, bubbles
-from asyncguard.timeline.meter import Wait
 from asyncguard.timeline.virtual import Event, Run, VirtualClock, VirtualTimeline
 
 LATENCY = 3

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
+from asyncguard.idle import Bubble, Wait
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.device import clocks, cupti, kineto
@@ -28,7 +29,6 @@ from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.timeline.bubbles import Activity, Sweep
-from asyncguard.timeline.meter import Bubble, Wait
 
 CHOICES = ("auto", "cupti", "profiler")
 HELD = 131_072  # waits, runs and launches that are held at most before they are settled

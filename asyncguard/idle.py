@@ -1,8 +1,8 @@
 """Who pays for the time in which a device has no work: the rule, fed with what happens in order.
 
 A device is *dry* from the moment at which the last operation that had been enqueued ends, up to the
-start of the next one. A dry spell is charged to a wait as the reference engine charges it
-(`asyncguard.engine.hooks.IdleMeter`):
+start of the next one. A dry spell is charged to a wait: by the reference engine as it happens, by
+timelines and the simulated device in the order in which it happened.
 
 * Where a wait was in progress when the device ran dry, it pays for the whole spell: the host was
   held up, so nobody could enqueue the next operation. Of several waits the youngest pays.
@@ -19,7 +19,23 @@ not charged.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import sys
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+ENDLESS = sys.maxsize  # the end of a wait that is in progress
+
+
+class Blocked(Protocol):
+    """A wait: from when to when the host was blocked (ns); ENDLESS while it still is."""
+
+    @property
+    def begin(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+W = TypeVar("W", bound=Blocked)
 
 
 class Wait(NamedTuple):
@@ -31,24 +47,28 @@ class Wait(NamedTuple):
 
 
 class Bubble(NamedTuple):
-    """`device` was idle from `begin` to `end` (ns) on account of `wait`."""
+    """`device` was idle from `begin` to `end` (ns), for no time perhaps, on account of `wait`."""
 
-    wait: Wait
+    wait: Any  # the `Blocked` that the meter was told of
     device: int
     begin: int
     end: int
 
+    def __bool__(self) -> bool:
+        """Whether it comes to anything."""
+        return self.end > self.begin
 
-class DryMeter:
+
+class DryMeter(Generic[W]):
     """Charges the dry spells of one device. Each method but `ran_dry` and `refilled` returns the
-    spell that it settles, if there is one.
+    spell that it settles, if there is one; it may come to nothing.
     """
 
-    def __init__(self, device: int) -> None:
+    def __init__(self, device: int = 0) -> None:
         self._device = device
         self._dry = False  # nothing runs, and nothing is enqueued
-        self._waits: list[Wait] = []  # in progress, the youngest last
-        self._payer: Wait | None = None  # who is charged for the present spell
+        self._waits: list[W] = []  # in progress, the youngest last
+        self._payer: W | None = None  # who is charged for the present spell
         self._since = 0  # up to where the payer has been charged
         self._until_return = False  # the payer owes no more than the wait itself
 
@@ -72,7 +92,7 @@ class DryMeter:
         """An operation starts."""
         return self._settle(at)
 
-    def wait_began(self, wait: Wait) -> Bubble | None:
+    def wait_began(self, wait: W) -> Bubble | None:
         """A wait begins."""
         relieved = None
         if self._dry:
@@ -81,16 +101,23 @@ class DryMeter:
         self._waits.append(wait)
         return relieved
 
-    def wait_ended(self, wait: Wait) -> Bubble | None:
+    def wait_ended(self, wait: W) -> Bubble | None:
         """A wait is over."""
         self._waits.remove(wait)
         return self._settle(wait.end) if self._payer is wait and self._until_return else None
 
     def close(self) -> Bubble | None:
         """Nothing follows: a device without more work is idle for no longer than the wait."""
-        return self._settle(max(self._since, self._payer.end)) if self._payer is not None else None
+        if self._payer is None:
+            return None
+        end = self._payer.end
+        return self._settle(self._since if end == ENDLESS else max(self._since, end))
 
-    def _charge(self, payer: Wait, since: int, until_return: bool) -> None:
+    def owes(self, wait: W) -> bool:
+        """Whether it is not known yet for how long a wait pays."""
+        return self._payer is wait
+
+    def _charge(self, payer: W, since: int, until_return: bool) -> None:
         self._payer, self._since, self._until_return = payer, since, until_return
 
     def _settle(self, now: int) -> Bubble | None:
@@ -98,4 +125,4 @@ class DryMeter:
         if payer is None:
             return None
         end = min(now, payer.end) if self._until_return else now
-        return Bubble(payer, self._device, self._since, end) if end > self._since else None
+        return Bubble(payer, self._device, self._since, max(end, self._since))
