@@ -3,6 +3,7 @@
 A repository, an archive or a colleague may put anything under a name that asyncguard opens: a FIFO
 that never ends, a link to a device, JSON nested a million deep. `read` opens regular files alone,
 `parse_json` returns plain data or raises ValueError, and `replace` writes whole files in one step.
+Within `planned`, files read as they are to be, before anything is written.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import json
 import math
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ _FLAGS = (
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO would keep us waiting for its writer
     | getattr(os, "O_NOCTTY", 0)
 )
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _LEAST = 4096  # bytes to ask for; files of the kernel say that they hold none
 FOLDER = "is a directory"
 _KINDS = (
@@ -37,6 +39,33 @@ _KINDS = (
 )
 
 
+_plan: Mapping[str, bytes] = {}  # what files are to hold, by their real paths
+
+
+@contextmanager
+def planned(contents: Mapping[str, bytes]) -> Iterator[None]:
+    """Read these contents in place of what the files hold, as if they had been written.
+
+    Contents are kept by path; processes that a check starts are told as well.
+    """
+    global _plan
+    before, _plan = _plan, {os.path.realpath(path): data for path, data in contents.items()}
+    try:
+        yield
+    finally:
+        _plan = before
+
+
+def plan() -> Mapping[str, bytes]:
+    """Return what files are to hold, by their real paths."""
+    return _plan
+
+
+def planned_for(path: str | Path) -> bytes | None:
+    """Return what a file is to hold; None if it stays as it is."""
+    return _plan.get(os.path.realpath(path)) if _plan else None
+
+
 def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
     """Return the bytes of a regular file of at most `most` bytes.
 
@@ -44,6 +73,8 @@ def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
     says why in words, for everything else: directories, FIFOs, sockets and devices (which are not
     even opened), files that are missing or too large, names that no file can have.
     """
+    if (data := planned_for(path)) is not None:
+        return data
     descriptor, size = _open(path, most, follow)
     parts: list[bytes] = []
     try:
@@ -84,7 +115,7 @@ def replace(path: Path, parts: Iterable[bytes], *, prefix: str = "", suffix: str
     """Put a file in place in one step: others find the old one or the new one, never a part.
 
     What stands there keeps its permissions. Raises OSError, with nothing left behind, where it
-    cannot be written, or where a link, a device or anything but a regular file stands.
+    cannot be written, or where a link, a device, a read-only file or no regular one stands.
     """
     import tempfile  # what only reads needs none
 
@@ -154,6 +185,8 @@ def _standing(path: Path) -> os.stat_result | None:
     except ValueError:
         raise OSError(errno.EINVAL, _NO_NAME) from None
     _require(status, status.st_size)
+    if not status.st_mode & _WRITABLE:
+        raise OSError(errno.EACCES, "is read-only")
     return status
 
 

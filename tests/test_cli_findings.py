@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import json
 import sys
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.cli import main
+from asyncguard import files
+from asyncguard.cli import fixes, main
+from asyncguard.lint.check import LintResult
+from asyncguard.model import Applicability, Edit, Fix
 from asyncguard.runtime import store
-from tests.records import record, steady
+from tests.records import finding, record, steady
 
 HOT = """\
 import torch
@@ -110,6 +114,94 @@ def test_several_findings_of_a_line_share_a_comment(directory: Path) -> None:
 def test_ignores_are_not_mixed_with_fixes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--add-ignore", "--fix"]) == 2
     assert "--add-ignore cannot be combined" in capsys.readouterr().err
+
+
+TWO_SUMS = """\
+import torch
+import torch.nn.functional as F
+
+
+def train(model, loader, optimizer, progress_bar):
+    total, hits = 0.0, 0
+    for step, (x, y) in enumerate(loader):
+        out = model(x.cuda())
+        loss = F.cross_entropy(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        hits += (out.argmax(1) == y.cuda()).sum().item()
+        progress_bar.set_postfix(loss=total, hits=hits)
+    return total, hits
+"""
+
+
+def test_the_patch_is_what_fixing_does_in_all_rounds(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.py", "b.py"):
+        Path(name).write_text(TWO_SUMS)
+    assert main(["check", "--diff", "--unsafe-fixes"]) == 1
+    shown = capsys.readouterr()
+    assert Path("a.py").read_text() == TWO_SUMS
+    main(["check", "--fix", "--unsafe-fixes"])
+    told = capsys.readouterr().err.partition(" fixed")[0]
+    assert shown.err.startswith(f"{told} would be fixed")
+    patched = "".join(
+        unified(f"a/{name}", f"b/{name}", TWO_SUMS, Path(name).read_text())
+        for name in ("a.py", "b.py")
+    )
+    assert sorted(shown.out.splitlines()) == sorted(patched.splitlines())
+
+
+def unified(old: str, new: str, before: str, after: str) -> str:
+    lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(*lines, old, new))
+
+
+def test_rounds_of_repairs_see_the_files_as_they_are_to_be(directory: Path) -> None:
+    (directory / "a.py").write_text("x = 1\n")
+    words = ["1", "22", "333", "4444"]
+
+    def look(given: fixes.Given) -> fixes.Looked:
+        text = files.read("a.py").decode()
+        at = words.index(text[4:-1])
+        new = words[at + 1 : at + 2]
+        edits = (Edit(1, 4, 1, 4 + len(words[at]), new[0]),) if new else ()
+        found = finding(
+            path="a.py", line=1, source=text[:-1], fix=Fix("", edits, Applicability.SAFE)
+        )
+        return fixes.Looked(LintResult((found,), 1), [found], [])
+
+    repaired = fixes.repaired(look({}), {}, look, unsafe=False)
+    assert (directory / "a.py").read_text() == "x = 1\n"
+    assert repaired.fixed == 3
+    assert repaired.patch().splitlines()[-2:] == ["-x = 1", "+x = 4444"]
+    repaired.write()
+    assert (directory / "a.py").read_text() == "x = 4444\n"
+
+
+def test_a_patch_without_repairs_is_empty_and_ends_with_0(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "--diff", "a.py"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == "asyncguard: 0 would be fixed, 1 would remain\n"
+
+
+def test_a_read_only_file_is_not_repaired_nor_any_other(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "x = 1  # asyncguard: ignore[ASG102]\n"
+    for name in ("a.py", "b.py", "c.py"):
+        Path(name).write_text(f"import torch\n{source}")
+    Path("b.py").chmod(0o444)
+    assert main(["check", "--fix", "."]) == 2
+    assert "b.py: cannot be written: is read-only" in capsys.readouterr().err
+    assert all(source in Path(name).read_text() for name in ("a.py", "b.py", "c.py"))
+    assert main(["check", "-o", "b.py", "a.py"]) == 2
+    assert "b.py: cannot be written: is read-only" in capsys.readouterr().err
 
 
 def test_stale_entries_of_a_baseline_are_told_and_pruned(

@@ -128,20 +128,29 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
         return _compare(arguments, settings, found, output)
     if arguments.add_ignore is not None:
         return _add_ignores(arguments.add_ignore, found)
-    if arguments.diff:
-        fixes.show_patch(found, given, output, unsafe=arguments.unsafe_fixes)
-        return 1 if found and not arguments.exit_zero else 0
-    if arguments.fix:
-        seen, given = fixes.fix(seen, given, look, unsafe=arguments.unsafe_fixes)
-        found = [*seen.found]
-        if given:
-            fixes.show_sources(given)
+    if arguments.fix or arguments.diff:
+        repaired = fixes.repaired(seen, given, look, unsafe=arguments.unsafe_fixes)
+        if arguments.diff:
+            return _show_patch(repaired, output, arguments)
+        seen, found = repaired.seen, [*repaired.seen.found]
+        repaired.write()
+        tell(f"{repaired.fixed} fixed, {len(found)} remaining", quiet=arguments.quiet)
+        if repaired.given:
+            output.write_bytes(b"".join(repaired.given.values()))
             return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     result = seen.result
     findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
     return 1 if found and not arguments.exit_zero else 0
+
+
+def _show_patch(repaired: fixes.Repaired, output: Output, arguments: argparse.Namespace) -> int:
+    """Write the patch alone, and on stderr how much it repairs; 1 if there is any."""
+    output.write(repaired.patch())
+    left = len(repaired.seen.found)
+    tell(f"{repaired.fixed} would be fixed, {left} would remain", quiet=arguments.quiet)
+    return 1 if repaired.fixed and not arguments.exit_zero else 0
 
 
 def _compare(

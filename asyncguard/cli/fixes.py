@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from asyncguard import screens
-from asyncguard.cli.output import Output
+from asyncguard import files
 from asyncguard.model import Finding
 
 if TYPE_CHECKING:
     from asyncguard.lint.check import LintResult
+    from asyncguard.lint.source.fixes import Change
 
 ROUNDS = 5  # of fixing: one repair may make room for another
 Given = Mapping[str, bytes]  # sources that are not files, by name
@@ -28,38 +28,42 @@ class Looked(NamedTuple):
 Look = Callable[[Given], Looked]  # checks files, or such sources
 
 
-def fix(seen: Looked, given: Given, look: Look, *, unsafe: bool) -> tuple[Looked, Given]:
-    """Apply the fixes, and those that they make room for; return what remains, and the sources."""
+class Repaired(NamedTuple):
+    """What repairs make of files and of what is given, and what they leave to report."""
+
+    fixed: int
+    changes: Mapping[str, Change]  # by path
+    seen: Looked
+    given: Given
+
+    def patch(self) -> str:
+        """Return the difference."""
+        return "".join(change.patch() for change in self.changes.values())
+
+    def write(self) -> None:
+        """Change the files; raises AsyncguardError before the first, if one cannot be changed."""
+        from asyncguard.lint.source.fixes import replace_all
+
+        replace_all(change for path, change in self.changes.items() if path not in self.given)
+
+
+def repaired(seen: Looked, given: Given, look: Look, *, unsafe: bool) -> Repaired:
+    """Work out the repairs, and those that they make room for; nothing is written."""
     from asyncguard.lint.source.fixes import fix_files
 
     fixed = 0
+    changes: dict[str, Change] = {}
     for _ in range(ROUNDS):
-        outcome = fix_files(seen.found, unsafe=unsafe, write=True, given=given)
+        with files.planned({path: change.data for path, change in changes.items()}):
+            outcome = fix_files(seen.found, unsafe=unsafe, write=False, given=given)
         if not outcome.fixed:
             break
         fixed += outcome.fixed
-        given = {path: outcome.after.get(path, data) for path, data in given.items()}
-        seen = look(given)
-    _tell(f"{fixed} fixed, {len(seen.found)} remaining")
-    return seen, given
-
-
-def show_patch(found: Sequence[Finding], given: Given, output: Output, *, unsafe: bool) -> None:
-    """Print the patch alone, and on stderr how much it repairs."""
-    from asyncguard.lint.source.fixes import fix_files
-
-    outcome = fix_files(found, unsafe=unsafe, write=False, given=given)
-    output.write(outcome.diff)
-    _tell(f"{outcome.fixed} would be fixed, {len(outcome.remaining)} would remain")
-
-
-def show_sources(given: Given) -> None:
-    """Write the source that standard input became, and nothing else, to standard output."""
-    for data in given.values():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-
-
-def _tell(text: str) -> None:
-    screens.write(sys.stderr, f"asyncguard: {text}\n")
+        for path, change in outcome.changes.items():
+            first = changes.get(path, change)
+            changes[path] = replace(change, before=first.before)
+        after = {path: change.data for path, change in changes.items()}
+        given = {path: after.get(path, data) for path, data in given.items()}
+        with files.planned(after):
+            seen = look(given)
+    return Repaired(fixed, changes, seen, given)

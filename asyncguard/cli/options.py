@@ -44,7 +44,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--diff", action="store_true",
-        help="print what --fix would do as a patch and change no file",
+        help="print what --fix would do as a patch and change no file; exit with status 1 if there "
+        "is any",
     )  # fmt: skip
     group.add_argument(
         ADD_IGNORE, metavar="[=REASON]", dest="add_ignore", default=None,

@@ -55,9 +55,19 @@ class Output(NamedTuple):
         """Write the whole result; raises AsyncguardError."""
         if self.path is None:
             screens.write(sys.stdout, text)
+        else:
+            self.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write bytes as they are; raises AsyncguardError."""
+        if self.path is None:
+            with screens.written_to(sys.stdout):
+                sys.stdout.flush()
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
             return
         try:
-            files.replace(self.path, [text.encode("utf-8", "backslashreplace")])
+            files.replace(self.path, [data])
         except OSError as error:
             raise _unwritable(self.path, error) from error
 

@@ -108,8 +108,11 @@ class Cache:
         return now == stamp or (now is not None and now[0] == stamp[0] and _digest(path) == digest)
 
     def store(self, facts: Mapping[str, FileFacts], linked: Mapping[str, FileResult]) -> None:
-        """Keep what this run learned and said, of the files that nobody wrote to meanwhile."""
-        if not self.secret:
+        """Keep what this run learned and said, of the files that nobody wrote to meanwhile.
+
+        What files are to hold is nothing to keep.
+        """
+        if not self.secret or files.plan():
             return
         stamps = {path: stamped for path in facts if (stamped := self._stamped(path)) is not None}
         kept = {path: known for path, known in facts.items() if path in stamps}
@@ -271,7 +274,9 @@ def _digest(path: str) -> str | None:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """Return a file's size and time; None if there is none."""
+    """Return a file's size and time; None if there is none. What is planned has no time."""
+    if (data := files.planned_for(path)) is not None:
+        return len(data), -int(_hash(data)[:15], 16)
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -13,10 +13,12 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from asyncguard import files
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -132,9 +134,8 @@ class Pool(Generic[Item, Result]):
         ours, theirs = context.Pipe()
         # A forked process has our ends of all connections too, and would never see them close.
         inherited = [w.connection for w in self._workers] + [ours] if safe else []
-        process = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(theirs, inherited, self.function, *self.setup, share), daemon=True
-        )
+        told = (theirs, inherited, self.function, *self.setup, share, files.plan())
+        process = context.Process(target=_serve, args=told, daemon=True)  # type: ignore[attr-defined]
         with _own_modules_only():
             process.start()
         theirs.close()
@@ -204,13 +205,19 @@ def _serve(
     initializer: Callable[..., None] | None,
     initargs: tuple[Any, ...],
     share: Sequence[Any],
+    plan: Mapping[str, bytes],
 ) -> None:
     """Answer items until nobody asks. An interrupt is for the process that asks, which ends us."""
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     tune_collector()
-    _begin(initializer, initargs, share)
+    with files.planned(plan):
+        _begin(initializer, initargs, share)
+        _answer(connection, function)
+
+
+def _answer(connection: Connection, function: Callable[[Any], object]) -> None:
     while True:
         try:
             item = connection.recv()

@@ -31,16 +31,44 @@ _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
 @dataclass(frozen=True)
-class FixOutcome:
-    """How many findings were repaired, which remain, the difference as a patch, and the new files.
+class Change:
+    """A file's text before and after its repairs."""
 
-    `after` holds the contents of each changed file, by its path.
-    """
+    path: Path
+    encoding: str
+    before: str
+    after: str
+
+    @property
+    def data(self) -> bytes:
+        """What the file is to hold."""
+        return self.after.encode(self.encoding)
+
+    def patch(self) -> str:
+        """Return the difference, as `git apply` and `patch -p1` read it."""
+        name = _name(self.path)
+        lines = difflib.unified_diff(
+            _lines(self.before), _lines(self.after), f"a/{name}", f"b/{name}"
+        )
+        ended = (
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
+        )
+        return "".join(ended)
+
+
+@dataclass(frozen=True)
+class FixOutcome:
+    """How many findings were repaired, which remain, and the changes of files, by their paths."""
 
     fixed: int
     remaining: tuple[Finding, ...]
-    diff: str
-    after: Mapping[str, bytes]
+    changes: Mapping[str, Change]
+
+    @property
+    def diff(self) -> str:
+        """The changes as a patch."""
+        return "".join(change.patch() for change in self.changes.values())
 
 
 def fix_files(
@@ -50,7 +78,7 @@ def fix_files(
     write: bool,
     given: Mapping[str, bytes] | None = None,
 ) -> FixOutcome:
-    """Repair the files that the findings are in; with `write` false, only show how.
+    """Repair the files that the findings are in; with `write` false, only work out how.
 
     `given` are the contents of what is not a file, by its path; that is never written. Raises
     AsyncguardError, before anything is written, for a file that cannot be read, has changed since
@@ -61,19 +89,46 @@ def fix_files(
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
     fixed: set[Finding] = set()
-    changes: dict[str, _Change] = {}
+    changes: dict[str, Change] = {}
     for path, here in by_path.items():
         if chosen := choose(here, unsafe=unsafe):
             changes[path] = _changed(Path(path), chosen, given.get(path))
             fixed.update(chosen)
     if write:
-        for path, change in changes.items():
-            if path not in given:
-                change.write()
+        replace_all(change for path, change in changes.items() if path not in given)
     remaining = tuple(finding for finding in findings if finding not in fixed)
-    diff = "".join(change.patch() for change in changes.values())
-    after = {path: change.after.encode(change.encoding) for path, change in changes.items()}
-    return FixOutcome(len(fixed), remaining, diff, after)
+    return FixOutcome(len(fixed), remaining, changes)
+
+
+def replace_all(changes: Iterable[Change]) -> None:
+    """Write the changes, each file in one step, its permissions and links to it kept.
+
+    Raises AsyncguardError, before the first is written, for a file that cannot be written or does
+    not hold any more what its change begins with.
+    """
+    changes = list(changes)
+    for change in changes:
+        try:
+            files.require_replaceable(_target(change))
+            changed = files.read(change.path) != change.before.encode(change.encoding)
+        except OSError as error:
+            raise _unwritable(change, error) from error
+        if changed:
+            raise _stale(change.path)
+    for change in changes:
+        _write(change)
+
+
+def preview(finding: Finding, text: str) -> list[str]:
+    """Return the lines that a finding's repair takes away and adds, each with its sign.
+
+    `text` is the source that the finding's lines are counted in: of a notebook its cell.
+    """
+    if finding.fix is None or not finding.fix.edits:
+        return []
+    before, after = lines_of(text), lines_of(apply(text, [finding.fix]))
+    changed = [*difflib.unified_diff(before, after, lineterm="", n=0)][2:]  # without the head
+    return [line for line in changed if not line.startswith("@@")]
 
 
 def choose(findings: Iterable[Finding], *, unsafe: bool) -> dict[Finding, Fix]:
@@ -162,34 +217,23 @@ def _end(edit: Edit) -> tuple[int, int]:
     return edit.end_line, edit.end_column
 
 
-@dataclass(frozen=True)
-class _Change:
-    """A file's text before and after its repairs."""
+def _write(change: Change) -> None:
+    try:
+        files.replace(_target(change), [change.data])
+    except OSError as error:
+        raise _unwritable(change, error) from error
 
-    path: Path
-    encoding: str
-    before: str
-    after: str
 
-    def write(self) -> None:
-        """Replace the file in one step, its permissions kept."""
-        target = Path(os.path.realpath(self.path))  # a link stays one
-        try:
-            files.replace(target, [self.after.encode(self.encoding)])
-        except OSError as error:
-            raise AsyncguardError(f"{self.path}: cannot be written: {error.strerror}") from error
+def _target(change: Change) -> Path:
+    return Path(os.path.realpath(change.path))  # a link stays one
 
-    def patch(self) -> str:
-        """Return the difference, as `git apply` and `patch -p1` read it."""
-        name = _name(self.path)
-        lines = difflib.unified_diff(
-            _lines(self.before), _lines(self.after), f"a/{name}", f"b/{name}"
-        )
-        ended = (
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in lines
-        )
-        return "".join(ended)
+
+def _unwritable(change: Change, error: OSError) -> AsyncguardError:
+    return AsyncguardError(f"{change.path}: cannot be written: {error.strerror or error}")
+
+
+def _stale(path: Path) -> AsyncguardError:
+    return AsyncguardError(f"{path}: it has changed since it was checked; check it again")
 
 
 def _name(path: Path) -> str:
@@ -205,7 +249,7 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _changed(path: Path, chosen: dict[Finding, Fix], given: bytes | None) -> _Change:
+def _changed(path: Path, chosen: dict[Finding, Fix], given: bytes | None) -> Change:
     """Work out one file's repairs; raises AsyncguardError."""
     try:
         data = files.read(path) if given is None else given
@@ -221,10 +265,10 @@ def _changed(path: Path, chosen: dict[Finding, Fix], given: bytes | None) -> _Ch
     except (UnicodeError, SyntaxError, ValueError, LookupError) as error:
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error}") from error
     _require_python(path, after)
-    return _Change(path, encoding, before, after)
+    return Change(path, encoding, before, after)
 
 
-def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> _Change:
+def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> Change:
     """Work out a notebook's repairs, cell by cell; raises ValueError or LookupError."""
     encoding = "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
     before = data.decode(encoding)
@@ -239,13 +283,13 @@ def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> _C
     after = cells.replaced(before, sources)
     joined = notebook.read_notebook(after.encode())
     _require_python(path, joined.source if joined is not None else "")
-    return _Change(path, encoding, before, after)
+    return Change(path, encoding, before, after)
 
 
 def _require_same(path: Path, text: str, chosen: Iterable[Finding]) -> None:
     lines = lines_of(text)
     if any(f.source and lines[f.line - 1].strip() != f.source.strip() for f in chosen):
-        raise AsyncguardError(f"{path}: it has changed since it was checked; check it again")
+        raise _stale(path)
 
 
 def _require_python(path: Path, text: str) -> None:
