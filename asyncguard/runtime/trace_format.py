@@ -12,6 +12,7 @@ import dataclasses
 import json
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from types import GenericAlias
 from typing import Annotated, Any, Literal, TypedDict, get_type_hints
 
 import msgspec
@@ -155,21 +156,25 @@ def _default_of(field: dataclasses.Field[Any]) -> Any:
     return msgspec.field() if field.default is dataclasses.MISSING else field.default
 
 
+def _tuple_of(struct: Any) -> Any:
+    return GenericAlias(tuple, (struct, ...))
+
+
 _Frames = tuple[Natural | str, ...]
 _PATH: dict[str, Any] = {"callers": (Index, NO_NODE), "library": (_Frames, ())}
 StoredPath = _struct(CallPath, **_PATH)
-StoredSite = _struct(SiteStats, **_PATH, paths=tuple[StoredPath, ...], stack=(_Frames, ()))
+StoredSite = _struct(SiteStats, **_PATH, paths=_tuple_of(StoredPath), stack=(_Frames, ()))
 StoredEvent = _struct(TimelineEvent, begin_ns=Instant, end_ns=Instant)
 _HEAD: dict[str, Any] = {
     "format": (Literal["asyncguard-trace"], msgspec.field()),
     "version": (Annotated[int, Meta(ge=1, le=VERSION)], msgspec.field()),
-    "sites": tuple[StoredSite, ...],
+    "sites": _tuple_of(StoredSite),
     "frames": (tuple[str, ...], ()),
 }
 StoredTrace = _struct(
     TraceRecord,
     **_HEAD,
-    timeline=tuple[StoredEvent, ...],
+    timeline=_tuple_of(StoredEvent),
     tree=(tuple[tuple[Index, Natural], ...], ()),
 )
 # The figures alone: the bulk of a file is its timeline, sources and call paths.
@@ -177,7 +182,7 @@ _SiteFigures = _struct(
     SiteStats, without=("callers", "paths", "stall_histogram"), library=(_Frames, ())
 )
 Figures = _struct(
-    TraceRecord, without=("timeline", "sources"), **_HEAD | {"sites": tuple[_SiteFigures, ...]}
+    TraceRecord, without=("timeline", "sources"), **_HEAD | {"sites": _tuple_of(_SiteFigures)}
 )
 
 
