@@ -334,9 +334,16 @@ def trace(
     return Trace(Cycles(options, schedule, hand_on))
 
 
-def diff(before: TraceRecord, after: TraceRecord) -> Difference:
-    """Put two traces side by side, with the step time that replay of the first one predicts."""
-    found = difference(before, after)
+def diff(
+    before: TraceRecord,
+    after: TraceRecord,
+    names: tuple[str, str] = ("the trace before", "the trace after"),
+) -> Difference:
+    """Put two traces side by side, with the step time that replay of the first one predicts.
+
+    Raises AsyncguardError, with their `names`, where one was measured and the other was not.
+    """
+    found = difference(before, after, names)
     moves = [
         outcome.Moved(change.numbers, change.site.function, change.before.waits, change.after.waits)
         for change in found.sites

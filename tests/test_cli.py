@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,10 @@ def test_gate_passes_what_was_accepted_and_names_what_is_new(
     assert "hot.py:10:15: ASG103" in out
     assert "2 sites are new or wait more often" in out
     assert "train.py:10" not in out
+    both = replace(new, path="hot.py", line=10, source="print(loss.cpu())", function="train")
+    store.save(record(steady(1), both, step_count=11, steady_steps=10), directory / "both.json")
+    assert main(["gate", "hot.py", "both.json"]) == 1
+    assert "failed: 1 site is new or waits" in capsys.readouterr().out
 
 
 def test_explain_and_rules(capsys: pytest.CaptureFixture[str]) -> None:

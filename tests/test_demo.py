@@ -33,7 +33,7 @@ def test_the_demo_lints_traces_and_gates(tmp_path: Path) -> None:
     assert "1 x  mxnet.waitall" in out
     assert "80 steps" in out
     assert "new -> 1 per step  torch.Tensor.item" in out
-    assert "2 sites are new or wait more often" in out
+    assert "1 site is new or waits more often" in out
     assert list(tmp_path.iterdir()) == []
 
 

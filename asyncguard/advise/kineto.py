@@ -158,6 +158,7 @@ def record(trace: Kineto, command: str) -> TraceRecord:
     ]  # fmt: skip
     steady = steps[1:]
     return TraceRecord(
+        basis="measured",
         sites=tuple(_site(place, sites[place], len(steps)) for place in order),
         step_count=len(steps),
         duration_ns=max(span.end for span in spans) - start,

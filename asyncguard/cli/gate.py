@@ -50,23 +50,29 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare with the baseline, or update it."""
-    from asyncguard.gate import baseline, compare
+    from asyncguard.gate import baseline, basis, compare
     from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
     from asyncguard.runtime import store
 
     output = Output.of(arguments, arguments.paths)
     path = arguments.baseline or baseline.DEFAULT_PATH
-    records = [store.load(p) for p in arguments.paths if p.suffix == ".json"]
+    traces = [p for p in arguments.paths if p.suffix == ".json"]
+    records = [store.load(p) for p in traces]
+    of_traces = _basis(traces, records)
     source_paths = [p for p in arguments.paths if p.suffix != ".json"]
     result = LintResult((), 0)
     if source_paths:
         result = check.find(source_paths, options.configuration(arguments), quiet=arguments.quiet)
     if arguments.update:
-        output.write(_update(path, result.findings if source_paths else None, records))
+        found = result.findings if source_paths else None
+        output.write(_update(path, found, records, of_traces))
         return 0
     accepted = baseline.load(path)
     _require_accepted(path, accepted, bool(source_paths), bool(records))
+    if records:
+        remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
+        basis.require_same(str(traces[0]), of_traces, str(path), accepted.basis, remedy)
     new = compare.new_findings(result.findings, accepted.findings or {})
     grown = compare.grown_sites(records, accepted.sites or {})
     notes = findings.stale(_stale(accepted, result, records), path, f"{baseline.UPDATE} PATHS")
@@ -89,7 +95,21 @@ def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool
         raise AsyncguardError(f"{path} has no trace yet; add one with --update")
 
 
-def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord]) -> str:
+def _basis(paths: Sequence[Path], records: Sequence[TraceRecord]) -> str:
+    """How the figures of the traces came about, which has to be the same for all."""
+    from asyncguard.gate import basis
+
+    known = "", ""
+    for path, record in zip(paths, records, strict=True):
+        found = str(path), basis.of(record)
+        basis.require_same(*found, *known, "compare one sort at a time")
+        known = known if known[1] else found
+    return known[1]
+
+
+def _update(
+    path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord], basis: str
+) -> str:
     """Write findings and traces into the baseline; what is not given stays in it as it is.
 
     Returns what to say about it.
@@ -101,6 +121,7 @@ def _update(path: Path, found: Sequence[Finding] | None, records: Sequence[Trace
         path,
         None if found is None else baseline.of_findings(found),
         baseline.of_traces(records) if records else None,
+        basis=basis,
     )
     return render.updated(path, found, records)
 

@@ -142,6 +142,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import store
 
     render = screens.renderer(arguments.format, "differences")
-    found = diff(store.load(arguments.before), store.load(arguments.after))
+    paths = arguments.before, arguments.after
+    found = diff(*map(store.load, paths), names=(str(paths[0]), str(paths[1])))
     screens.write(sys.stdout, render(found, screens.screen(sys.stdout)))
     return 0

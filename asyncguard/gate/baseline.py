@@ -19,7 +19,7 @@ import msgspec
 from asyncguard import files
 from asyncguard.model import AsyncguardError, Finding, SiteStats, TraceRecord
 
-VERSION = 1
+VERSION = 2  # 1 had neither visits nor a basis
 MOST = 64 << 20  # bytes of a file, which holds some 300 a finding
 UPDATE = "asyncguard gate --update"
 DEFAULT_PATH = Path("asyncguard-baseline.json")
@@ -49,10 +49,17 @@ class SiteKey:
 
 @dataclass(frozen=True)
 class Rate:
-    """How often a site waited: `count` times in `steps` steps (0 steps: in the whole run)."""
+    """How often a site waited: `count` times in `steps` steps (0 steps: in the whole run).
+
+    `visits` is in how many of the steps it waited, `most` how often in one of them: a validation
+    that follows each epoch waits in one step of each. Both are 0 where that is not known. A site
+    with a count of 0 waited only before the second step, or after the last one.
+    """
 
     count: int
     steps: int
+    visits: int = 0
+    most: int = 0
 
     @property
     def per_step(self) -> float:
@@ -66,6 +73,7 @@ class Baseline:
 
     findings: Mapping[FindingKey, int] | None = None
     sites: Mapping[SiteKey, Rate] | None = None
+    basis: str = ""  # of the traces: see `TraceRecord.basis`
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -86,12 +94,15 @@ class _FindingRow(_Row):
 class _SiteRow(_Row):
     framework: str
     steps: Count
+    visits: Count = 0
+    most: Count = 0
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     version: int
     findings: list[_FindingRow] | None
     sites: list[_SiteRow] | None
+    basis: str = ""
 
 
 def of_findings(findings: Iterable[Finding]) -> dict[FindingKey, int]:
@@ -130,13 +141,20 @@ def portable(path: str) -> str:
 
 
 def _rates(record: TraceRecord) -> dict[SiteKey, Rate]:
-    counts: Counter[SiteKey] = Counter()
     steady = bool(record.steady_steps)
+    steps = record.steady_steps if steady else record.step_count
+    rates: dict[SiteKey, Rate] = {}
     for site in record.sites:
         if site.allowed is None:
-            counts[site_key(site, record.root)] += site.steady_count if steady else site.count
-    steps = record.steady_steps if steady else record.step_count
-    return {key: Rate(count, steps) for key, count in counts.items() if count}
+            key = site_key(site, record.root)
+            before = rates.get(key, Rate(0, steps))
+            rates[key] = Rate(
+                before.count + (site.steady_count if steady else site.count),
+                steps,
+                before.visits + (site.steady_visits if steady else 0),
+                max(before.most, site.steady_most if steady else 0),
+            )
+    return rates
 
 
 def load(path: Path, remedy: str = UPDATE) -> Baseline:
@@ -155,7 +173,7 @@ def load(path: Path, remedy: str = UPDATE) -> Baseline:
             f"{path}: not a readable baseline: {error}; write one with `{remedy}`"
         ) from error
     version = data.get("version") if isinstance(data, dict) else None
-    if isinstance(version, int) and version != VERSION:
+    if isinstance(version, int) and not 1 <= version <= VERSION:
         raise AsyncguardError(
             f"{path}: baseline version {str(version)[:20]}, this asyncguard reads {VERSION}; "
             f"write it anew with `{remedy}`"
@@ -174,6 +192,7 @@ def save(baseline: Baseline, path: Path) -> None:
         "version": VERSION,
         "findings": _rows(baseline.findings, lambda count: {"count": count}),
         "sites": _rows(baseline.sites, asdict),
+        "basis": baseline.basis,
     }
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
     try:  # what UTF-8 lacks, such as the odd bytes of a file name, JSON writes as Python does
@@ -189,6 +208,7 @@ def update(
     findings: Mapping[FindingKey, int] | None,
     sites: Mapping[SiteKey, Rate] | None,
     remedy: str = UPDATE,
+    basis: str = "",
 ) -> None:
     """Replace the sections that are given; keep the others as they stand in the file.
 
@@ -198,7 +218,7 @@ def update(
     if findings is not None:
         baseline = replace(baseline, findings=findings)
     if sites is not None:
-        baseline = replace(baseline, sites=sites)
+        baseline = replace(baseline, sites=sites, basis=basis)
     save(baseline, path)
 
 
@@ -219,5 +239,5 @@ def _baseline(file: _File) -> Baseline:
         sites = {}
         for site in file.sites:
             key = SiteKey(site.path, site.function, site.framework, site.api, site.source)
-            sites[key] = Rate(site.count, site.steps)
-    return Baseline(findings, sites)
+            sites[key] = Rate(site.count, site.steps, site.visits, site.most)
+    return Baseline(findings, sites, file.basis)

@@ -77,9 +77,15 @@ def stale_findings(
 
 
 def stale_sites(records: Sequence[TraceRecord], accepted: Mapping[SiteKey, Rate]) -> list[SiteKey]:
-    """The accepted sites that waited in none of the traces."""
+    """The accepted sites that waited in none of the traces.
+
+    A run that is shorter than the baseline's may not have come to one.
+    """
     seen = set(matched(of_traces(records), accepted).values())
-    return [key for key in sorted(accepted) if key not in seen]
+    longest = max((record.steady_steps or record.step_count for record in records), default=0)
+    return [
+        key for key, rate in sorted(accepted.items()) if key not in seen and longest >= rate.steps
+    ]
 
 
 def _spend(
@@ -113,8 +119,27 @@ def grown_sites(
     return tuple(
         GrownSite(sites[key], key, before.get(key), rate)
         for key, rate in now.items()
-        if rate.count > allowance(before.get(key), rate.steps)
+        if rate.count and has_grown(before.get(key), rate)
     )
+
+
+def has_grown(before: Rate | None, now: Rate) -> bool:
+    """Whether a site waits more often than before, in runs that need not be equally long.
+
+    Where visits are known, those are compared: epochs more or fewer are no regression. A visit may
+    come once more than the ratio of steps says, for where the runs ended; once as often is always
+    allowed. What waits in a visit may vary: the most and the mean have to grow.
+    """
+    if before is None:
+        return True
+    known = now.visits and before.steps and (before.visits or not before.count)
+    if not known:
+        return now.count > allowance(before, now.steps)
+    expected = math.ceil((before.visits + 1) * now.steps / before.steps)
+    if now.visits > max(before.visits, expected):
+        return True
+    as_before = allowance(Rate(before.count, before.visits), now.visits)
+    return bool(before.visits) and now.most > before.most and now.count > as_before
 
 
 def allowance(before: Rate | None, steps: int) -> int:

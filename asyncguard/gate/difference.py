@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from asyncguard.gate import basis
 from asyncguard.gate.baseline import SiteKey, site_key
 from asyncguard.gate.compare import matched
 from asyncguard.model import SiteStats, TraceRecord
@@ -86,8 +87,14 @@ class Difference:
     expected: Expectation | None = None
 
 
-def difference(before: TraceRecord, after: TraceRecord) -> Difference:
-    """Put two traces side by side."""
+def difference(
+    before: TraceRecord,
+    after: TraceRecord,
+    names: tuple[str, str] = ("the trace before", "the trace after"),
+) -> Difference:
+    """Put two traces side by side; raises AsyncguardError where they cannot be compared."""
+    remedy = "record both in the same way"
+    basis.require_same(names[0], basis.of(before), names[1], basis.of(after), remedy)
     by_step = bool(before.step_count and after.step_count)
     old, new = _by_key(before), _by_key(after)
     pairs = matched(new, old)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from asyncguard.gate.baseline import Rate
+from asyncguard.gate.baseline import Rate, portable
 from asyncguard.gate.compare import GrownSite
 from asyncguard.model import Finding, Loop, TraceRecord
 from asyncguard.render import Screen
@@ -51,7 +51,9 @@ def verdict(
         )
         page.verbatim(visible(site.source), indent=4)
         page.help(advice.get(site.api, ""), indent=4)
-    total = len(findings) + len(grown)
+    # What the linter and the run object to at one line is one place.
+    places = {(portable(finding.path), finding.line) for finding in findings}
+    total = len(places | {(item.key.path, item.site.line) for item in grown})
     are = "is new or waits" if total == 1 else "are new or wait"
     page.line(
         f"[red]asyncguard gate: failed[/]: {count(total, 'site')} {are} more often than in "

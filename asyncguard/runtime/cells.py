@@ -11,14 +11,16 @@ class Cell:
     """What happened at one site in one thread or task.
 
     `base` and `base_stall` are what `count` and `stall` were when `step`, the newest step that
-    waited here, began; `warm` and `warm_stall` what they were when the warm-up ended. `steps` is
+    waited here, began; `base_steps`, in how many earlier steps it had waited;
+    `warm`, `warm_stall` and `warm_steps` are what they were when the warm-up ended. `most` is the
+    most waits in one complete step since. `steps` is
     in how many steps it waited. `beside` is what composite calls took beside the reads that wait in
     them, in ns. `paths` are waits and stall of the call paths other than the first.
     """
 
     __slots__ = (
-        "base", "base_stall", "beside", "buckets", "count", "first", "longest", "paths", "stall",
-        "step", "steps", "warm", "warm_stall",
+        "base", "base_stall", "base_steps", "beside", "buckets", "count", "first", "longest",
+        "most", "paths", "stall", "step", "steps", "warm", "warm_stall", "warm_steps",
     )  # fmt: skip
 
     def __init__(self, step: int) -> None:
@@ -32,6 +34,7 @@ class Cell:
         self.steps = 1
         self.base = self.base_stall = 0
         self.warm = self.warm_stall = 0
+        self.base_steps = self.warm_steps = self.most = 0
         self.paths: Paths | None = None
 
     @property
@@ -49,6 +52,11 @@ class Cell:
         base = self.count if self.step < step else self.base
         return base - (base if self.step < warmup else self.warm)
 
+    @property
+    def visits(self) -> int:
+        """In how many complete steps past the warm-up it waited; for a settled cell."""
+        return self.base_steps - self.warm_steps
+
     def settled(self, step: int, warmup: int) -> Cell:
         """A copy as of `step`; the thread that owns the cell may go on appending."""
         copy = Cell(self.first)
@@ -60,9 +68,12 @@ class Cell:
     def settle(self, step: int, warmup: int) -> None:
         """Let the step that is under way be as of `step`."""
         if self.step < step:
-            self.base, self.base_stall = self.count, self.stall
+            if self.step >= warmup:
+                self.most = max(self.most, self.count - self.base)
+            self.base, self.base_stall, self.base_steps = self.count, self.stall, self.steps
         if self.step < warmup:
             self.warm, self.warm_stall = self.base, self.base_stall
+            self.warm_steps = self.base_steps
 
     def add(self, other: Cell) -> None:
         """Take in another cell of the same site; the older of the two has to be settled."""
@@ -79,6 +90,9 @@ class Cell:
         self.base_stall += other.base_stall
         self.warm += other.warm
         self.warm_stall += other.warm_stall
+        self.base_steps += other.base_steps
+        self.warm_steps += other.warm_steps
+        self.most = max(self.most, other.most)
         for site, (count, stall) in list((other.paths or {}).items()):
             self.add_path(site, count, stall)
 
@@ -94,3 +108,4 @@ class Cell:
         self.first = self.step = self.base = self.base_stall = 0
         self.steps = 1
         self.warm = self.warm_stall = 0
+        self.base_steps = self.warm_steps = self.most = 0

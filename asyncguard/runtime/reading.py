@@ -6,10 +6,11 @@ import bisect
 import linecache
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
+from asyncguard import catalogue
 from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.runtime.cells import Cell
@@ -52,6 +53,8 @@ def to_record(
         made.append(_site(site, thread, cell, reading.steps, root, idle.get((site, thread)), once))
     order = sorted(range(len(made)), key=lambda at: _weight(made[at]), reverse=True)
     sites = tuple([made[at] for at in order])
+    devices = {site.device for site in sites}
+    basis = _basis(devices, reading.stand_in, frameworks)
     index = {keys[at]: place for place, at in enumerate(order)} if keys else {}
     return TraceRecord(
         sites=sites,
@@ -65,10 +68,22 @@ def to_record(
         root=root,
         asyncguard_version=__version__,
         frameworks=frameworks,
-        notes=(STAND_IN_NOTE,) if any(site.device == STAND_IN for site in sites) else (),
+        notes=(STAND_IN_NOTE,) if STAND_IN in devices else (),
+        basis=basis,
+        device=", ".join(sorted(filter(None, devices)))
+        or (STAND_IN if basis == "stand-in" else ""),
         timeline=_timeline(reading, index),
         sources=_sources(sites[:EXCERPTS], files),
     )
+
+
+def _basis(devices: Set[str], stand_in: bool, frameworks: Iterable[str]) -> str:
+    """Whether the figures are of devices, or of the CPU in their stead."""
+    if devices:
+        return "stand-in" if STAND_IN in devices else "measured"
+    known = catalogue.load().frameworks
+    synchronous = any(not known[name].asynchronous_cpu for name in frameworks if name in known)
+    return "stand-in" if stand_in and synchronous else "measured"
 
 
 def _weight(site: SiteStats) -> tuple[int, int]:
@@ -132,6 +147,8 @@ def _site(
         thread=thread,
         allowed=site.reason,
         steps=min(cell.steps, steps),
+        steady_visits=cell.visits,
+        steady_most=cell.most,
         inclusive_ns=cell.stall + cell.beside if cell.beside else None,
     )
 

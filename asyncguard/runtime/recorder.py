@@ -351,7 +351,10 @@ class Recorder(Sink):
             if cell.step != step:
                 if cell.step < self._warmup:
                     cell.warm, cell.warm_stall = cell.count, cell.stall
-                cell.base, cell.base_stall = cell.count, cell.stall
+                    cell.warm_steps = cell.steps
+                elif cell.count - cell.base > cell.most:
+                    cell.most = cell.count - cell.base
+                cell.base, cell.base_stall, cell.base_steps = cell.count, cell.stall, cell.steps
                 cell.step = step
                 cell.steps += 1
             cell.count += 1

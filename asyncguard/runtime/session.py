@@ -188,7 +188,10 @@ class Session:
         record = reading.to_record(read(), self._root, self._command, dict(self._versions))
         about = identity.identity(self._root, self._devices)
         began = {"started": self._began, "started_ns": self._began_ns}
-        record = replace(record, extra={**began, **about, **self._peaks})
+        models = ", ".join(sorted(self._devices))
+        record = replace(
+            record, extra={**began, **about, **self._peaks}, device=models or record.device
+        )
         for part in (
             self._device,
             self._cross_check,

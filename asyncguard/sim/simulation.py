@@ -143,7 +143,11 @@ class Simulation:
             "cuda_calls": dict(sorted(calls.items())),
         }
         return replace(
-            record, notes=(*record.notes, note), extra={**record.extra, "simulated": about}
+            record,
+            notes=(*record.notes, note),
+            extra={**record.extra, "simulated": about},
+            basis="modelled",
+            device=f"{profile.device_name} (simulated)",
         )
 
 

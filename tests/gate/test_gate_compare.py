@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asyncguard import catalogue
 from asyncguard.gate.baseline import Rate, of_findings, of_traces
-from asyncguard.gate.compare import allowance, grown_sites, new_findings
+from asyncguard.gate.compare import allowance, grown_sites, new_findings, stale_sites
 from asyncguard.model import Finding, TraceRecord
+from asyncguard.runtime.reading import to_record
+from asyncguard.runtime.recorder import Recorder
+from asyncguard.runtime.sites import Blocker, Site
 from tests.records import finding, record, site, steady
+from tests.runtime.helpers import Clock
 
 findings = st.lists(
     st.builds(
@@ -126,3 +131,76 @@ def test_a_whole_rate_is_exact(rate: int, steps: int, later: int) -> None:
 def test_of_several_traces_the_highest_rate_counts() -> None:
     rates = of_traces([with_sites(steady(1)), with_sites(steady(3)), with_sites(steady(2))])
     assert [rate.per_step for rate in rates.values()] == [3]
+
+
+class Program:
+    """Trains for some epochs; validates after each, logs now and then, reads once at both ends."""
+
+    def __init__(self, steps: int, batches: int, every: int, sanity_check: bool) -> None:
+        self.steps = steps
+        self.batches = batches
+        self.every = every
+        self.sanity_check = sanity_check
+
+    def trace(self, epochs: int, added: str = "") -> TraceRecord:
+        """A run; one more read was `added` beside those of a part."""
+        recorder = Recorder(Clock(1))
+        recorder.start()
+
+        def read(part: str) -> None:
+            for _ in range(2 if part == added else 1):
+                recorder.end(SITES[part], recorder.begin())
+
+        def validate() -> None:
+            for _ in range(self.batches):
+                read("validation")
+
+        read("start")
+        if self.sanity_check:
+            validate()
+        for at in range(epochs * self.steps):
+            if at % self.every == 0:
+                read("log")
+            read("step")
+            recorder.mark(None)
+            if (at + 1) % self.steps == 0:
+                validate()
+                read("epoch")
+        read("end")
+        return to_record(recorder.take(), "", "", {"torch": ""})
+
+
+POINT = catalogue.load()["torch.Tensor.item"]
+SITES = {
+    part: Site(Blocker(POINT, "cuda:0", False), f"{part}.py", 1, part, ())
+    for part in ("start", "validation", "log", "step", "epoch", "end")
+}
+PROGRAMS = st.builds(
+    Program, st.integers(3, 9), st.integers(1, 5), st.integers(1, 12), st.booleans()
+)
+
+
+@given(PROGRAMS, st.integers(1, 10))
+def test_other_epochs_of_the_same_code_pass(program: Program, epochs: int) -> None:
+    accepted = of_traces([program.trace(3)])
+    assert grown_sites([program.trace(epochs)], accepted) == ()
+    if epochs < 3:
+        assert stale_sites([program.trace(epochs)], accepted) == []
+
+
+@given(PROGRAMS, st.integers(2, 10), st.sampled_from(["validation", "step", "epoch"]))
+def test_one_added_read_fails_whatever_the_number_of_epochs(
+    program: Program, epochs: int, part: str
+) -> None:
+    accepted = of_traces([program.trace(3)])
+    (grown,) = grown_sites([program.trace(epochs, added=part)], accepted)
+    assert grown.key.function == part
+    unknown = {key: rate for key, rate in accepted.items() if key.function != part}
+    (new,) = grown_sites([program.trace(epochs)], unknown)
+    assert (new.key.function, new.before) == (part, None)
+
+
+def test_a_read_that_moves_from_the_epoch_into_the_step_fails() -> None:
+    accepted = of_traces([Program(8, 1, 8, False).trace(3)])
+    (grown,) = grown_sites([Program(8, 1, 1, False).trace(3)], accepted)
+    assert grown.key.function == "log"
