@@ -47,7 +47,9 @@ TOP.f_back = TOP
 class Way:
     """The instructions of the nearest callers, and the call path that they are the end of.
 
-    `flat` are instruction and code of each, in one tuple; `TOP`'s where there are fewer.
+    They are `NEAREST` callers; of a wait within a library as many as it takes to the user's line,
+    which is not to be taken for granted. `flat` are instruction and code of each, in one tuple,
+    `TOP`'s where there are fewer; None where there are more.
 
     `left` says for how many more waits that may be taken for granted; for good 0 where several
     call paths end with these. Then it is enough that the whole stack is as it was at the last look.
@@ -58,8 +60,9 @@ class Way:
     def __init__(self, nearest: tuple[tuple[CodeType, int], ...], callers: Frames) -> None:
         self._nearest = nearest
         missing = (TOP.f_lasti, TOP.f_code) * (NEAREST - len(nearest))
-        self.flat: tuple[int | CodeType | None, ...]
-        self.flat = (*(part for code, at in nearest for part in (at, code)), *missing)
+        self.flat: tuple[int | CodeType | None, ...] | None = None
+        if len(nearest) <= NEAREST:
+            self.flat = (*(part for code, at in nearest for part in (at, code)), *missing)
         self.callers = callers
         self.left = self._stride = 1
         self._several = False
@@ -109,14 +112,18 @@ class Callers:
         self._entries: dict[tuple[int, int], str] = {}
         self._beyond: Stack | None = None  # that the last way was given: many share it
 
-    def way_to(self, frame: FrameType) -> tuple[Way, Frames]:
-        """The way by which `frame` was called, and the call path as of now."""
-        nearest = list(islice(outwards(frame.f_back), NEAREST))
-        key = tuple([number for f in nearest for number in (id(f.f_code), f.f_lasti)])
+    def way_to(self, frame: FrameType, user: FrameType) -> tuple[Way, Frames]:
+        """The way by which `frame` was called, and the call path of `user` as of now.
+
+        `user` is the frame that what `frame` does is charged to: itself, or a caller.
+        """
+        depth = next(at for at, f in enumerate(outwards(frame)) if f is user)
+        nearest = list(islice(outwards(frame.f_back), max(NEAREST, depth)))
+        key = (depth, *[number for f in nearest for number in (id(f.f_code), f.f_lasti)])
         way = self._ways.get(key)
         if way is not None and way.leads_to(frame):
             return way, way.callers
-        callers = self._look(frame)
+        callers = self._look(user)
         if way is not None:
             way.looked(callers)
         else:

@@ -10,12 +10,11 @@ import asyncio
 import itertools
 import logging
 import os
-import sys
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from asyncguard.model import SyncKind
@@ -25,10 +24,7 @@ from asyncguard.runtime.sites import Blocker, Site
 
 log = logging.getLogger("asyncguard")
 BATCH = 256  # waits logged before they are added up
-# Not empty while any thread runs a task of asyncio. From 3.14 on that is hidden: as if one ran.
-running_tasks: Sized = ("unknown",)
-if sys.version_info < (3, 14):
-    running_tasks = asyncio.tasks._current_tasks  # type: ignore[attr-defined]
+running_loop = asyncio._get_running_loop  # of the calling thread: there tasks may run
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ from asyncguard.runtime.callers import TOP, Way
 from asyncguard.runtime.compiled import quick as compiled
 from asyncguard.runtime.copies import FRESH
 from asyncguard.runtime.faults import forget_this_frame
-from asyncguard.runtime.hub import BATCH, Beat, Doing, front, hub, running_tasks
+from asyncguard.runtime.hub import BATCH, Beat, Doing, front, hub, running_loop
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.takeover import Function
 
@@ -156,13 +156,16 @@ class _Rare:
             return _Found()
         blocker = self._judge(value)
         site = blocker and blocker.cache.get((id(frame.f_code), frame.f_lasti))
-        if not site or site.way is None or running_tasks or not site.way.leads_to(frame):
+        way = site.way if site else None
+        if not site or way is None or way.flat is None or running_loop() is not None:
+            return _Found()  # what is deeper in a library is compared by the long way
+        if not way.leads_to(frame):
             return _Found()
-        self._way = site.way
+        self._way = way
         by_type = self._adapter.has_one_device()
         told = type(value) if by_type else blocker
-        place = told, frame.f_lasti, frame.f_code, *site.way.flat
-        return _Found(place, site, 1 + site.way.left, by_type, site.blocker.stand_in)
+        place = told, frame.f_lasti, frame.f_code, *way.flat
+        return _Found(place, site, 1 + way.left, by_type, site.blocker.stand_in)
 
     def gave_itself(self, value: Any, frame: FrameType, held: int) -> None:
         """Note that a value which stands in for a device's is its own copy on the host."""

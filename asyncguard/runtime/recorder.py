@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from asyncguard.model import a_step
 from asyncguard.runtime.cells import Cell
-from asyncguard.runtime.hub import BATCH, Beat, state
+from asyncguard.runtime.hub import BATCH, Beat, running_loop, state
 from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
@@ -29,7 +29,6 @@ THREADS = 64  # threads and tasks told apart; those that ended are added up beyo
 Clock = Callable[[], int]
 Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
 Wait = tuple["Site | Call", int, int, int]  # site, begin, end, step
-running_loop = asyncio._get_running_loop
 
 
 class Part(NamedTuple):

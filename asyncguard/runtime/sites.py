@@ -155,7 +155,7 @@ class Blocker:
         code = user.f_code
         line = line_of(user, ranks)
         library = () if user is frame else _library(frame, user)
-        way, path = callers.way_to(user)
+        way, path = callers.way_to(frame, user)
         lines = self.sites.setdefault((code.co_filename, qualname(code)), {})
         key = (line, library[0]) if library else line
         home = lines.get(key)
@@ -163,9 +163,11 @@ class Blocker:
             place = self, sys.intern(code.co_filename), line, qualname(code)
             home = lines.setdefault(key, Site(*place, path, library=library))
         site = home.by(library, path)
-        if user is frame and ranks.keep(code):
+        # A library's line is known again where its callers lead to a user's: that is compared.
+        exact = user is frame or ranks(code) is Rank.USER
+        if exact and ranks.keep(frame.f_code):
             site.way = way
-            self.cache[id(code), frame.f_lasti] = site
+            self.cache[id(frame.f_code), frame.f_lasti] = site
         return site
 
     def _is_internal(self, frame: FrameType) -> bool:

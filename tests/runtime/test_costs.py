@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -19,7 +21,7 @@ from asyncguard.runtime import compiled, store
 from asyncguard.runtime.callers import Callers
 from asyncguard.runtime.frames import line_of
 from asyncguard.runtime.hub import BATCH, front
-from asyncguard.runtime.sites import ranks
+from asyncguard.runtime.sites import Blocker, ranks
 
 ROUNDS = 64
 SIZES = 20, 60, 180  # fewer than the sites that formats show
@@ -207,3 +209,98 @@ def test_what_is_asked_of_a_running_trace_makes_no_record_and_does_not_grow() ->
     assert asked[2:4] == asked[4:6] == asked[6:8]
     assert so_far == [getattr(record, name) for name in figures]
     assert trace.suggestions is trace.suggestions
+
+
+def library(folder: Path, depth: int) -> Callable[[Any], float]:
+    """A function of an installed package that reads a value so many calls below its entry."""
+    path = folder / "site-packages" / f"lib{depth}.py"
+    path.parent.mkdir(exist_ok=True)
+    source = "def f0(x):\n    return x.item()\n"
+    for at in range(1, depth):
+        source += f"def f{at}(x):\n    return f{at - 1}(x)\n"
+    path.write_text(source)
+    names: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), names)
+    found: Callable[[Any], float] = names[f"f{depth - 1}"]
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 3, 12])
+def test_a_read_within_a_library_looks_at_the_whole_stack_only_every_so_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
+    torch = pytest.importorskip("torch")
+    read = library(tmp_path, depth)
+    body = "        read(x)\n"
+    run = function(tmp_path / "user.py", body)
+    run.__globals__["read"] = read
+    entered = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal entered
+        by = frame.f_back
+        entered += event == "call" and by is not None and by.f_code.co_name == "f0"
+
+    located: list[int] = []
+    locate = Blocker._locate
+    monkeypatch.setattr(Blocker, "_locate", lambda *args: located.append(1) or locate(*args))
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True) as trace:
+        for rounds, profile in ((20 * ROUNDS, None), (ROUNDS, note)):
+            before = len(located)
+            sys.setprofile(profile)
+            run(torch.ones(()), rounds)
+            sys.setprofile(None)
+    assert len(located) - before <= ROUNDS / 8
+    if depth <= 3 and compiled.quick is not None:
+        assert entered < ROUNDS / 4  # the short way
+    (site,) = trace.sites
+    assert (site.path, site.line, site.count) == (str(tmp_path / "user.py"), 3, 21 * ROUNDS)
+    assert len(site.library) == depth
+
+
+def test_waits_within_a_library_are_each_charged_to_the_line_that_calls_it(tmp_path: Path) -> None:
+    """What is taken for granted between two looks are distant callers, not the line."""
+    torch = pytest.importorskip("torch")
+    value = torch.ones(())
+    for depth in (1, 3, 12):
+        read = library(tmp_path, depth)
+        run = function(tmp_path / f"user{depth}.py", "        read(x)\n        read(x), read(x)\n")
+        run.__globals__["read"] = read
+        with asyncguard.trace(frameworks=["torch"], count_cpu=True) as trace:
+            run(value, ROUNDS)
+            for _ in range(ROUNDS):
+                read(value)
+        counts = {site.line: site.count for site in trace.sites if site.path.startswith("/")}
+        assert (counts[3], counts[4]) == (ROUNDS, 2 * ROUNDS)
+        assert trace.total_syncs == 4 * ROUNDS
+
+
+def test_a_loop_that_runs_elsewhere_does_not_shut_the_short_way(tmp_path: Path) -> None:
+    """Nor does Python 3.14, which does not show who runs a task."""
+    torch = pytest.importorskip("torch")
+    run = function(tmp_path / "user.py", "        x.item()\n")
+    entered = 0
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal entered
+        by = frame.f_back
+        entered += event == "call" and by is not None and by.f_code is run.__code__
+
+    async def elsewhere(begun: threading.Event, over: threading.Event) -> None:
+        begun.set()
+        over.wait()
+
+    begun, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: asyncio.run(elsewhere(begun, over)))
+    with asyncguard.trace(frameworks=["torch"], count_cpu=True):
+        run(torch.ones(()), 20 * ROUNDS)
+        thread.start()
+        begun.wait()
+        try:
+            sys.setprofile(note)
+            run(torch.ones(()), 2 * ROUNDS)
+            sys.setprofile(None)
+        finally:
+            over.set()
+            thread.join()
+    assert entered < (ROUNDS / 4 if compiled.quick is not None else 2.4 * ROUNDS)
