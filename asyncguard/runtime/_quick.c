@@ -667,7 +667,15 @@ execute(PyObject *module)
     return 0;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+/* The interned names above are the process's: only its main interpreter may load this, from 3.12 on
+   others run the short way of `reads.py`. (Before that they share interned strings with it.) */
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, execute},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

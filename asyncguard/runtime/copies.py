@@ -82,7 +82,7 @@ class Copies:
         if memory is None or frame is None:
             return
         code, at = frame.f_code, frame.f_lasti
-        held += memory.held
+        held += memory.held + is_borrowed(code, at)
         name = name_given(code, at) if held > 0 else None
         if held <= 0 or (held == 1 and name is not None and name == name_read(code, at)):
             whole = not memory.shared
@@ -177,9 +177,23 @@ def name_read(code: CodeType, at: int) -> str | None:
 
     An offset within an instruction's cache is the instruction's, as in a frame's `f_lasti`.
     """
+    return _name(_load(code, at), "LOAD_", -1)
+
+
+def is_borrowed(code: CodeType, at: int) -> bool:
+    """Whether that instruction is given a variable's value without a reference to it being made.
+
+    From Python 3.14 on it is, where the variable outlives the use: then what holds the value is not
+    all counted.
+    """
+    load = _load(code, at)
+    return load is not None and load.opname.startswith("LOAD_FAST_BORROW")
+
+
+def _load(code: CodeType, at: int) -> dis.Instruction | None:
+    """What has loaded the value that the instruction at an offset uses."""
     before = [i for i in _instructions(code) if i.offset <= at][:-1]
-    loads = (i for i in reversed(before) if i.opname not in _BETWEEN)
-    return _name(next(loads, None), "LOAD_", -1)
+    return next((i for i in reversed(before) if i.opname not in _BETWEEN), None)
 
 
 def name_given(code: CodeType, at: int) -> str | None:

@@ -80,6 +80,8 @@ class Installation:
     """One framework's hooks. Planned once, put in place and taken away as often as needed."""
 
     def __init__(self, adapter: Adapter) -> None:
+        """Raises AsyncguardError on an interpreter whose objects cannot be taken over."""
+        takeover.check_interpreter()
         self.adapter = adapter
         self._patcher = patch.Patcher()
         self._made: dict[tuple[int, tuple[str, ...]], Hook | None] = {}  # None: refused

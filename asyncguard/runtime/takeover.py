@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ from types import (
     WrapperDescriptorType,
 )
 from typing import Any
+
+from asyncguard.model import AsyncguardError
 
 Function = Callable[..., Any]
 Make = Callable[[Function], Function]
@@ -216,6 +219,18 @@ def target(thing: Any) -> Target:
         with _lock:
             known = _targets.setdefault(id(thing), made)
     return known
+
+
+def check_interpreter() -> None:
+    """Raise AsyncguardError on an interpreter whose objects are not to be taken over.
+
+    Without a GIL other threads may be about to use the type that is written here.
+    """
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise AsyncguardError(
+            "asyncguard cannot watch what runs on a free-threaded Python: run it on the build with"
+            " a GIL (python3.14 instead of python3.14t)"
+        )
 
 
 def verify(thing: Any) -> None:

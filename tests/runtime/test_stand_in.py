@@ -6,11 +6,13 @@ import gc
 import sys
 import types
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from asyncguard.model import TraceRecord
+from asyncguard.runtime import copies
 from asyncguard.runtime.copies import name_given, name_read
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session
@@ -259,3 +261,26 @@ def test_the_note_says_what_cannot_be_known() -> None:
     (note,) = trace(lambda: torch.ones(()).item()).notes
     for words in ("as if they were on a device", "Times mean nothing", "cannot be known", ".to("):
         assert words in note
+
+
+@pytest.mark.parametrize(
+    ("load", "borrowed"), [("LOAD_FAST", 0), ("LOAD_FAST_BORROW", 1), ("LOAD_GLOBAL", 0)]
+)
+def test_a_named_value_is_held_by_its_name_also_where_python_lends_it_to_the_call(
+    monkeypatch: pytest.MonkeyPatch, load: str, borrowed: int
+) -> None:
+    """Python 3.14 makes no reference for `x.cpu()`; then a named tensor counts as often as none."""
+
+    class Value:
+        pass
+
+    value, frame = Value(), sys._getframe()
+    at = frame.f_lasti
+    used = [SimpleNamespace(opname=load, argval="value", offset=at - 2),
+            SimpleNamespace(opname="CALL", argval=0, offset=at)]  # fmt: skip
+    monkeypatch.setattr(copies, "_instructions", lambda code: used)
+    owner = Value()
+    known = copies.Copies(lambda _: copies.Memory(1, owner, False))
+    known.add(value, SimpleNamespace(f_code=frame.f_code, f_lasti=at, f_lineno=1), 0)
+    everywhere = [copy.code is None for copy in known.known.values()]
+    assert everywhere == [not borrowed]

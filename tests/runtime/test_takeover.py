@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from asyncguard.model import AsyncguardError
 from asyncguard.runtime import takeover
 from asyncguard.runtime.takeover import Layer, Target, target, unwrap
 
@@ -358,3 +359,10 @@ def test_what_has_changed_meanwhile_is_taken_over_as_it_is_now() -> None:
         target.remove(layer)
         assert watched() == bare
     assert bare == 2
+
+
+def test_a_free_threaded_interpreter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    takeover.check_interpreter()
+    monkeypatch.setattr("sysconfig.get_config_var", {"Py_GIL_DISABLED": 1}.get)
+    with pytest.raises(AsyncguardError, match="free-threaded Python: run it on the build with"):
+        takeover.check_interpreter()
