@@ -230,12 +230,13 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 # ---- what is safe
 
 
+TENSORS = "TensorDataset(data, data)"
 UPLOADS = """\
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 DEVICE = {device}
 def train(model, data, optimizer):
-    for x, y in DataLoader(data, pin_memory=True):
+    for x, y in DataLoader({data}, pin_memory=True):
         {line}
         loss = model(x).sum()
         loss.backward()
@@ -244,18 +245,21 @@ def train(model, data, optimizer):
 
 
 @pytest.mark.parametrize(
-    ("device", "line", "applicability"),
+    ("device", "data", "line", "applicability"),
     [
-        ('"cuda"', "x = x.to(DEVICE)", Applicability.SAFE),
-        ('"mps"', "x = x.to(DEVICE)", Applicability.UNSAFE),
-        ('"cuda"', "x = torch.tensor([1, 2], device=DEVICE)", Applicability.UNSAFE),
+        ('"cuda"', TENSORS, "x = x.to(DEVICE)", Applicability.SAFE),
+        ('"cuda"', TENSORS, "x = x.to(DEVICE); y += 1", Applicability.SAFE),
+        ('"cuda"', TENSORS, "d = x.to(DEVICE); x += 1", Applicability.UNSAFE),
+        ('"cuda"', "data", "x = x.to(DEVICE)", Applicability.UNSAFE),  # of whatever class
+        ('"mps"', TENSORS, "x = x.to(DEVICE)", Applicability.UNSAFE),
+        ('"cuda"', TENSORS, "x = torch.tensor([1, 2], device=DEVICE)", Applicability.UNSAFE),
     ],
 )
 def test_uploads_are_safe_from_pinned_memory_alone(
-    device: str, line: str, applicability: Applicability
+    device: str, data: str, line: str, applicability: Applicability
 ) -> None:
     """MPS has none, and reads what is freed meanwhile."""
-    source = UPLOADS.format(device=device, line=line)
+    source = UPLOADS.format(device=device, data=data, line=line)
     fixes = [f.fix for f in check_source(source, "train.py", EVERY_RULE) if f.code == "ASG106"]
     assert [fix and fix.applicability for fix in fixes] == [applicability]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from asyncguard.lint.advice.making import paired
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Code, Scope, same
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
@@ -203,4 +203,4 @@ def is_repeated(spot: Spot, other: Spot) -> bool:
     if spot.body is not other.body or same(spot.node, other.node) or spot.at > other.at:
         return False
     between = spot.body[spot.at : other.at]
-    return not changes.may_change(between, other.node)
+    return not effects.changes_in_view(spot.code, between, other.node)

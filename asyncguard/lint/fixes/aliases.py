@@ -46,40 +46,49 @@ class Groups:
 
 
 @kept(OF_SCOPES)
-def groups(code: Code, scope: Scope) -> Groups:
-    """Return the groups of a scope's variables."""
+def groups(code: Code, scope: Scope, *, in_view: bool = False) -> Groups:
+    """Return the groups of a scope's variables, of all that may be or of what is in view."""
     found = Groups()
-    own = bindings.own_names(scope)
-    if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, OUTSIDE):
-        found.unite({OUTSIDE, *own})
-        return found
-    reached = {name for name in own if not flow.is_private(code, scope, name)}
-    if isinstance(scope, FUNCTIONS):
-        reached |= {part.arg for part in parsed.walk(scope.args) if isinstance(part, ast.arg)}
-    found.unite({OUTSIDE, *reached})
-    for united in _united(code, scope):
-        found.unite(united)
+    if not in_view:
+        found.unite({OUTSIDE, *_reached(code, scope)})
+    for united in _united(code, scope, in_view):
+        found.unite(united - {OUTSIDE} if in_view else united)
     return found
 
 
-def shares(code: Code, node: ast.AST) -> Names:
+def _reached(code: Code, scope: Scope) -> Iterable[str]:
+    """Return the variables of a scope that others can name: a caller, or a nested function."""
+    own = bindings.own_names(scope)
+    if isinstance(scope, (ast.Lambda, ast.ClassDef)):
+        return own
+    given: set[str] = set()
+    if isinstance(scope, FUNCTIONS):
+        given = {part.arg for part in parsed.walk(scope.args) if isinstance(part, ast.arg)}
+    return given | {name for name in own if not flow.is_private(code, scope, name)}
+
+
+def shares(code: Code, node: ast.AST, *, in_view: bool = False) -> Names:
     """Return the variables whose memory the value of an expression may hold, or `OUTSIDE`."""
     if isinstance(node, ast.expr) and sorts.is_plain(code, node):
         return _NONE
     if isinstance(node, ast.Name):
-        is_own = node.id in bindings.own_names(code.scope(node))
+        is_own = in_view or node.id in bindings.own_names(code.scope(node))
         return frozenset({node.id if is_own else OUTSIDE})
-    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and sorts.is_array(code, node):
-        return _NONE if not isinstance(getattr(node, "op", None), ast.UAdd) else _inner(code, node)
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)) and (
+        in_view or sorts.is_array(code, node)
+    ):
+        is_same = isinstance(getattr(node, "op", None), ast.UAdd)
+        return _inner(code, node, in_view) if is_same else _NONE
     if isinstance(node, ast.Call):
-        return _NONE if makes_anew(code, node) else _of_call(code, node)
+        return _NONE if makes_anew(code, node) else _of_call(code, node, in_view)
     if isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.Lambda)):
-        return _inner(code, node) | {OUTSIDE}
-    return _inner(code, node)
+        return _inner(code, node, in_view) | {OUTSIDE}
+    return _inner(code, node, in_view)
 
 
-def _inner(code: Code, node: ast.AST) -> Names:
-    return _NONE.union(*(shares(code, child) for child in parsed.children(node)))
+def _inner(code: Code, node: ast.AST, in_view: bool) -> Names:
+    found = (shares(code, child, in_view=in_view) for child in parsed.children(node))
+    return _NONE.union(*found)
 
 
 def makes_anew(code: Code, call: ast.Call) -> bool:
@@ -90,12 +99,18 @@ def makes_anew(code: Code, call: ast.Call) -> bool:
     return sorts.is_array(code, call)
 
 
-def _of_call(code: Code, call: ast.Call) -> Names:
+def _of_call(code: Code, call: ast.Call, in_view: bool) -> Names:
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if isinstance(call.func, ast.Attribute) and not libraries.library_name(code, call.func):
-        given.append(call.func.value)
-    found = _NONE.union(*(shares(code, part) for part in given))
-    return found if is_known(code, call) else found | {OUTSIDE}
+    name = ""
+    if isinstance(call.func, ast.Attribute):
+        name = call.func.attr
+        if not libraries.library_name(code, call.func):
+            given.append(call.func.value)
+    found = _NONE.union(*(shares(code, part, in_view=in_view) for part in given))
+    if is_known(code, call):
+        return found
+    shared = name in libraries.SHARED | flow.VIEWS or libraries.is_in_place(name)
+    return found | {OUTSIDE} if not in_view else found if shared else _NONE
 
 
 def is_known(code: Code, call: ast.Call) -> bool:
@@ -131,49 +146,50 @@ def runs_graph(code: Code, call: ast.Call) -> bool:
 # ---- what unites variables
 
 
-def _united(code: Code, scope: Scope) -> Iterator[Names]:
+def _united(code: Code, scope: Scope, in_view: bool) -> Iterator[Names]:
     for binding in bindings.bindings(code, scope):
-        held = {OUTSIDE} if binding.value is None else _kept_of(code, binding)
-        yield held | {binding.name} if held else _NONE
+        held = {OUTSIDE} if binding.value is None else _kept_of(code, binding, in_view)
+        yield frozenset(held | {binding.name} if held else held)
     for node in flow.walk_own(scope):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            yield _inner(code, node) | {OUTSIDE}
+            yield _NONE if in_view else _inner(code, node, in_view) | {OUTSIDE}
         elif isinstance(node, ast.Match):
-            yield shares(code, node.subject) | {OUTSIDE}
+            yield shares(code, node.subject, in_view=in_view) | {OUTSIDE}
         elif isinstance(node, ast.withitem):
-            yield shares(code, node.context_expr) | {OUTSIDE}
+            yield shares(code, node.context_expr, in_view=in_view) | {OUTSIDE}
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (_stored(code, target, node.value) for target in targets)
-        elif isinstance(node, ast.Call):
-            yield from _of_effect(code, node)
+            yield from (_stored(code, target, node.value, in_view) for target in targets)
+        elif isinstance(node, ast.Call) and _brings_together(code, node, in_view):
+            yield _of_call(code, node, in_view)
 
 
-def _kept_of(code: Code, binding: bindings.Binding) -> Names:
+def _kept_of(code: Code, binding: bindings.Binding, in_view: bool) -> Names:
     """Return the variables whose memory a variable may hold from one binding."""
     assert binding.value is not None
     sort = sorts.sort_of(code, binding.value)
     is_number = sort.element == sorts.PLAIN and sort.depth <= binding.taken
-    return _NONE if is_number and not binding.is_listed else shares(code, binding.value)
+    if is_number and not binding.is_listed:
+        return _NONE
+    return shares(code, binding.value, in_view=in_view)
 
 
-def _stored(code: Code, target: ast.expr, value: ast.expr) -> Names:
+def _stored(code: Code, target: ast.expr, value: ast.expr, in_view: bool) -> Names:
     """Return the variables that hold an object, with those of what is put into it."""
     found = _NONE
     for part in parsed.walk(target):
-        stored = isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(
-            part.ctx, ast.Store
-        )
-        copied = isinstance(part, ast.Subscript) and sorts.is_array(code, part.value)
-        if stored and not copied:
-            found |= shares(code, part.value)
-    return found | shares(code, value) if found else found
+        if not isinstance(part, (ast.Attribute, ast.Subscript)) or isinstance(part.ctx, ast.Load):
+            continue
+        if isinstance(part, ast.Attribute) or not sorts.is_array(code, part.value):
+            found |= shares(code, part.value, in_view=in_view)
+    return found | shares(code, value, in_view=in_view) if found else found
 
 
-def _of_effect(code: Code, call: ast.Call) -> Iterator[Names]:
-    """Yield what a call brings together: a list and its new element, or all it is given."""
+def _brings_together(code: Code, call: ast.Call, in_view: bool) -> bool:
+    """Whether a call may let one of what it is given hold another: a list its new element."""
     function = call.func
-    if not is_known(code, call) or (
-        isinstance(function, ast.Attribute) and sorts.sort_of(code, function.value).depth
-    ):
-        yield _of_call(code, call)
+    if not isinstance(function, ast.Attribute):
+        return not in_view and not is_known(code, call)
+    if in_view:
+        return function.attr in libraries.MUTATORS
+    return not is_known(code, call) or bool(sorts.sort_of(code, function.value).depth)

@@ -7,9 +7,11 @@ of its parts (`before`). Ask
 - `may_change(code, stretch, expression)`: whether the expression may give something else, or
   raise, after the stretch: it binds a name, writes to memory that the expression reads, by whatever
   name or view, or runs code that is not known and may reach it;
+- `changes_in_view(code, stretch, expression)`: likewise, if calls that are not known change no more
+  than what they are given; no proof, so a repair that rests on it is unsafe;
 - `is_repeatable(code, expression)`: whether it may be evaluated more or less often: every part is
   known, changes nothing, and gives the same each time;
-- `is_inert(code, stretch)`: whether it runs no unknown code and writes to nothing;
+- `is_inert(code, stretch)`: whether it runs no unknown code, prints nothing and writes to nothing;
 - `sorts.is_tensor`, `sorts.is_array`, `sorts.is_plain`: what a value is proven to be.
 
 What is not proven counts as an effect. Taken for granted is only that attributes and operators of
@@ -24,12 +26,13 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes import aliases, bindings, flow, libraries, sorts
 from asyncguard.lint.fixes.aliases import OUTSIDE
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Loop
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, Loop, dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.source import parsed
 
 _RANDOM = words("sort.random")
+_LOOKING = words("method.pure") | words("method.noting") | words("method.meter") | words("read.any")
 _UNKNOWN = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith, ast.Match,
             ast.Import, ast.ImportFrom, ast.ClassDef)  # fmt: skip
 _NEVER_REPEATED = (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda,
@@ -55,11 +58,16 @@ _ITERATING = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "e
 
 
 class Effects(NamedTuple):
-    """The names that code binds, the groups that it writes to, and whether it runs unknown code."""
+    """The names that code binds, the variables whose memory it writes to, and what calls do.
+
+    `given` are the variables that calls of unknown code are given, or are methods of.
+    """
 
     bound: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
     unknown: bool = False
+    prints: bool = False
 
 
 def may_change(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
@@ -79,10 +87,47 @@ def may_change(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> 
     return False
 
 
+def changes_in_view(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
+    """Whether a stretch plainly changes what an expression gives, or hands it to who might.
+
+    Unlike `may_change` it believes that unknown code leaves alone what it is not given, unless a
+    function of the file changes just that.
+    """
+    names = flow.names(expression)
+    known = aliases.groups(code, code.scope(expression), in_view=True)
+    read = known.of_all(names)
+    reached = read & known.of_all(_changed_by_functions(code.tree))
+    for part in stretch:
+        effects = _effects(code, part, in_view=True)
+        if names & effects.bound or read & known.of_all(effects.written | effects.given):
+            return True
+        if effects.unknown and reached:
+            return True
+    return False
+
+
+def may_write(code: Code, stretch: Iterable[ast.AST], value: ast.expr) -> bool:
+    """Whether a stretch plainly writes to the memory of a value, by whatever name."""
+    known = aliases.groups(code, code.scope(value), in_view=True)
+    held = known.of_all(flow.names(value))
+    return any(held & known.of_all(_effects(code, s, in_view=True).written) for s in stretch)
+
+
+def is_ever_written(code: Code, name: ast.Name) -> bool:
+    """Whether anybody may write to what a variable holds, anywhere in its function or outside."""
+    scope = code.scope(name)
+    known = aliases.groups(code, scope)
+    held = known.of(name.id)
+    if held == OUTSIDE:
+        return True
+    body = scope.body if isinstance(scope.body, list) else []
+    return any(held in known.of_all(_effects(code, part).written) for part in body)
+
+
 def is_inert(code: Code, stretch: Iterable[ast.AST]) -> bool:
-    """Whether a stretch runs no code that is not known, and writes to no array, list or object."""
+    """Whether a stretch runs no unknown code, prints nothing, and writes to no list or object."""
     effects = [_effects(code, part) for part in stretch]
-    return not any(each.unknown or each.written for each in effects)
+    return not any(each.unknown or each.written or each.prints for each in effects)
 
 
 def is_repeatable(code: Code, expression: ast.expr) -> bool:
@@ -97,6 +142,12 @@ def is_repeatable(code: Code, expression: ast.expr) -> bool:
 def _is_random(call: ast.Call) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return name in _RANDOM
+
+
+def may_lead(code: Code, statement: ast.stmt, node: ast.expr) -> bool:
+    """Whether a part of a statement, evaluated before all of it, is the same to everybody."""
+    earlier = before(code, statement, node)
+    return is_inert(code, earlier) and not may_change(code, earlier, node)
 
 
 def round_of(loop: Loop) -> list[ast.AST]:
@@ -150,19 +201,46 @@ def _header(statement: ast.stmt, child: ast.AST) -> Iterator[ast.AST]:
 
 
 @kept(OF_STATEMENTS)
-def _effects(code: Code, node: ast.AST) -> Effects:
+def _effects(code: Code, node: ast.AST, *, in_view: bool = False) -> Effects:
     """Return what running a piece of code does."""
     if isinstance(node, FUNCTIONS):
         return Effects(frozenset({node.name}), unknown=bool(node.decorator_list))
     if isinstance(node, _Iteration):
         return Effects(unknown=not _iterates_known(code, _source(node.loop)))
     written: frozenset[str] = frozenset()
-    unknown = False
+    given: frozenset[str] = frozenset()
+    unknown = prints = False
     for part in flow.walk_own(node):
         if isinstance(part, _UNKNOWN) or _runs_unknown(code, part):
             unknown = True
-        written |= _written(code, part)
-    return Effects(frozenset(flow.bound(node)), written, unknown)
+            given |= _handed(part)
+        prints = prints or (isinstance(part, ast.Call) and dotted(part.func) == "print")
+        written |= _written(code, part, in_view)
+    return Effects(frozenset(flow.bound(node)), written, given, unknown, prints)
+
+
+def _handed(node: ast.AST) -> frozenset[str]:
+    """Return the variables that a call is given, unless it only looks, by its name."""
+    if not isinstance(node, ast.Call):
+        return frozenset()
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    if name in _LOOKING:
+        return frozenset()
+    given = [*node.args, *(k.value for k in node.keywords)]
+    found = {part.id for part in given if isinstance(part, ast.Name)}
+    return frozenset(found | ({flow.root(node.func)} if name else set()))
+
+
+@kept(OF_SCOPES)
+def _changed_by_functions(tree: ast.Module) -> frozenset[str]:
+    """Return the names that functions of the file change though they are not their own."""
+    functions = (n for n in parsed.walk(tree) if isinstance(n, (*FUNCTIONS, ast.Lambda)))
+    return frozenset(
+        name
+        for function in functions
+        for part in (function.body if isinstance(function.body, list) else [function.body])
+        for name in flow.changed([part]) - bindings.own_names(function)
+    )
 
 
 def _source(loop: Loop) -> ast.expr:
@@ -273,39 +351,29 @@ def _members(tree: ast.Module) -> frozenset[str]:
 # ---- what is written
 
 
-def _written(code: Code, node: ast.AST) -> frozenset[str]:
+def _written(code: Code, node: ast.AST, in_view: bool) -> frozenset[str]:
     """Return the variables to whose memory a single node writes, or `OUTSIDE`."""
     if isinstance(node, (ast.Attribute, ast.Subscript)):
-        stored = not isinstance(node.ctx, ast.Load)
-        return aliases.shares(code, node.value) if stored else frozenset()
-    if isinstance(node, ast.AugAssign):
-        return aliases.shares(code, node.target)
-    if isinstance(node, ast.Call):
-        return _written_by_call(code, node)
-    return frozenset()
+        held = [] if isinstance(node.ctx, ast.Load) else [node.value]
+    elif isinstance(node, ast.AugAssign):
+        held = [node.target]
+    else:
+        held = _written_by_call(code, node) if isinstance(node, ast.Call) else []
+    found = (aliases.shares(code, part, in_view=in_view) for part in held)
+    return frozenset[str]().union(*found)
 
 
-def _written_by_call(code: Code, call: ast.Call) -> frozenset[str]:
-    written: frozenset[str] = frozenset()
-    for keyword in call.keywords:
-        if keyword.arg in {"out", "inplace", None}:
-            written |= aliases.shares(code, keyword.value) | _given(code, call)
-    function = call.func
+def _written_by_call(code: Code, call: ast.Call) -> list[ast.expr]:
+    """Return what a call writes to: its `out`, what it is a method of, or all it is given."""
+    function, told = call.func, {keyword.arg: keyword.value for keyword in call.keywords}
+    given = [*call.args, *told.values()]
     if not isinstance(function, ast.Attribute):
-        return written
+        return given if {None, "out"} & told.keys() else []
+    in_place = libraries.is_in_place(function.attr) or "inplace" in told
     if libraries.library_name(code, function):
-        return written | (_given(code, call) if libraries.is_in_place(function.attr) else set())
-    if libraries.is_in_place(function.attr) or function.attr in libraries.MUTATORS:
-        written |= aliases.shares(code, function.value)
-    return written
-
-
-def _given(code: Code, call: ast.Call) -> frozenset[str]:
-    """Return the variables whose memory a call is given."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    if isinstance(call.func, ast.Attribute):
-        given.append(call.func.value)
-    return frozenset[str]().union(*(aliases.shares(code, part) for part in given))
+        return given if in_place or {None, "out"} & told.keys() else []
+    in_place = in_place or function.attr in libraries.MUTATORS or None in told
+    return [*([function.value] if in_place else []), *([told["out"]] if "out" in told else [])]
 
 
 # ---- what is read

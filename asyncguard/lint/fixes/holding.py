@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import bindings, flow
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.source import parsed
@@ -26,6 +26,10 @@ def given(code: Code, node: ast.Name) -> Sequence[ast.expr | None]:
     name on the way; else all assignments, and none for a parameter or what others may bind.
     """
     scope, name = code.scope(node), node.id
+    if name not in bindings.own_names(scope):
+        return _of_module(code, node)
+    if name in bindings.rebound_elsewhere(code.tree):
+        return ()
     if isinstance(scope, SCOPES) and not flow.is_private(code, scope, name):
         return ()
     statement: ast.stmt = code.statement(node)
@@ -56,6 +60,24 @@ def value_of(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | Non
             found = [v for t, v in pairs if isinstance(t, ast.Name) and t.id == name]
             return found[0] if len(found) == 1 and not starred else None
     return None
+
+
+def _of_module(code: Code, node: ast.Name) -> Sequence[ast.expr | None]:
+    """Return what a variable of the module may hold, as a function sees it."""
+    around = (p for p in code.parents(node) if isinstance(p, SCOPES))
+    if any(node.id in bindings.own_names(scope) or node.id in bindings.declared(scope)
+           for scope in around):  # fmt: skip
+        return ()
+    is_rebound = node.id in bindings.rebound_elsewhere(code.tree)
+    return () if is_rebound else flow.assignments(code.tree, node.id)
+
+
+def annotation(scope: ast.AST, name: str) -> ast.expr | None:
+    """Return the annotation of a parameter that its function does not bind anew."""
+    if not isinstance(scope, FUNCTIONS) or flow.assignments(scope, name):
+        return None
+    parts = (part for part in parsed.walk(scope.args) if isinstance(part, ast.arg))
+    return next((part.annotation for part in parts if part.arg == name), None)
 
 
 def _anywhere(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:

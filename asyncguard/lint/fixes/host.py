@@ -38,10 +38,10 @@ def _is_computed(code: Code, node: ast.BinOp, depth: int) -> bool:
 
 
 def _is_number_by_name(code: Code, node: ast.Name, depth: int) -> bool:
-    return _is_counter(code, node) or _all(is_number, code, node, depth)
+    return is_counter(code, node) or _all(is_number, code, node, depth)
 
 
-def _is_counter(code: Code, node: ast.Name) -> bool:
+def is_counter(code: Code, node: ast.Name) -> bool:
     """Whether loops over `range` or `enumerate` are all that binds a name."""
     scope = code.scope(node)
     bindings = flow.assignments(scope, node.id)

@@ -14,6 +14,7 @@ from pkgutil import iter_modules
 
 from asyncguard.lint.fixes import families, kept
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.compiled import is_scripted
 from asyncguard.lint.fixes.holding import is_shadowed
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
@@ -67,8 +68,10 @@ def _fixes(code: Code, findings: Iterable[Finding]) -> dict[Finding, Fix]:
 
 
 def _is_clear(repair: Repair) -> bool:
-    """Whether the modules and builtins that the edits name mean just that at their place."""
+    """Whether it is Python that runs there, and the names in the edits mean what they seem to."""
     spot = repair.spots[0]
+    if is_scripted(spot.code, spot.node):
+        return False
     named = {name for edit in repair.fix.edits for name in _NAME.findall(edit.text)}
     known = named & (spot.code.imports.keys() | _BUILTINS)
     return not any(is_shadowed(spot.code, spot.node, name) for name in known)

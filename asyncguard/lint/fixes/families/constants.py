@@ -11,8 +11,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from asyncguard.lint.fixes import libraries, sorts
 from asyncguard.lint.fixes.code import Code, dotted, flat
+from asyncguard.lint.fixes.holding import annotation, given
 from asyncguard.lint.fixes.host import is_number
+from asyncguard.lint.fixes.numbers import fits, is_moderate, is_size
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
@@ -21,7 +24,10 @@ ORDER = 10
 _KEPT = words("factory.kept")
 _MAKERS = words("factory.tensor")
 _FACTORIES = words("factory.made")
-_MOVING = words("factory.moving")
+_MOVING = words("factory.moving") - {"expand"}  # of which no two elements share memory
+_EXACT = words("factory.exact_types")
+_COUNTED = "torch.arange"
+_MOST_OF_ANY = 127  # the largest integer that every type of torch holds as it is
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -48,8 +54,20 @@ def _constant(code: Code, call: ast.Call) -> Fix | None:
     maker = _maker(number, typed="dtype" in told)
     text = f"{shape}, {code.source(number)}" if maker == "full" else shape
     edits = (_rename(code, call.func, maker), code.replace(call.args[0], text))
+    dtype = next((k.value for k in call.keywords if k.arg == "dtype"), None)
     message = f"make the constant on the device with `torch.{maker}`"
-    return Fix(message, edits, Applicability.SAFE)
+    return _fix(message, edits, _doubt(code, number), is_sure=fits(code, number, dtype))
+
+
+def _fix(message: str, edits: tuple[Edit, ...], doubt: str, *, is_sure: bool) -> Fix:
+    """Return a repair that is safe if what it presumes is proven."""
+    if is_sure:
+        return Fix(message, edits, Applicability.SAFE)
+    return Fix(f"{message}, if {doubt}", edits, Applicability.UNSAFE)
+
+
+def _doubt(code: Code, number: ast.expr) -> str:
+    return f"`{flat(code.source(number))}` is a number that fits"
 
 
 def _shape(node: ast.expr) -> tuple[str, ast.expr]:
@@ -75,7 +93,14 @@ def _like(code: Code, call: ast.Call) -> Fix | None:
         _rename(code, call.func, "new_full"),
         code.replace(call.args[0], f"{shape}, {code.source(number)}"),
     )
-    return Fix("make the constant on the device with `new_full`", edits, Applicability.SAFE)
+    is_sure = sorts.is_tensor(code, call.func.value) and _fits_like(code, number, call.func.value)
+    message = "make the constant on the device with `new_full`"
+    return _fix(message, edits, _doubt(code, number), is_sure=is_sure)
+
+
+def _fits_like(code: Code, number: ast.expr, owner: ast.expr) -> bool:
+    """Whether a number fits the type of a tensor: `torch.finfo(x.dtype).min` that of `x`."""
+    return fits(code, number, ast.Attribute(owner, "dtype", ast.Load()))
 
 
 def _cast(code: Code, call: ast.Call) -> Fix | None:
@@ -93,7 +118,17 @@ def _cast(code: Code, call: ast.Call) -> Fix | None:
         return None
     text = f"{code.operand(call.args[0])}.new_full({shape}, {code.source(number)})"
     edits = (code.replace(call, flat(text)),)
-    return Fix("make the constant on the device with `new_full`", edits, Applicability.SAFE)
+    is_sure = _is_of_any_type(number) and sorts.is_tensor(code, call.args[0])
+    message = "make the constant on the device with `new_full`"
+    return _fix(message, edits, _doubt(code, number), is_sure=is_sure)
+
+
+def _is_of_any_type(node: ast.expr) -> bool:
+    """Whether a number is the same in every type, so that it may be cast twice or once."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    if not isinstance(value, (bool, int, float)):
+        return False
+    return 0 <= value <= _MOST_OF_ANY and value == int(value)
 
 
 def _counted(code: Code, call: ast.Call) -> Fix | None:
@@ -112,7 +147,10 @@ def _counted(code: Code, call: ast.Call) -> Fix | None:
         _rename(code, call.func, "arange"),
         code.replace(call.args[0], code.source(listed.args[0])),
     )
-    return Fix("count on the device with `torch.arange`", edits, Applicability.SAFE)
+    dtype = next(k.value for k in call.keywords if k.arg == "dtype")
+    is_sure = is_size(code, listed.args[0]) and libraries.library_name(code, dtype) in _EXACT
+    doubt = _doubt(code, listed.args[0])
+    return _fix("count on the device with `torch.arange`", edits, doubt, is_sure=is_sure)
 
 
 def _is_size(node: ast.expr) -> bool:
@@ -155,12 +193,59 @@ def _factory(code: Code, call: ast.Call) -> Fix | None:
     if move is None:
         return None
     edits = (*there, *move)
-    return Fix("make the values on the device", edits, Applicability.SAFE)
+    is_sure = _is_exact(code, node) and _is_destination(code, call)
+    doubt = f"`{device}` is one, and counts as the host does"
+    return _fix("make the values on the device", edits, doubt, is_sure=is_sure)
+
+
+def _is_exact(code: Code, call: ast.Call) -> bool:
+    """Whether a factory makes the same values on every device, bit for bit."""
+    meaning, told = code.meaning(call.func), {k.arg: k.value for k in call.keywords}
+    dtype = told.get("dtype")
+    if not told.keys() <= {"dtype", "size"}:
+        return False
+    if meaning in _MAKERS:
+        return fits(code, _shape(call.args[0])[1], dtype)
+    if meaning == _COUNTED:
+        is_exact = dtype is None or libraries.library_name(code, dtype) in _EXACT
+        return is_exact and all(is_moderate(code, n) and not _is_float(n) for n in call.args)
+    return meaning != "torch.full" or is_moderate(code, call.args[-1])
+
+
+def _is_float(node: ast.expr) -> bool:
+    return any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(node))
+
+
+def _is_destination(code: Code, call: ast.Call) -> bool:
+    """Whether what a move is given is proven to be a device, and no tensor or type."""
+    argument = call.args[0] if call.args else call.keywords[0].value
+    is_cast = isinstance(call.func, ast.Attribute) and call.func.attr == "type_as"
+    return sorts.is_tensor(code, argument) if is_cast else _is_device(code, argument)
+
+
+def _is_device(code: Code, node: ast.expr, depth: int = 4) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str)
+    if isinstance(node, ast.IfExp):
+        return _is_device(code, node.body, depth) and _is_device(code, node.orelse, depth)
+    if isinstance(node, ast.Call):
+        return libraries.library_name(code, node.func) == "torch.device"
+    if isinstance(node, ast.Attribute):
+        return node.attr == "device" and sorts.is_tensor(code, node.value)
+    if not isinstance(node, ast.Name) or not depth:
+        return False
+    told = annotation(code.scope(node), node.id)
+    if told is not None and libraries.library_name(code, told) == "torch.device":
+        return True
+    values = given(code, node)
+    return bool(values) and all(v is not None and _is_device(code, v, depth - 1) for v in values)
 
 
 def _there(code: Code, call: ast.Call, device: str) -> tuple[Edit, ...] | None:
     """Tell a factory the device; None where it does not make the values by its arguments alone."""
-    if any(k.arg in {"device", "out", "pin_memory", None} for k in call.keywords) or not call.args:
+    # What requires a gradient is a leaf only where it was made.
+    told = {keyword.arg for keyword in call.keywords}
+    if told & {"device", "out", "pin_memory", "requires_grad", None} or not call.args:
         return None
     _, _, end_line, end = code.span(call)
     before = code.source(call)

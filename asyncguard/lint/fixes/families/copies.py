@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.families import collect
@@ -116,7 +116,9 @@ def _can_join(group: Sequence[Spot], spot: Spot) -> bool:
     certain = (flow.is_certain(s.code, s.node, s.statement) for s in (first, spot))
     between = first.body[first.at : spot.at]
     return (
-        all(certain) and all(map(flow.is_quiet, between)) and not changes.may_change(between, value)
+        all(certain)
+        and all(map(flow.is_quiet, between))
+        and not effects.changes_in_view(first.code, between, value)
     )
 
 

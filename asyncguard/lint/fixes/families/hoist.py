@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import aliases, effects, flow, sorts
 from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
 _READS = words("read.any")
@@ -24,58 +24,83 @@ _SCALAR = words("read.scalar")
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each read that does not depend on what its comprehension binds."""
     for spot in spots:
+        if not _is_read(spot.node) or not flow.is_pure(spot.node):
+            continue
         if (fix := _comprehension(spot) or _loop(spot)) is not None:
             yield Repair(fix, (spot,))
 
 
 def _comprehension(spot: Spot) -> Fix | None:
     code, node = spot.code, spot.node
-    around: flow.Comprehension | None = next(
-        (p for p in code.parents(node) if isinstance(p, flow.COMPREHENSIONS)), None
-    )
-    if around is None or not _is_read(node) or not flow.is_pure(node):
+    around = next((p for p in code.parents(node) if isinstance(p, flow.COMPREHENSIONS)), None)
+    if around is None or isinstance(around, ast.GeneratorExp):  # which runs when it is asked
         return None
     if code.around(around, (*flow.COMPREHENSIONS, ast.Lambda)) is not None:
         return None
     if len(around.generators) != 1 or not _has_elements(around.generators[0]):
         return None
-    if not _is_in_every_round(code, node, around):
-        return None
-    if flow.names(node) & flow.bound(around.generators[0].target):
+    if not _is_in_every_round(code, node, around) or flow.is_rebound(code, node, node):
         return None
     if code.indent(spot.statement) is None or not flow.is_certain(code, around, spot.statement):
         return None
-    assert isinstance(node, ast.Call)
-    assert isinstance(node.func, ast.Attribute)
-    owner = node.func.value
-    name = code.fresh(f"{owner.id}_values" if isinstance(owner, ast.Name) else "values")
+    if effects.changes_in_view(code, [around], node):
+        return None
     text = flat(code.source(node))
-    edits = (code.insert_before(spot.statement, f"{name} = {text}"), code.replace(node, name))
-    return Fix(f"read `{text}` once, not in every round", edits, Applicability.SAFE)
+    message = f"read `{text}` once, not in every round"
+    if _is_proven(spot, around):
+        return Fix(message, _edits(spot, spot.statement), Applicability.SAFE)
+    message += ", if no round changes it"
+    return Fix(message, _edits(spot, spot.statement), Applicability.UNSAFE)
+
+
+def _is_proven(spot: Spot, around: ast.expr) -> bool:
+    """Whether each round reads the same, does so first of all, and only looks at it."""
+    code, node = spot.code, spot.node
+    return (
+        effects.is_repeatable(code, node)
+        and not effects.may_change(code, [around], node)
+        and effects.may_lead(code, spot.statement, node)
+        and (sorts.is_plain(code, node) or _is_consumed(code, node))
+    )
+
+
+def _is_consumed(code: Code, node: ast.expr) -> bool:
+    """Whether a list or array that is read is only looked at, by a library or for an element."""
+    parent = code.parent(node)
+    if isinstance(parent, ast.Call) and node in parent.args and aliases.is_known(code, parent):
+        function = parent.func
+        name = function.attr if isinstance(function, ast.Attribute) else ""
+        return name in _TAKING and effects.is_inert(code, [parent])
+    return _is_only_looked_at(code, node)
+
+
+_TAKING = words("sort.fresh") | words("sort.several")
 
 
 def _loop(spot: Spot) -> Fix | None:
     """Read before the outermost loop in which nothing changes what is read."""
     code, node = spot.code, spot.node
-    if not _is_read(node) or not flow.is_pure(node) or not _is_only_looked_at(code, node):
-        return None
-    if not flow.is_certain(code, node, spot.statement):
+    if not _is_only_looked_at(code, node) or not flow.is_certain(code, node, spot.statement):
         return None
     statement, outermost = spot.statement, None
     for loop in flow.loops_around(code, node):
         if not isinstance(loop, ast.For) or statement not in loop.body or loop.orelse:
             break
-        if not _stays(loop, node) or code.indent(loop) is None:
+        if not _stays(code, loop, node) or code.indent(loop) is None:
             break
         statement = outermost = loop
     if outermost is None:
         return None
-    assert isinstance(node, ast.Call)
+    message = f"read `{flat(code.source(node))}` once before the loop, also if it has no round"
+    return Fix(message, _edits(spot, outermost), Applicability.UNSAFE)
+
+
+def _edits(spot: Spot, statement: ast.stmt) -> tuple[Edit, ...]:
+    """Read before a statement, and write the name of what was read where it was."""
+    code, node = spot.code, spot.node
     name = code.fresh(f"{flow.root(node)}_values" if flow.root(node) else "values")
-    text = flat(code.source(node))
-    edits = (code.insert_before(outermost, f"{name} = {text}"), code.replace(node, name))
-    message = f"read `{text}` once before the loop, also if it has no round"
-    return Fix(message, edits, Applicability.UNSAFE)
+    line = code.insert_before(statement, f"{name} = {flat(code.source(node))}")
+    return line, code.replace(node, name)
 
 
 def _is_only_looked_at(code: Code, node: ast.expr) -> bool:
@@ -91,11 +116,12 @@ def _is_only_looked_at(code: Code, node: ast.expr) -> bool:
     return not isinstance(around, (ast.Attribute, ast.Subscript))
 
 
-def _stays(loop: ast.For, node: ast.expr) -> bool:
+def _stays(code: Code, loop: ast.For, node: ast.expr) -> bool:
     """Whether no round of a loop changes what a read says."""
-    if flow.names(node) & flow.changed_in(loop) or changes.may_change_in(loop, node):
-        return False
-    return _is_quiet(loop)
+    run = effects.round_of(loop)
+    if effects.is_repeatable(code, node) and not effects.may_change(code, run, node):
+        return True
+    return _is_quiet(loop) and not effects.changes_in_view(code, run, node)
 
 
 @kept(OF_SCOPES)
@@ -116,7 +142,9 @@ def _is_read(node: ast.expr) -> bool:
 def _has_elements(generator: ast.comprehension) -> bool:
     """Whether there is a round at all, and each element takes part."""
     source = generator.iter
-    return isinstance(source, (ast.Tuple, ast.List)) and bool(source.elts) and not generator.ifs
+    if not isinstance(source, (ast.Tuple, ast.List)) or generator.ifs or generator.is_async:
+        return False
+    return bool(source.elts) and not any(isinstance(e, ast.Starred) for e in source.elts)
 
 
 def _is_in_every_round(code: Code, node: ast.expr, around: ast.AST) -> bool:

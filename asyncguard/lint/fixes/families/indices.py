@@ -11,9 +11,10 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import effects, flow, sorts
 from asyncguard.lint.fixes.code import Code, flat, is_postfix
-from asyncguard.lint.fixes.host import counts, is_list, is_number, is_tensor
+from asyncguard.lint.fixes.host import counts, is_list, is_number
+from asyncguard.lint.fixes.numbers import fits, is_size
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
@@ -56,7 +57,9 @@ def _number(spot: Spot) -> Fix | None:
     owner = flat(code.source(node.value))
     text = f"{owner}.{_maker(value) or f'new_full((), {code.source(value)})'}"
     message = f"write a number of the device, which has the type of `{owner}`"
-    return Fix(message, (code.replace(value, flat(text)),), _trust(code, node.value))
+    like = ast.Attribute(node.value, "dtype", ast.Load())
+    sure = fits(code, value, like)
+    return Fix(message, (code.replace(value, flat(text)),), _trust(code, node.value, sure=sure))
 
 
 def _maker(value: ast.expr) -> str:
@@ -65,9 +68,10 @@ def _maker(value: ast.expr) -> str:
     return ""
 
 
-def _trust(code: Code, owner: ast.expr) -> Applicability:
+def _trust(code: Code, owner: ast.expr, *, sure: bool = True) -> Applicability:
     """Safe if the text shows a tensor; an array of NumPy may have come by the same name."""
-    return Applicability.SAFE if is_tensor(code, owner) else Applicability.UNSAFE
+    sure = sure and sorts.is_tensor(code, owner) and effects.is_repeatable(code, owner)
+    return Applicability.SAFE if sure else Applicability.UNSAFE
 
 
 # ---- x[:, [0, 2]]
@@ -87,7 +91,8 @@ def _list(spot: Spot) -> Fix | None:
         return _stacked(spot, node, lists[0])
     edit = code.replace(lists[0], text)
     if not isinstance(node.ctx, ast.Load):
-        return Fix(f"write to `{text}` rather than upload a list", (edit,), Applicability.SAFE)
+        message = f"write to `{text}` rather than upload a list, even if that is beyond the end"
+        return Fix(message, (edit,), Applicability.UNSAFE)
     message = f"take `{text}` rather than upload a list; the result shares memory with its source"
     return Fix(message, (edit,), Applicability.UNSAFE)
 
@@ -186,7 +191,10 @@ def _counted(spot: Spot) -> Fix | None:
         edits += _of_device(code, part, flat(code.source(node.value)))
     if not edits:
         return None
-    return Fix("count the places on the device", tuple(edits), _trust(code, node.value))
+    counted = [part for part in _parts(node) if isinstance(part, ast.Call)
+               and isinstance(part.func, ast.Name)]  # fmt: skip
+    sure = all(is_size(code, part.args[0]) for part in counted)
+    return Fix("count the places on the device", tuple(edits), _trust(code, node.value, sure=sure))
 
 
 def _of_device(code: Code, part: ast.expr, owner: str) -> list[Edit]:
@@ -233,7 +241,7 @@ def _named(spot: Spot, spots: Sequence[Spot]) -> Fix | None:
             continue
         owner = node.value
         uses = [use for use in flow.uses(scope, name) if isinstance(use.ctx, ast.Load)]  # type: ignore[attr-defined]
-        if not isinstance(owner, ast.Name) or not _is_bound_above(scope, owner.id, made):
+        if not isinstance(owner, ast.Name) or not _is_bound_above(code, scope, owner.id, made):
             continue
         if all(any(_is_index_of(code, use, other) for other in spots) for use in uses):
             edit = _with_device(code, made, f"device={owner.id}.device")
@@ -241,10 +249,16 @@ def _named(spot: Spot, spots: Sequence[Spot]) -> Fix | None:
     return None
 
 
-def _is_bound_above(scope: ast.AST, name: str, place: ast.Call) -> bool:
-    """Whether a variable has its only value above a place."""
+def _is_bound_above(code: Code, scope: ast.AST, name: str, place: ast.Call) -> bool:
+    """Whether a variable has its only value above a place, on every way to it."""
     bindings = [n for n in flow.uses(scope, name) if not isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
-    return not bindings or (len(bindings) == 1 and bindings[0].lineno < place.lineno)  # type: ignore[attr-defined]
+    if len(bindings) != 1:
+        return not bindings
+    binding, around = code.statement(bindings[0]), [*code.parents(place)]
+    if isinstance(binding, ast.For) and binding in around:
+        return not isinstance(place, ast.stmt) and place not in flow.parts(binding.iter)
+    body, at = code.block(binding)
+    return any(part in body[at + 1 :] for part in around)
 
 
 def _is_index_of(code: Code, use: ast.AST, spot: Spot) -> bool:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Code, flat, same
-from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Fix
@@ -89,9 +88,12 @@ def _goes_with(first: Spot, other: Spot) -> bool:
     last = _index_within(first, other)
     if last is None or last < first.at or flow.is_rebound(first.code, other.node, left):
         return False
+    if any(isinstance(parent, ast.GeneratorExp) for parent in first.code.parents(other.node)):
+        return False  # it runs when it is asked
     runs_on = first.body[last] is not other.statement or isinstance(other.statement, ast.While)
-    between = first.body[first.at : last + runs_on]
-    return not changes.may_change(between, left)
+    earlier = effects.before(first.code, other.statement, other.node)
+    between = [*first.body[first.at : last + runs_on], *earlier]
+    return not effects.changes_in_view(first.code, between, left)
 
 
 def _index_within(first: Spot, other: Spot) -> int | None:
@@ -127,9 +129,11 @@ def _fix(group: Sequence[Spot]) -> Fix:
         assert own is not None
         edits.append(code.replace(node.slice, _index(code, node.slice, own, name)))
     text = code.source(mask)
-    message = f"find the places of `{text}` once: one wait instead of {len(nodes)}, same values"
-    sure = is_mask(code, mask)
-    return Fix(message, tuple(edits), Applicability.SAFE if sure else Applicability.UNSAFE)
+    message = (
+        f"find the places of `{text}` once: one wait instead of {len(nodes)}, same values; that a "
+        "mask is of another size than what it chooses from may go unnoticed"
+    )
+    return Fix(message, tuple(edits), Applicability.UNSAFE)
 
 
 def _places(code: Code, mask: ast.expr) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Loop, flat
 from asyncguard.lint.fixes.constant import constant_of, holder_of, is_computed_with
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -51,7 +51,7 @@ def _outermost(spot: Spot, device: ast.expr) -> Loop | None:
     for loop in flow.loops_around(code, spot.node):
         if isinstance(loop, ast.AsyncFor) or code.indent(loop) is None:
             break
-        if flow.names(device) & flow.changed_in(loop) or changes.may_change_in(loop, device):
+        if effects.changes_in_view(code, effects.round_of(loop), device):
             break
         found = loop
     return found

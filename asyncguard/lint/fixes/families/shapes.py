@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import effects, flow, libraries, sorts
 from asyncguard.lint.fixes.code import Code, flat, same
+from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes.numbers import is_size
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
@@ -236,8 +238,9 @@ def _repeat(spot: Spot) -> Fix | None:
     repeats = given[0] if given else None
     if repeats is None or any(k.arg in {"output_size", "repeats", None} for k in call.keywords):
         return None
-    numbers = _numbers(spot, repeats)
-    if numbers is None:
+    numbers = _numbers(code, repeats)
+    owner = call.args[0] if own else getattr(call.func, "value", call)
+    if numbers is None or not sorts.is_tensor(code, owner):
         return None
     source = code.source(call)
     if not source.endswith(")") or source[:-1].rstrip().endswith(",") or "#" in source:
@@ -247,44 +250,38 @@ def _repeat(spot: Spot) -> Fix | None:
     return Fix(message, (code.replace(call, text),), Applicability.SAFE)
 
 
-def _numbers(spot: Spot, repeats: ast.expr) -> str | None:
-    """Return the list of the host that a tensor of repeats was made from."""
-    known = repeats
-    if isinstance(repeats, ast.Name):
-        values = flow.assignments(spot.scope, repeats.id)
-        if len(values) != 1 or values[0] is None:
-            return None
-        known = values[0]
-    if not isinstance(known, ast.Call) or len(known.args) != 1:
+def _numbers(code: Code, repeats: ast.expr) -> str | None:
+    """Return the list of the host that a tensor of repeats was made from, and still holds."""
+    made = _only_value(code, repeats)
+    if not isinstance(made, ast.Call) or len(made.args) != 1:
         return None
-    if spot.code.meaning(known.func) not in {"torch.tensor", "torch.as_tensor"}:
+    if libraries.library_name(code, made.func) not in {"torch.tensor", "torch.as_tensor"}:
         return None
-    numbers = known.args[0]
-    if isinstance(numbers, ast.List):
-        return flat(spot.code.source(numbers)) if flow.is_pure(numbers) else None
-    if not isinstance(numbers, ast.Name) or not _is_list(spot, numbers.id):
+    listed = _only_value(code, made.args[0])
+    if not isinstance(listed, ast.List) or not _are_counts(code, listed):
         return None
-    return numbers.id
+    if made is repeats or listed is not made.args[0]:
+        return flat(code.source(made.args[0]))
+    is_literal = all(isinstance(part, ast.Constant) for part in listed.elts)
+    return flat(code.source(listed)) if is_literal else None
 
 
-def _is_list(spot: Spot, name: str) -> bool:
-    """Whether a variable is a list of the host that stays as it is."""
-    values = flow.assignments(spot.scope, name)
-    if len(values) != 1 or name in flow.changed(_others(spot.scope, name)):
-        return False
-    value = values[0]
-    is_tolist = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
-    is_tolist = is_tolist and value.func.attr == "tolist"  # type: ignore[union-attr]
-    return isinstance(value, (ast.List, ast.ListComp)) or is_tolist
+def _only_value(code: Code, node: ast.expr) -> ast.expr | None:
+    """Return what an expression is made by; of a variable, if nothing can have changed it since."""
+    if not isinstance(node, ast.Name):
+        return node
+    values = flow.assignments(code.scope(node), node.id)
+    if len(values) != 1 or len(given(code, node)) != 1:
+        return None
+    return None if effects.is_ever_written(code, node) else values[0]
 
 
-def _others(scope: ast.AST, name: str) -> list[ast.stmt]:
-    """Return the statements of a scope but for those that assign a name."""
-    return [
-        node
-        for node in flow.walk_own(scope)
-        if isinstance(node, (ast.AugAssign, ast.Expr, ast.Delete)) and name in flow.names(node)
-    ]
+def _are_counts(code: Code, listed: ast.List) -> bool:
+    """Whether it is a list of several counts: a single one would hold for all rows."""
+    return len(listed.elts) > 1 and all(
+        is_size(code, part) or (isinstance(part, ast.Constant) and type(part.value) is int)
+        for part in listed.elts
+    )
 
 
 def _one_hot(spot: Spot) -> Fix | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from asyncguard.lint.fixes import changes, flow
+from asyncguard.lint.fixes import effects, flow, sorts
 from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind, infer
@@ -84,7 +84,9 @@ def _group(reads: Iterator[Read]) -> list[Read]:
         between = first.spot.body[first.spot.at : spot.at]
         between = [s for s in between if not any(r.name and r.spot.statement is s for r in group)]
         named = {read.name for read in group}
-        if changes.may_change(between, other.value) or named & flow.names(other.value):
+        if effects.changes_in_view(spot.code, between, other.value):
+            break
+        if named & flow.names(other.value):
             break
         if not all(flow.is_quiet(statement) or _notes(statement, group) for statement in between):
             break
@@ -169,7 +171,27 @@ def _again(group: Sequence[Read], spots: tuple[Spot, ...]) -> Repair | None:
         edits.append(code.replace(first.spot.node, name))
     edits += [code.replace(read.spot.node, name) for read in group[1:]]
     message = f"read `{code.source(first.value)}` once and keep the number"
+    if not _is_proven(group):
+        message += ", if nothing out of sight changes it"
+        return Repair(Fix(message, tuple(edits), Applicability.UNSAFE), spots)
     return Repair(Fix(message, tuple(edits), Applicability.SAFE), spots)
+
+
+def _is_proven(group: Sequence[Read]) -> bool:
+    """Whether the first of equal reads gives what all of them would, and its name keeps it."""
+    first, last = group[0].spot, group[-1].spot
+    code, node = first.code, first.node
+    if not effects.is_repeatable(code, node) or not sorts.is_plain(code, node):
+        return False
+    if not group[0].name and not effects.may_lead(code, first.statement, node):
+        return False
+    run = [*first.body[first.at : last.at], *effects.before(code, last.statement, last.node)]
+    if effects.may_change(code, run, node):
+        return False
+    assigned = first.statement.targets[0] if isinstance(first.statement, ast.Assign) else None
+    return not group[0].name or (
+        assigned is not None and not effects.may_change(code, run[1:], assigned)
+    )
 
 
 # ---- how each framework reads several values: the expression, and what is made of each number

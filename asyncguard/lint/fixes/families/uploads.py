@@ -10,12 +10,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import effects, flow, libraries
 from asyncguard.lint.fixes.code import Code, flat, is_postfix
+from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.host import is_list, is_number
 from asyncguard.lint.fixes.loaders import loaders
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.source import parsed
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 60
@@ -57,16 +59,20 @@ def _move(spot: Spot) -> Fix | None:
     if not known:
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
-    return _of_loaders(code, text, flag, known)
+    return _of_loaders(spot, call.func.value, flag, known)
 
 
-def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) -> Fix | None:
+def _of_loaders(spot: Spot, value: ast.expr, flag: Edit, known: Sequence[ast.Call]) -> Fix | None:
     """Let the upload of a batch not wait; loaders that do not pin are to do so."""
+    code, text = spot.code, spot.code.source(value)
     lacking = [loader for loader in known if not _pins(code, loader)]
     if not lacking:
         sure = all(_argument(loader, _PIN) is not None for loader in known) and not _names_mps(code)
         message = f"upload `{text}` without waiting: its loader pins the memory"
-        return Fix(message, (flag,), Applicability.SAFE if sure else Applicability.UNSAFE)
+        if sure and all(_gives_tensors(code, loader) for loader in known) and _stays(spot, value):
+            return Fix(message, (flag,), Applicability.SAFE)
+        message += f", if `{text}` is a tensor that nobody writes to"
+        return Fix(message, (flag,), Applicability.UNSAFE)
     pins = [_with_argument(code, loader, f"{_PIN}=True") for loader in lacking]
     if any(pin is None for pin in pins):
         return None
@@ -74,6 +80,32 @@ def _of_loaders(code: Code, text: str, flag: Edit, known: Sequence[ast.Call]) ->
         f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
     )
     return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
+
+
+def _gives_tensors(code: Code, loader: ast.Call) -> bool:
+    """Whether the batches of a loader are tuples of tensors: of a `TensorDataset` in view."""
+    told = {keyword.arg for keyword in loader.keywords}
+    if not loader.args or told & {"collate_fn", "dataset", None}:
+        return False
+    source = loader.args[0]
+    values = given(code, source) if isinstance(source, ast.Name) else [source]
+    return bool(values) and all(
+        isinstance(value, ast.Call)
+        and libraries.library_name(code, value.func) == "torch.utils.data.TensorDataset"
+        for value in values
+    )
+
+
+def _stays(spot: Spot, value: ast.expr) -> bool:
+    """Whether it is one of several tensors of a batch, which the loop does not write to."""
+    loop = next(
+        (x for x in flow.loops_around(spot.code, spot.node) if isinstance(x, ast.For)), None
+    )
+    if loop is None or not isinstance(value, ast.Name):
+        return False
+    tuples = [part for part in parsed.walk(loop.target) if isinstance(part, (ast.Tuple, ast.List))]
+    is_part = any(isinstance(e, ast.Name) and e.id == value.id for t in tuples for e in t.elts)
+    return is_part and not effects.may_write(spot.code, loop.body, value)
 
 
 def _names_mps(code: Code) -> bool:
