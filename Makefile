@@ -5,7 +5,7 @@
 # where packages come from (see README, "Installing"). JOBS is the number of processes that test.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numpy1 test-numpy2 test-pure lint docs format bench clean
+.PHONY: help demo test test-numpy1 test-numpy2 test-pure test-versions lint docs format bench clean
 
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.10 python3,$(if $(shell $(p) -c '' 2>/dev/null && echo ok),$(p))))
 PIP_INSTALL_ARGS ?=
@@ -20,6 +20,7 @@ READY2 := $(V2)/.ready
 help:
 	@echo "make demo    set up, then show asyncguard at work on real input"
 	@echo "make test    set up, then run every test"
+	@echo "make test-versions   the tests of torch on other releases of it (18 GB)"
 	@echo "make lint    ruff, mypy --strict"
 	@echo "make docs    the documentation site, in site/"
 	@echo "make bench   the benchmarks of the engine and of tracing"
@@ -46,6 +47,12 @@ test-numpy2: $(READY2)
 test-pure: $(READY1)
 	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch,mxnet $(V1)/bin/python $(PYTEST) tests/runtime $(PYTEST_ARGS)
 
+# Traces, the simulation and integrations on the oldest torch, that of the tests on a GPU and the
+# newest, each in an environment of its own under .venvs/, builds for CUDA of about 6 GB each.
+TORCH_VERSIONS ?= 2.6.0 2.11.0 2.15.0
+test-versions:
+	$(PYTHON) tools/torch_versions.py $(TORCH_VERSIONS) --keep benchmarks/results/torch_versions.json -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
 lint: $(READY1)
 	$(V1)/bin/ruff check .
 	$(V1)/bin/ruff format --check .
@@ -65,7 +72,7 @@ format: $(READY1)
 	$(V1)/bin/ruff format .
 
 clean:
-	rm -rf $(V1) $(V2) build dist site asyncguard/runtime/*.so *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(V1) $(V2) .venvs build dist site asyncguard/runtime/*.so *.egg-info .cache .asyncguard_cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY1): GROUPS := --group dev
 $(READY2): GROUPS := --group test --group numpy2
