@@ -1,0 +1,49 @@
+"""Python processes that begin with a framework imported: each is forked from one that waits.
+
+`python("torch")` is a command that does what `[sys.executable]` does, without the seconds that the
+import takes each time:
+
+    subprocess.run([*warm.python("torch"), "-m", "asyncguard", "run", "train.py"], cwd=..., ...)
+
+The process has its own environment, folder, streams, exit status and `__main__`. What differs is
+that the modules are there before the program begins, so a test of what happens at an import, or of
+the start of the interpreter itself, takes `sys.executable`. Options of the interpreter and other
+variables for it than PYTHONPATH need a process of their own, and get one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SERVER = Path(__file__).with_name("warm_server.py")
+CLIENT = Path(__file__).with_name("warm_client.py")
+
+
+@functools.cache
+def python(*modules: str) -> tuple[str, ...]:
+    """Return the command of a Python that holds these modules; the first call imports them."""
+    folder = tempfile.TemporaryDirectory(prefix="warm")
+    path = str(Path(folder.name, "socket"))
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    begun_with = {name: environment[name] for name in environment if name.startswith("PYTHON")}
+    server = subprocess.Popen(
+        [sys.executable, str(SERVER), path, *modules],
+        cwd="/", env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n", f"{modules} cannot be imported"
+    atexit.register(_end, server, folder)
+    return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
+
+
+def _end(server: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
+    """End the server, which waits for the end of its input; its processes have ended."""
+    server.communicate()
+    folder.cleanup()

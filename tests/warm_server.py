@@ -1,0 +1,132 @@
+"""The process that `warm.py` forks others from: `python warm_server.py SOCKET MODULE...`."""
+
+import atexit
+import builtins
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import types
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+
+
+def serve(path):
+    """Fork for each connection; return what to run in the process that runs it."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(64)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    os.write(1, b"ready\n")
+    while True:
+        ready, _, _ = select.select([listener, 0], [], [])
+        if 0 in ready:
+            os._exit(0)  # who started us has ended
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            return keep(connection)
+        connection.close()
+
+
+def keep(connection):
+    """Fork once more, and tell how that process ended."""
+    data, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    while not data.endswith(b"\n"):
+        data += connection.recv(1 << 20)
+    pid = os.fork()
+    if pid == 0:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX") if sys.platform != "linux" else 1024)
+        return json.loads(data)
+    for stream in streams:
+        os.close(stream)
+    for number in (0, 1, 2):
+        os.close(number)
+    connection.sendall(b"%d\n" % pid)
+    status = os.waitpid(pid, 0)[1]
+    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def become(arguments, folder, environment, base):
+    """Be what Python is when it has started with these arguments; return the code to run."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.orig_argv[:] = [sys.executable, *arguments]
+    kind, *rest = arguments
+    paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    main = types.ModuleType("__main__")
+    main.__builtins__ = builtins
+    if "__annotations__" in globals():  # Python 3.14 makes it when it is asked for
+        main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    if kind == "-m":
+        sys.argv[:] = ["-m", *rest[1:]]
+        sys.path[:] = [os.getcwd(), *paths, *base]
+        return lambda: runpy._run_module_as_main(rest[0])
+    if kind == "-c":
+        sys.argv[:] = ["-c", *rest[1:]]
+        sys.path[:] = ["", *paths, *base]
+        main.__loader__ = BuiltinImporter
+        code = compile(rest[0], "<string>", "exec")
+    else:
+        sys.argv[:] = arguments
+        sys.path[:] = [os.path.dirname(os.path.realpath(kind)), *paths, *base]
+        path = os.path.abspath(kind)
+        main.__file__, main.__cached__ = path, None
+        main.__loader__ = SourceFileLoader("__main__", path)
+        with open(path, "rb") as file:
+            code = compile(file.read(), path, "exec")
+    return lambda: exec(code, main.__dict__)
+
+
+def end(status):
+    """End the process, all but for the taking apart of its modules, which takes a second."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+def status_of(error):
+    """Return the exit status that Python has for what ended a program; below 0 it is a signal."""
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else bool(error.code)
+        return int(code) & 0xFF
+    return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+
+
+def tell(error):
+    """Tell of an error as Python does at the end of a program, and of its own calls only."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    sys.excepthook(type(error), error.with_traceback(traceback), traceback)
+
+
+_mine, _base, _status = sys.modules["__main__"], sys.path[1:], 0
+sys.path[:] = _base
+atexit.register(lambda: end(_status))  # the first, and so called after all others
+for _name in sys.argv[2:]:
+    importlib.import_module(_name)
+gc.freeze()
+_run = become(**serve(sys.argv[1]), base=_base)
+try:
+    _run()
+except SystemExit as _error:
+    _status = status_of(_error)
+    raise
+except BaseException as _error:  # noqa: BLE001  (as Python does around any program)
+    _status = status_of(_error)
+    tell(_error)
