@@ -12,6 +12,8 @@ import pytest
 
 from asyncguard import files
 from asyncguard.cli import fixes, main
+from asyncguard.cli.findings import How, show
+from asyncguard.cli.output import Output
 from asyncguard.lint.check import LintResult
 from asyncguard.model import Applicability, Edit, Fix
 from asyncguard.runtime import store
@@ -77,6 +79,29 @@ def test_groups_within_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "ASG102 (2)"
     assert [line.split(":")[0] for line in lines[1:3]] == ["a.py", "b.py"]
     assert not [line for line in lines if "ASG202" in line]
+
+
+def test_a_limit_counts_all_that_can_be_repaired(capsys: pytest.CaptureFixture[str]) -> None:
+    *_, everything = check(capsys, "--sort", "path")
+    *_, limited, _ = check(capsys, "--limit", "1", "--sort", "path")
+    assert everything.partition("checked).")[2] == limited.partition("checked).")[2] != ""
+
+
+def test_the_code_of_repairs_is_shown_also_of_those_to_complete(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = check(capsys, "--show-fixes", "a.py")
+    assert "    -        print(loss.item())" in shown
+    assert "    +            print(loss.item())" in shown
+    sketch = Fix("ask", (Edit(8, 8, 8, 13, "log"),), Applicability.SHOWN)
+    found = finding(path="a.py", line=8, source="print(loss.item())", fix=sketch)
+    how = How(Output(), "text", fixes=True)
+    show(how, [found], 1)
+    lines = capsys.readouterr().out.splitlines()
+    assert "    fix: ask (for you to decide)" in lines
+    assert lines[-3:-1] == ["    -        print(loss.item())", "    +        log(loss.item())"]
+    assert main(["check", "--show-fixes", "--output-format", "junit", "a.py"]) == 2
+    assert "--show-fixes: junit has no place" in capsys.readouterr().err
 
 
 def test_a_limit_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,7 +141,7 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     result = seen.result
-    findings.show(how, found, result.files_checked, result.hidden, [*seen.notes])
+    findings.show(how, found, result.files_checked, result.hidden, seen.notes, given)
     return 1 if found and not arguments.exit_zero else 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.report.impact import Group
 
 HOTSPOTS = 10  # functions that open a large result
-WITH_REASONS = ("text", "json", "jsonl")
+IN_DETAIL = ("text", "json", "jsonl")
 FOR_PEOPLE = ("text", "concise", "grouped", "markdown")  # the others hold findings alone
 FORMATS = (
     "text (default on a terminal, or where COLUMNS is set), concise (default elsewhere), grouped, "
@@ -54,6 +54,10 @@ def add_order(parser: argparse.ArgumentParser) -> None:
         "--show-reasons", action="store_true",
         help="show why each value counts as a device value and each site as hot (text)",
     )  # fmt: skip
+    group.add_argument(
+        "--show-fixes", action="store_true",
+        help="show the code of each repair, also of those for you to decide and complete (text)",
+    )  # fmt: skip
 
 
 def require_sense(arguments: argparse.Namespace) -> None:
@@ -62,13 +66,17 @@ def require_sense(arguments: argparse.Namespace) -> None:
         raise AsyncguardError(
             f"--limit {arguments.limit}: name how many findings to show, 1 or more"
         )
-    if arguments.show_reasons:
-        arguments.output_format = arguments.output_format or "text"
-        if arguments.output_format not in WITH_REASONS:
+    for option, wanted in (
+        ("--show-reasons", arguments.show_reasons),
+        ("--show-fixes", arguments.show_fixes),
+    ):
+        if wanted and (arguments.output_format or "text") not in IN_DETAIL:
             raise AsyncguardError(
-                f"--show-reasons: {arguments.output_format} has no place for them; use text, "
-                "json or jsonl"
+                f"{option}: {arguments.output_format} has no place for them; use text, json or "
+                "jsonl"
             )
+    if arguments.show_reasons or arguments.show_fixes:
+        arguments.output_format = arguments.output_format or "text"
 
 
 class How(NamedTuple):
@@ -81,6 +89,7 @@ class How(NamedTuple):
     limit: int | None = None
     statistics: bool = False
     reasons: bool = False
+    fixes: bool = False
     quiet: bool = False
 
     @classmethod
@@ -94,6 +103,7 @@ class How(NamedTuple):
             arguments.limit,
             arguments.statistics,
             arguments.show_reasons,
+            arguments.show_fixes,
             arguments.quiet,
         )
 
@@ -113,8 +123,12 @@ def show(
     files_checked: int,
     hidden: int = 0,
     notes: Sequence[str] = (),
+    given: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Write findings in the order and format, and to the place, that were asked for."""
+    """Write findings in the order and format, and to the place, that were asked for.
+
+    `given` are sources that are not files, by name.
+    """
     from asyncguard.lint.labels import labels
     from asyncguard.lint.report import impact
     from asyncguard.render import FindingsReport, RuleText
@@ -140,11 +154,27 @@ def show(
         tuple(notes),
         how.reasons,
         how.quiet,
+        tuple(f.fix for f in findings[len(shown) :] if f.fix is not None),
+        _previews(shown, given or {}) if how.fixes else {},
     )
     how.output.write(render(report, how.output.screen))
     if name not in FOR_PEOPLE and not how.statistics:
         for note in not_shown(report if report.held_back else replace(report, hidden=0)):
             tell(note)
+
+
+def _previews(
+    found: Sequence[Finding], given: Mapping[str, bytes]
+) -> dict[Finding, tuple[str, ...]]:
+    """Return the lines that each repair takes away and adds."""
+    from asyncguard.lint.source.fixes import Sources, preview
+
+    sources = Sources(given)
+    return {
+        finding: tuple(preview(finding, sources.around(finding)))
+        for finding in found
+        if finding.fix is not None and finding.fix.edits
+    }
 
 
 def _largest(groups: Sequence[Group]) -> list[Group]:

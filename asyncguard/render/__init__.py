@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from asyncguard.model import AsyncguardError, Finding, SiteStats, Suggestion, TraceRecord
+from asyncguard.model import AsyncguardError, Finding, Fix, SiteStats, Suggestion, TraceRecord
 from asyncguard.render.visible import shown
 
 
@@ -74,6 +74,9 @@ class FindingsReport:
     notes: tuple[str, ...] = ()  # that close the report
     reasons: bool = False  # say why each finding is there
     quiet: bool = False  # show findings alone
+    held_fixes: tuple[Fix, ...] = ()  # those of the findings that are held back
+    # the lines, with their signs, that the repairs to show take away and add
+    fixes: Mapping[Finding, tuple[str, ...]] = field(default_factory=dict)
 
     def name(self, code: str) -> str:
         """The name of a rule."""

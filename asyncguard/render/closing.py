@@ -15,7 +15,7 @@ def closing(report: FindingsReport, screen: Screen, paint: Paint) -> Iterator[st
     """Yield the summary, and what is not shown; nothing where findings alone are asked for."""
     summary = () if report.quiet else (_summary(report, paint),)
     for paragraph in (*summary, *not_shown(report)):
-        yield from textwrap.wrap(paragraph, screen.line_width)
+        yield from textwrap.wrap(paragraph, screen.line_width, break_on_hyphens=False)
 
 
 def not_shown(report: FindingsReport) -> Iterator[str]:
@@ -39,7 +39,8 @@ def _summary(report: FindingsReport, paint: Paint) -> str:
     files = count(len({finding.path for finding in report.findings}), "file")
     where = "" if report.held_back else f" in {files}"
     text = f"Found {count(total, 'finding')}{where} ({checked} checked)."
-    return text + _fixable([finding.fix for finding in report.findings if finding.fix is not None])
+    fixes = [finding.fix for finding in report.findings if finding.fix is not None]
+    return text + _fixable([*fixes, *report.held_fixes])
 
 
 def _fixable(fixes: Sequence[Fix]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from unicodedata import east_asian_width
 
@@ -52,6 +52,12 @@ def finding_lines(finding: Finding, screen: Screen, paint: Paint) -> Iterator[st
             first, *rest = _wrapped(f"{word} {visible(text)}", width, "    ")
             yield first.replace(word, paint(word, "cyan"), 1)
             yield from rest
+
+
+def fix_lines(lines: Iterable[str], paint: Paint) -> Iterator[str]:
+    """Yield the lines that a repair takes away and adds, as they are: they may be copied."""
+    for line in lines:
+        yield f"    {paint(visible(line), 'red' if line.startswith('-') else 'green')}"
 
 
 def concise_line(finding: Finding, paint: Paint) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.closing import closing
-from asyncguard.render.lines import Paint, finding_lines, painter
+from asyncguard.render.lines import Paint, finding_lines, fix_lines, painter
 from asyncguard.render.reasons import reason_lines
 from asyncguard.render.visible import visible
 
@@ -36,6 +36,7 @@ def findings(report: FindingsReport, screen: Screen) -> str:
             lines += [paint(heading, "bold underline")] if heading else []
             for finding in members:
                 lines += finding_lines(finding, screen, paint)
+                lines += fix_lines(report.fixes.get(finding, ()), paint)
                 lines += reason_lines(finding, paint) if report.reasons else ()
             lines += [""] if heading else []
     lines += closing(report, screen, paint)

@@ -119,6 +119,38 @@ def replace_all(changes: Iterable[Change]) -> None:
         _write(change)
 
 
+class Sources:
+    """The texts that findings speak of, each read once; `given` are those that are not files."""
+
+    def __init__(self, given: Mapping[str, bytes]) -> None:
+        self._given = given
+        self._texts: dict[str, str] = {}
+
+    def around(self, finding: Finding) -> str:
+        """Return the source that a finding's lines are counted in: of a notebook its cell.
+
+        Raises AsyncguardError.
+        """
+        path = finding.path
+        try:
+            if path not in self._texts:
+                self._texts[path] = _decoded(path, self._given.get(path))
+            text = self._texts[path]
+            return text if finding.cell is None else cells.cells(text)[finding.cell].source
+        except OSError as error:
+            raise AsyncguardError(f"{path}: cannot be read: {error.strerror}") from error
+        except (ValueError, LookupError, SyntaxError) as error:
+            raise _stale(Path(path)) from error
+
+
+def _decoded(path: str, data: bytes | None) -> str:
+    data = files.read(path) if data is None else data
+    encoding = "utf-8-sig"
+    if not path.endswith(".ipynb"):
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    return data.decode(encoding)
+
+
 def preview(finding: Finding, text: str) -> list[str]:
     """Return the lines that a finding's repair takes away and adds, each with its sign.
 
@@ -128,7 +160,8 @@ def preview(finding: Finding, text: str) -> list[str]:
         return []
     before, after = lines_of(text), lines_of(apply(text, [finding.fix]))
     changed = [*difflib.unified_diff(before, after, lineterm="", n=0)][2:]  # without the head
-    return [line for line in changed if not line.startswith("@@")]
+    hunks = ["..." if line.startswith("@@") else line for line in changed]
+    return hunks[1:]
 
 
 def choose(findings: Iterable[Finding], *, unsafe: bool) -> dict[Finding, Fix]:
