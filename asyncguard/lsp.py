@@ -18,8 +18,10 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from asyncguard.gate.accepted import configured, without_accepted
 from asyncguard.lint.live import Live
 from asyncguard.lint.report import registry
+from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.source import fixes
 from asyncguard.model import (
     Applicability,
@@ -180,7 +182,8 @@ class Service:
     def _find(self, path: Path, data: bytes) -> list[Finding]:
         folder = self._folder(path)
         live = self._live.setdefault(folder, Live())
-        return live.check(path, data)
+        found = live.check(path, data)
+        return [*without_accepted(found, [str(path)], configured(Configuration())).findings]
 
     def _folder(self, path: Path) -> Path:
         """Return the outermost workspace folder that holds a file, else the file's own."""

@@ -233,14 +233,69 @@ def test_stale_entries_of_a_baseline_are_told_and_pruned(
     directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--no-cache", "--write-baseline", "base.json"]) == 0
-    (directory / "b.py").write_text("import torch\n")
-    told = "base.json: 2 entries are stale: they no longer occur; prune with"
-    assert any(line.startswith(told) for line in check(capsys, "--baseline", "base.json"))
+    (directory / "b.py").write_text(HOT)
+    told = "base.json: 2 entries are stale: they no longer occur; prune with "
+    gate = ["gate", "--baseline", "base.json"]
+    assert f"{told}`asyncguard gate --prune --baseline base.json PATHS`" in check(
+        capsys, "--baseline", "base.json"
+    )
     assert not any("stale" in x for x in check(capsys, "--baseline", "base.json", "a.py"))
-    assert main(["gate", "--baseline", "base.json", "."]) == 0
-    assert "2 entries are stale" in capsys.readouterr().out
-    assert main(["gate", "--baseline", "base.json", "--update", "."]) == 0
-    assert len(json.loads(Path("base.json").read_text())["findings"]) == 1
+    (directory / "b.py").write_text("import torch\n")
+    (directory / "c.py").write_text(HOT.replace("def train", "def fit"))
+    capsys.readouterr()
+    assert main([*gate, "."]) == 1
+    assert "stale" in capsys.readouterr().out
+    assert main([*gate, "--prune", "."]) == 1  # what is new is not accepted by it
+    assert "base.json: stale entries taken out: 2" in capsys.readouterr().out
+    assert [entry["path"] for entry in json.loads(Path("base.json").read_text())["findings"]] == [
+        "a.py"
+    ]
+    assert main([*gate, "a.py"]) == 0
+    assert "stale" not in capsys.readouterr().out
+
+
+def test_a_configured_baseline_holds_for_checks_hooks_and_explanations(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "asyncguard.toml").write_text('baseline = "known.json"\n')
+    assert main(["check", "--no-cache", "."]) == 2
+    assert "known.json: no such baseline; write one with `asyncguard gate --update`" in (
+        capsys.readouterr().err
+    )
+    assert main(["gate", "--update", "."]) == 0
+    assert "accepted 3 findings into known.json" in capsys.readouterr().out
+    none, accepted = check(capsys)
+    assert none == "No new findings in 2 files."
+    assert accepted == "Not shown: 3 findings accepted by known.json (--no-baseline)."
+    assert main(["check", "a.py"]) == main(["gate", "."]) == 0
+    assert main(["check", "--no-baseline", "--exit-zero", "."]) == 0
+    capsys.readouterr()
+    assert main(["explain", "a.py:8"]) == 0
+    assert "hidden: known.json accepts it" in capsys.readouterr().out
+    (directory / "inner").mkdir()
+    monkeypatch.chdir(directory / "inner")  # the paths in it are relative to the configuration
+    assert main(["check", "--no-cache", ".."]) == main(["gate", ".."]) == 0
+    Path("new.py").write_text(HOT)
+    monkeypatch.chdir(directory)
+    found, *_ = check(capsys)
+    assert found.startswith("inner/new.py:8:15: ASG102")
+
+
+def test_the_gate_reads_the_traces_of_a_folder(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "traces").mkdir()
+    before = record(steady(1, path="a.py", line=8), step_count=10, steady_steps=10)
+    store.save(before, Path("traces/one.json"))
+    assert main(["gate", "--update", "a.py", "traces/"]) == 0
+    assert "accepted 1 finding and 1 trace" in capsys.readouterr().out
+    after = record(steady(3, path="a.py", line=8), step_count=10, steady_steps=10)
+    store.save(after, Path("traces/one.json"))
+    assert main(["gate", "a.py", "traces/"]) == 1
+    assert "1 per step -> 3 per step" in capsys.readouterr().out
+    store.save(after, Path("t.json"))
+    main(["gate", "."])
+    assert "t.json is a trace: it is not compared unless you name it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["concise", "json", "sarif", "github", "gitlab", "junit"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import atexit
 import gc
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +142,7 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     result = seen.result
-    findings.show(how, found, result.files_checked, result.hidden, seen.notes, given)
+    findings.show(how, found, result.files_checked, result.hidden, seen.notes, given, seen.accepted)
     return 1 if found and not arguments.exit_zero else 0
 
 
@@ -213,7 +214,7 @@ def _look(
     else:
         paths = [Path(path) for path in arguments.paths]
         result = find(paths, settings, verbose=arguments.verbose, quiet=arguments.quiet)
-    return fixes.Looked(result, *_unrecorded(arguments, result))
+    return _unrecorded(arguments, settings, result, given or result.files)
 
 
 def _find_in_given(
@@ -233,22 +234,26 @@ def _find_in_given(
 
 
 def _unrecorded(
-    arguments: argparse.Namespace, result: LintResult
-) -> tuple[list[Finding], list[str]]:
-    """Leave out the findings that the baseline holds, and say what in it is stale."""
-    found = list(result.findings)
-    if not arguments.baseline:
-        return found, []
-    from asyncguard.gate import baseline, compare
+    arguments: argparse.Namespace, settings: Configuration, result: LintResult, files: Iterable[str]
+) -> fixes.Looked:
+    """Leave out the findings that baselines hold, and say how many, and what in them is stale."""
+    folders = {Path(file).parent for file in files}
+    known = arguments.baseline or any(settings.of(folder).baseline for folder in folders)
+    if not known or arguments.no_baseline or arguments.write_baseline:
+        return fixes.Looked(result, result.findings)
+    from asyncguard.gate import baseline
+    from asyncguard.gate.accepted import Place, configured, without_accepted
 
-    remedy = f"asyncguard check --write-baseline {arguments.baseline}"
-    accepted = baseline.load(arguments.baseline, remedy).findings
-    if accepted is None:
-        raise AsyncguardError(f"{arguments.baseline} has no findings; add them with `{remedy}`")
-    stale = compare.stale_findings(found, accepted, result.files)
-    return list(compare.new_findings(found, accepted)), findings.stale(
-        stale, arguments.baseline, f"{remedy} PATHS"
-    )
+    place, remedy = configured(settings), baseline.UPDATE
+    if arguments.baseline:
+        named = Place(arguments.baseline)
+        place, remedy = lambda file: named, f"asyncguard check --write-baseline {named.path}"
+    accepted = without_accepted(result.findings, files, place, remedy)
+    notes: list[str] = []
+    if arguments.baseline or not arguments.paths or any(map(os.path.isdir, arguments.paths)):
+        notes = [note for stale in accepted.stale for note in findings.stale_note(*stale)]
+    counts = {place.shown: number for place, number in accepted.counts if number}
+    return fixes.Looked(result, accepted.findings, notes, counts)
 
 
 def _add_ignores(reason: str, found: list[Finding]) -> int:
@@ -271,7 +276,8 @@ def _write_baseline(path: Path, found: list[Finding]) -> int:
     from asyncguard.gate import baseline
     from asyncguard.render.words import count
 
-    baseline.update(path, baseline.of_findings(found), None, "asyncguard check --write-baseline")
+    remedy = "asyncguard check --write-baseline"
+    baseline.update(path, baseline.of_findings(found), None, remedy)
     tell(f"{count(len(found), 'finding')} recorded in {path}")
     return 0
 

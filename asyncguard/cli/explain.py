@@ -78,19 +78,31 @@ def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
 
     if not os.path.isfile(path):
         raise AsyncguardError(f"{path}: no such file; name one, and a line, as in train.py:31")
+    _require_line(path, line)
     checked = list(paths) or [path]  # whose project is read as well
     everything = Configuration(lambda settings: override(settings, select=("ALL",)))
     with screens.progress("checking", sys.stderr) as progress:
         result = check_configured(checked, everything, progress)
         if not _is_checked(path, checked, everything):
             result = check_configured([path], everything, progress)  # excluded, but named
-    settings = Configuration(lambda settings: settings).of(path.parent)
+    configuration = Configuration()
+    settings = configuration.of(path.parent)
     at = [f for f in result.findings if _is_at(f, path, line)]
     enabled = _enabled(settings)
-    found = [(f, _why_hidden(f, settings, enabled)) for f in at]
+    hidden = {f: _why_hidden(f, settings, enabled) for f in result.findings if _is_in(f, path)}
+    accepted = _accepted([f for f, why in hidden.items() if not why], configuration)
+    found = [(f, hidden[f] or accepted.get(f, "")) for f in at]
     none = f"{path}:{line}: {_why_none(path, line)}"
     screens.write(sys.stdout, explained(found, none, screens.screen(sys.stdout)))
     return 0
+
+
+def _require_line(path: Path, line: int) -> None:
+    from asyncguard import files
+
+    lines = len(files.read(path).splitlines())
+    if not 1 <= line <= lines:
+        raise AsyncguardError(f"{path}:{line}: there is no such line; the file has {lines:,}")
 
 
 def _is_checked(path: Path, paths: Sequence[Path], configuration: Configuration) -> bool:
@@ -100,9 +112,25 @@ def _is_checked(path: Path, paths: Sequence[Path], configuration: Configuration)
     return path.resolve() in {Path(file).resolve() for file in chosen}
 
 
+def _accepted(found: Sequence[Finding], configuration: Configuration) -> dict[Finding, str]:
+    """Return the findings that the configured baseline accepts, with words for it."""
+    from asyncguard.gate.accepted import configured, without_accepted
+
+    place = configured(configuration)
+    left = without_accepted(found, {f.path for f in found}, place).findings
+    return {
+        finding: f"{where.shown} accepts it"
+        for finding in found
+        if finding not in left and (where := place(finding.path)) is not None
+    }
+
+
+def _is_in(finding: Finding, path: Path) -> bool:
+    return Path(finding.path).resolve() == path.resolve()
+
+
 def _is_at(finding: Finding, path: Path, line: int) -> bool:
-    same = Path(finding.path).resolve() == path.resolve()
-    return same and finding.line <= line <= max(finding.end_line, finding.line)
+    return _is_in(finding, path) and finding.line <= line <= max(finding.end_line, finding.line)
 
 
 def _enabled(settings: Settings) -> frozenset[str]:
@@ -139,8 +167,6 @@ def _why_none(path: Path, line: int) -> str:
 
     text = files.read(path).decode("utf-8", "replace")
     lines = text.splitlines()
-    if not 1 <= line <= len(lines):
-        return f"there is no such line; the file has {len(lines):,}"
     if "asyncguard:" in lines[line - 1] or "asyncguard: ignore-file" in text:
         return "no finding is left: a comment silences it"
     if not frameworks_in(text, load().module_framework):

@@ -13,6 +13,7 @@ from asyncguard.cli.output import Output, tell
 from asyncguard.model import AsyncguardError, Finding
 
 if TYPE_CHECKING:
+    from asyncguard.gate.accepted import Place
     from asyncguard.lint.report.impact import Group
 
 HOTSPOTS = 10  # functions that open a large result
@@ -108,13 +109,18 @@ class How(NamedTuple):
         )
 
 
-def stale(entries: Sequence[object], path: Path, remedy: str) -> list[str]:
+def stale_note(place: Place, entries: Sequence[object]) -> list[str]:
     """Say how many entries of a baseline are stale, and what prunes them."""
     if not entries:
         return []
+    from asyncguard.gate.baseline import PRUNE, default
+
     number = len(entries)
     what = "1 entry is stale: it" if number == 1 else f"{number:,} entries are stale: they"
-    return [f"{path}: {what} no longer occur{'s' if number == 1 else ''}; prune with `{remedy}`"]
+    remedy = f"{PRUNE}{'' if default(place.path) else f' --baseline {place.shown}'} PATHS"
+    return [
+        f"{place.shown}: {what} no longer occur{'s' if number == 1 else ''}; prune with `{remedy}`"
+    ]
 
 
 def show(
@@ -124,10 +130,12 @@ def show(
     hidden: int = 0,
     notes: Sequence[str] = (),
     given: Mapping[str, bytes] | None = None,
+    accepted: Mapping[str, int] | None = None,
 ) -> None:
     """Write findings in the order and format, and to the place, that were asked for.
 
-    `given` are sources that are not files, by name.
+    `given` are sources that are not files, by name, and `accepted` the numbers of findings that
+    are left out by baselines.
     """
     from asyncguard.lint.labels import labels
     from asyncguard.lint.report import impact
@@ -154,6 +162,7 @@ def show(
         tuple(notes),
         how.reasons,
         how.quiet,
+        accepted or {},
         tuple(f.fix for f in findings[len(shown) :] if f.fix is not None),
         _previews(shown, given or {}) if how.fixes else {},
     )

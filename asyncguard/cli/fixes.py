@@ -18,11 +18,12 @@ Given = Mapping[str, bytes]  # sources that are not files, by name
 
 
 class Looked(NamedTuple):
-    """What a check found, which of it is to be reported, and notes to go with it."""
+    """What a check found, which of it is to be reported, notes, and how many baselines accept."""
 
     result: LintResult
     found: Sequence[Finding]
-    notes: Sequence[str]
+    notes: Sequence[str] = ()
+    accepted: Mapping[str, int] = {}
 
 
 Look = Callable[[Given], Looked]  # checks files, or such sources

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard.cli import check, findings, options
-from asyncguard.cli.output import Output
+from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding, TraceRecord
 
 if TYPE_CHECKING:
-    from asyncguard.gate.baseline import Baseline
-    from asyncguard.lint.check import LintResult
+    from asyncguard.gate.accepted import Place
+    from asyncguard.gate.baseline import Baseline, SiteKey
+    from asyncguard.gate.compare import Matched
+    from asyncguard.lint.run.configuration import Configuration
 
 
 def add(commands: Any) -> None:
@@ -39,47 +41,62 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="FILE", type=Path,
-        help="baseline to compare with (default: asyncguard-baseline.json)",
+        help="baseline to compare with (default: as the configuration says, else "
+        "asyncguard-baseline.json)",
     )  # fmt: skip
-    parser.add_argument(
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument(
         "--update", action="store_true", help="rewrite the baseline with the current state"
     )
+    choice.add_argument(
+        "--prune", action="store_true",
+        help="take out of the baseline what no longer occurs, and accept nothing new",
+    )  # fmt: skip
     findings.add_format(parser)
     options.add_selection(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare with the baseline, or update it."""
+    """Compare with the baseline, update or prune it."""
     from asyncguard.gate import baseline, basis, compare
+    from asyncguard.gate.accepted import Place, of_folder
     from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
     from asyncguard.runtime import store
 
     output = Output.of(arguments, arguments.paths)
-    path = arguments.baseline or baseline.DEFAULT_PATH
-    traces = [p for p in arguments.paths if p.suffix == ".json"]
-    records = [store.load(p) for p in traces]
+    settings = options.configuration(arguments)
+    place = Place(arguments.baseline) if arguments.baseline else of_folder(settings, Path.cwd())
+    traces, sources = _sorted(arguments.paths, settings, quiet=arguments.quiet)
+    records = [store.load(path) for path in traces]
     of_traces = _basis(traces, records)
-    source_paths = [p for p in arguments.paths if p.suffix != ".json"]
     result = LintResult((), 0)
-    if source_paths:
-        result = check.find(source_paths, options.configuration(arguments), quiet=arguments.quiet)
+    if sources:
+        result = check.find(sources, settings, quiet=arguments.quiet)
     if arguments.update:
-        found = result.findings if source_paths else None
-        output.write(_update(path, found, records, of_traces))
+        found = result.findings if sources else None
+        output.write(_update(place, found, records, of_traces))
         return 0
-    accepted = baseline.load(path)
-    _require_accepted(path, accepted, bool(source_paths), bool(records))
+    accepted = baseline.load(place.path)
+    _require_accepted(place, accepted, bool(sources), bool(records))
     if records:
         remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
-        basis.require_same(str(traces[0]), of_traces, str(path), accepted.basis, remedy)
-    new = compare.new_findings(result.findings, accepted.findings or {})
+        basis.require_same(str(traces[0]), of_traces, place.shown, accepted.basis, remedy)
+    matched = compare.match_findings(
+        result.findings, accepted.findings or {}, result.files, place.root
+    )
+    new = matched.new
     grown = compare.grown_sites(records, accepted.sites or {})
-    notes = findings.stale(_stale(accepted, result, records), path, f"{baseline.UPDATE} PATHS")
+    gone = compare.stale_sites(records, accepted.sites or {}) if records else []
+    if arguments.prune:
+        notes = [_prune(place, accepted, matched, gone)]
+    else:
+        notes = findings.stale_note(place, [*matched.stale, *gone])
     name = arguments.output_format or (output.format if output.path else "text")
     if name == "text":
         if new or grown or not arguments.quiet:
-            output.write(render.verdict(path, new, grown, _advice(), output.screen, notes))
+            shown = Path(place.shown)
+            output.write(render.verdict(shown, new, grown, _advice(), output.screen, notes))
     else:
         everything = (*new, *render.as_findings(grown, _codes(), _advice()))
         how = findings.How(output, name, quiet=arguments.quiet)
@@ -87,12 +104,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if new or grown else 0
 
 
-def _require_accepted(path: Path, accepted: Baseline, source: bool, traces: bool) -> None:
+def _sorted(
+    paths: Sequence[Path], settings: Configuration, *, quiet: bool
+) -> tuple[list[Path], list[Path]]:
+    """Split paths into traces and sources; a folder without Python files is one of traces."""
+    from asyncguard.lint.run.discover import choose
+    from asyncguard.runtime import store
+
+    traces: list[Path] = []
+    sources: list[Path] = []
+    for path in paths:
+        folder = path.is_dir()
+        if folder and not choose([path], settings).files:
+            traces += store.traces_below(path)
+        elif folder or path.suffix != ".json":
+            sources.append(path)
+            for trace in store.traces_in(path) if folder else ():
+                tell(f"{trace} is a trace: it is not compared unless you name it", quiet=quiet)
+        else:
+            traces.append(path)
+    return traces, sources
+
+
+def _require_accepted(place: Place, accepted: Baseline, source: bool, traces: bool) -> None:
     """Raise AsyncguardError for a baseline without what is to be compared."""
     if source and accepted.findings is None:
-        raise AsyncguardError(f"{path} has no lint findings yet; add them with --update")
+        raise AsyncguardError(f"{place.shown} has no lint findings yet; add them with --update")
     if traces and accepted.sites is None:
-        raise AsyncguardError(f"{path} has no trace yet; add one with --update")
+        raise AsyncguardError(f"{place.shown} has no trace yet; add one with --update")
 
 
 def _basis(paths: Sequence[Path], records: Sequence[TraceRecord]) -> str:
@@ -108,7 +147,7 @@ def _basis(paths: Sequence[Path], records: Sequence[TraceRecord]) -> str:
 
 
 def _update(
-    path: Path, found: Sequence[Finding] | None, records: Sequence[TraceRecord], basis: str
+    place: Place, found: Sequence[Finding] | None, records: Sequence[TraceRecord], basis: str
 ) -> str:
     """Write findings and traces into the baseline; what is not given stays in it as it is.
 
@@ -118,24 +157,27 @@ def _update(
     from asyncguard.render import gate as render
 
     baseline.update(
-        path,
-        None if found is None else baseline.of_findings(found),
+        place.path,
+        None if found is None else baseline.of_findings(found, place.root),
         baseline.of_traces(records) if records else None,
         basis=basis,
     )
-    return render.updated(path, found, records)
+    return render.updated(Path(place.shown), found, records)
 
 
-def _stale(accepted: Baseline, result: LintResult, records: Sequence[TraceRecord]) -> list[object]:
-    """What the baseline holds and is gone."""
-    from asyncguard.gate import compare
+def _prune(place: Place, accepted: Baseline, matched: Matched, gone: Sequence[SiteKey]) -> str:
+    """Take what is stale out of the baseline, and accept nothing new; returns what to say."""
+    from asyncguard.gate import baseline, compare
 
-    stale: list[object] = list(
-        compare.stale_findings(result.findings, accepted.findings or {}, result.files)
+    kept = compare.pruned_findings(matched, accepted.findings or {})
+    sites = {key: rate for key, rate in (accepted.sites or {}).items() if key not in gone}
+    baseline.update(
+        place.path,
+        None if accepted.findings is None else kept,
+        None if accepted.sites is None else sites,
+        basis=accepted.basis,
     )
-    if records:
-        stale += compare.stale_sites(records, accepted.sites or {})
-    return stale
+    return f"{place.shown}: stale entries taken out: {len(matched.stale) + len(gone):,}"
 
 
 def _advice() -> dict[str, str]:

@@ -57,8 +57,10 @@ def add_accepted(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which findings are accepted."""
     group = parser.add_argument_group("accepted findings")
     group.add_argument(
-        "--baseline", metavar="FILE", type=Path, help="hide findings already recorded in FILE"
-    )
+        "--baseline", metavar="FILE", type=Path,
+        help="hide findings already recorded in FILE (default: as the configuration says)",
+    )  # fmt: skip
+    group.add_argument("--no-baseline", action="store_true", help="show accepted findings as well")
     group.add_argument(
         "--write-baseline", metavar="FILE", type=Path,
         help="record all current findings in FILE and exit",

@@ -22,6 +22,7 @@ from asyncguard.model import AsyncguardError, Finding, SiteStats, TraceRecord
 VERSION = 2  # 1 had neither visits nor a basis
 MOST = 64 << 20  # bytes of a file, which holds some 300 a finding
 UPDATE = "asyncguard gate --update"
+PRUNE = "asyncguard gate --prune"
 DEFAULT_PATH = Path("asyncguard-baseline.json")
 
 
@@ -105,9 +106,9 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     basis: str = ""
 
 
-def of_findings(findings: Iterable[Finding]) -> dict[FindingKey, int]:
-    """Count findings by key."""
-    return dict(Counter(map(finding_key, findings)))
+def of_findings(findings: Iterable[Finding], root: str | Path = "") -> dict[FindingKey, int]:
+    """Count findings by key, with their paths as seen from `root`."""
+    return dict(Counter(finding_key(finding, root) for finding in findings))
 
 
 def of_traces(records: Iterable[TraceRecord]) -> dict[SiteKey, Rate]:
@@ -120,11 +121,10 @@ def of_traces(records: Iterable[TraceRecord]) -> dict[SiteKey, Rate]:
     return rates
 
 
-def finding_key(finding: Finding) -> FindingKey:
-    """The key of one finding, with its path as seen from the working directory."""
-    return FindingKey(
-        portable(finding.path), finding.function, finding.code, finding.api, finding.source.strip()
-    )
+def finding_key(finding: Finding, root: str | Path = "") -> FindingKey:
+    """The key of one finding, with its path as seen from `root`, else the working directory."""
+    path = portable(finding.path, root)
+    return FindingKey(path, finding.function, finding.code, finding.api, finding.source.strip())
 
 
 def site_key(site: SiteStats, root: str = "") -> SiteKey:
@@ -133,11 +133,19 @@ def site_key(site: SiteStats, root: str = "") -> SiteKey:
     return SiteKey(portable(path), site.function, site.framework, site.api, site.source.strip())
 
 
-def portable(path: str) -> str:
-    """The path relative to the working directory where it lies below it, with forward slashes."""
-    relative = os.path.relpath(path) if path else path
+def portable(path: str, root: str | Path = "") -> str:
+    """The path relative to `root`, else the working directory, where it lies below it.
+
+    With forward slashes.
+    """
+    relative = os.path.relpath(path, root or os.curdir) if path else path
     outside = relative == os.pardir or relative.startswith(os.pardir + os.sep)
     return Path(path if outside else relative).as_posix()
+
+
+def default(path: Path) -> bool:
+    """Whether `asyncguard gate` takes this file where none is named."""
+    return Path(portable(str(path))) == DEFAULT_PATH
 
 
 def _rates(record: TraceRecord) -> dict[SiteKey, Rate]:

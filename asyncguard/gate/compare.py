@@ -13,6 +13,8 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from asyncguard.gate.baseline import (
     FindingKey,
@@ -49,31 +51,47 @@ class GrownSite:
     now: Rate
 
 
-def new_findings(
-    findings: Iterable[Finding], accepted: Mapping[FindingKey, int]
-) -> tuple[Finding, ...]:
-    """The findings that the baseline does not account for, in their order."""
-    left = list(findings)
-    budget = Counter(accepted)
-    for identity in _FINDING_IDENTITIES:
-        left = _spend(left, budget, identity)
-    return tuple(left)
+class Matched(NamedTuple):
+    """Findings held against what is accepted: which are new, and what is left of it."""
+
+    new: tuple[Finding, ...]
+    left: Mapping[FindingKey, int]
+
+    @property
+    def stale(self) -> list[FindingKey]:
+        """The accepted findings that are not found any more."""
+        return sorted(key for key, count in self.left.items() if count)
 
 
-def stale_findings(
-    findings: Iterable[Finding], accepted: Mapping[FindingKey, int], files: Iterable[str]
-) -> list[FindingKey]:
-    """The accepted findings that are not found any more in `files`, or whose file is gone."""
-    budget = Counter(accepted)
-    left = list(findings)
+def match_findings(
+    findings: Iterable[Finding],
+    accepted: Mapping[FindingKey, int],
+    files: Iterable[str],
+    root: str | Path = "",
+) -> Matched:
+    """Hold the findings in `files` against what is accepted of these, and of files that are gone.
+
+    What is accepted in a file that was not checked is of no account. `root` is what the baseline's
+    paths are relative to: the working directory if it is empty.
+    """
+    checked = {portable(file, root) for file in files}
+    budget = Counter(
+        {
+            key: count
+            for key, count in accepted.items()
+            if key.path in checked or not os.path.lexists(os.path.join(root, key.path))
+        }
+    )
+    left: Sequence[Finding] = list(findings)
     for identity in _FINDING_IDENTITIES:
-        left = _spend(left, budget, identity)
-    checked = set(map(portable, files))
-    return [
-        key
-        for key, count in sorted(budget.items())
-        if count and (key.path in checked or not os.path.lexists(key.path))
-    ]
+        left = _spend(left, budget, identity, root)
+    return Matched(tuple(left), budget)
+
+
+def pruned_findings(matched: Matched, accepted: Mapping[FindingKey, int]) -> dict[FindingKey, int]:
+    """What is accepted and still found, or of files that were not checked."""
+    kept = {key: count - matched.left.get(key, 0) for key, count in accepted.items()}
+    return {key: count for key, count in kept.items() if count}
 
 
 def stale_sites(records: Sequence[TraceRecord], accepted: Mapping[SiteKey, Rate]) -> list[SiteKey]:
@@ -92,6 +110,7 @@ def _spend(
     findings: Sequence[Finding],
     budget: Counter[FindingKey],
     identity: Callable[[FindingKey], Hashable],
+    root: str | Path,
 ) -> list[Finding]:
     """Match findings against what is left of the budget; return those that stay unmatched."""
     available = defaultdict(list)
@@ -99,7 +118,7 @@ def _spend(
         available[identity(key)].append(key)
     unmatched = []
     for finding in findings:
-        keys = available[identity(finding_key(finding))]
+        keys = available[identity(finding_key(finding, root))]
         while keys and not budget[keys[-1]]:
             keys.pop()
         if keys:

@@ -74,6 +74,7 @@ class FindingsReport:
     notes: tuple[str, ...] = ()  # that close the report
     reasons: bool = False  # say why each finding is there
     quiet: bool = False  # show findings alone
+    accepted: Mapping[str, int] = field(default_factory=dict)  # findings by their baseline
     held_fixes: tuple[Fix, ...] = ()  # those of the findings that are held back
     # the lines, with their signs, that the repairs to show take away and add
     fixes: Mapping[Finding, tuple[str, ...]] = field(default_factory=dict)

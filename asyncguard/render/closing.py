@@ -28,6 +28,8 @@ def not_shown(report: FindingsReport) -> Iterator[str]:
     if report.hidden:
         noun = "finding that is" if report.hidden == 1 else "findings that are"
         yield (f"Not shown: {report.hidden:,} {noun} rare, guarded or uncertain (--select ALL).")
+    for baseline, number in report.accepted.items():
+        yield f"Not shown: {count(number, 'finding')} accepted by {baseline} (--no-baseline)."
     yield from report.notes
 
 
@@ -35,7 +37,8 @@ def _summary(report: FindingsReport, paint: Paint) -> str:
     checked = count(report.files_checked, "file")
     total = len(report.findings) + report.held_back
     if not total:
-        return f"{paint('No findings', 'green')} in {checked}."
+        none = "No new findings" if report.accepted else "No findings"
+        return f"{paint(none, 'green')} in {checked}."
     files = count(len({finding.path for finding in report.findings}), "file")
     where = "" if report.held_back else f" in {files}"
     text = f"Found {count(total, 'finding')}{where} ({checked} checked)."

@@ -70,6 +70,11 @@ def load_figures(path: Path) -> TraceRecord:
         raise _refused(path, error) from error
 
 
+def traces_in(folder: Path) -> list[Path]:
+    """Return the traces in a folder, not those in the folders in it, by name."""
+    return sorted(path for path in folder.glob("*.json") if _is_trace(path))
+
+
 def traces_below(folder: Path) -> list[Path]:
     """Return the traces in a folder and the folders in it, by name; other files are left out."""
     try:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from asyncguard import catalogue
 from asyncguard.gate.baseline import Rate, of_findings, of_traces
-from asyncguard.gate.compare import allowance, grown_sites, new_findings, stale_sites
+from asyncguard.gate.compare import allowance, grown_sites, match_findings, stale_sites
 from asyncguard.model import Finding, TraceRecord
 from asyncguard.runtime.reading import to_record
 from asyncguard.runtime.recorder import Recorder
@@ -34,17 +34,17 @@ findings = st.lists(
 @given(findings, st.integers(-5, 100))
 def test_moved_lines_are_never_new(before: list[Finding], offset: int) -> None:
     after = [replace(f, line=f.line + offset, end_line=f.line + offset) for f in before]
-    assert new_findings(after, of_findings(before)) == ()
+    assert match_findings(after, of_findings(before), ()).new == ()
 
 
 @given(findings, findings)
 def test_as_many_are_new_as_came_on_top(before: list[Finding], added: list[Finding]) -> None:
-    assert len(new_findings(before + added, of_findings(before))) == len(added)
+    assert len(match_findings(before + added, of_findings(before), ()).new) == len(added)
 
 
 def test_the_new_finding_is_the_one_that_is_named() -> None:
     old, new = finding(), finding(line=12, source="print(loss.item())", function="log")
-    assert new_findings([old, new], of_findings([old])) == (new,)
+    assert match_findings([old, new], of_findings([old]), ()).new == (new,)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_new_finding_is_the_one_that_is_named() -> None:
 )
 def test_one_edit_at_a_time_is_recognised(change: dict[str, str]) -> None:
     old = finding()
-    assert new_findings([finding(**change)], of_findings([old])) == ()
+    assert match_findings([finding(**change)], of_findings([old]), ()).new == ()
     assert (
         grown_sites(
             [record(steady(1, **change), steady_steps=10)],
@@ -70,7 +70,7 @@ def test_one_edit_at_a_time_is_recognised(change: dict[str, str]) -> None:
 
 def test_another_api_in_the_same_line_is_new() -> None:
     new = finding(api="torch.Tensor.cpu", code="ASG103")
-    assert new_findings([new], of_findings([finding()])) == (new,)
+    assert match_findings([new], of_findings([finding()]), ()).new == (new,)
 
 
 def with_sites(*sites, steps: int = 10) -> TraceRecord:

@@ -130,7 +130,6 @@ def test_reasons_need_a_format_that_has_a_place_for_them(
     [
         ("helpers.py:4", "hot: `log` is called by `step`"),
         ("helpers.py:1", "nothing on this line is known to wait"),
-        ("helpers.py:99", "there is no such line; the file has 4"),
         ("plain.py:1", "imports no framework"),
         ("silent.py:5", "a comment silences it"),
         ("cold.py:4", "hidden: it runs in no loop over steps"),
@@ -147,9 +146,11 @@ def test_a_line_is_explained(
     assert says in capsys.readouterr().out
 
 
-def test_a_file_that_is_not_there_is_refused(
+def test_a_place_that_is_not_there_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["explain", "helpers.py:99"]) == 2
+    assert "helpers.py:99: there is no such line; the file has 4" in capsys.readouterr().err
     assert main(["explain", "gone.py:3"]) == 2
     assert "gone.py: no such file" in capsys.readouterr().err
 

@@ -54,6 +54,7 @@ class Settings:
     guarded: bool = False  # report guarded sites as well
     min_confidence: Confidence = Confidence.MEDIUM
     assume_device: Device = Device.WRITTEN
+    baseline: Path | None = None  # the file of accepted findings
     catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
     jobs: int | None = None  # processes; None: one a core
     cache: bool = True
@@ -270,6 +271,7 @@ _READERS = {
     "guarded": _bool,
     "min-confidence": _confidence,
     "assume-device": _device,
+    "baseline": _path,
     "catalogue": _strings,
     "jobs": _jobs,
     "cache": _bool,
@@ -296,6 +298,8 @@ DOCUMENTED = {
     "assume-device": "Where values are: `as-written` (models on an accelerator, tensors where "
     "their factories say), `accelerator` (tensors made without a device too), `cpu` (nothing of "
     "PyTorch, Chainer and CuPy waits).",
+    "baseline": "The file of accepted findings, which every check, hook and editor leaves out. "
+    "`asyncguard gate --update` writes it. See [Baselines](baseline.md).",
     "catalogue": "Files in this folder or below that say what your own library does: helpers that "
     "block, loaders, steps, names. See [Your own rules](../guides/own-rules.md).",
     "context": "Where single files are checked, read the rest of their project as well, which may "
